@@ -1,0 +1,104 @@
+"""The tensor records that stages hand to each other. `mask` is boolean: True = may be looked at."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+
+
+class Sequences(NamedTuple):
+    """Rows of different lengths, padded on the right."""
+
+    items: Tensor  # ids (..., length) or vectors (..., length, dim)
+    mask: Tensor  # (..., length)
+
+
+class Batch(NamedTuple):
+    """One step's worth of examples, all of one route."""
+
+    columns: Mapping[str, "Sequences | Tensor"]  # translation: source, target; target ids end with EOS, BOS is not stored
+    route: str  # "translate", later "en-de", "denoise" …
+    lines: Tensor  # (batch,) line numbers in the corpus, from 0
+    count: int  # what the loss is divided by: target tokens, the end symbol included
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on a device."""
+        return self._replace(columns={name: place(column, device) for name, column in self.columns.items()})
+
+
+class Encoded(NamedTuple):
+    """What an encoder saw."""
+
+    states: Tensor  # (batch, source, dim)
+    mask: Tensor  # (batch, source)
+    final: Tensor  # (batch, dim): one vector for the whole sequence
+    values: Tensor | None = None  # read in place of states (ConvS2S)
+    past: Any = None  # recurrent states, for decoders that copy them
+    ids: Tensor | None = None  # (batch, source), for heads that copy words
+
+
+class Decoded(NamedTuple):
+    """What a decoder wrote."""
+
+    states: Tensor  # (rows, n, dim)
+    weights: Tensor | None = None  # (rows, n, source): its own alignment, if asked for
+
+
+class Step(NamedTuple):
+    """One step of a writer."""
+
+    log_probs: Tensor  # (rows, vocab)
+    weights: Tensor | None = None  # (rows, source)
+
+
+class Loss(NamedTuple):
+    """Sums, never means: exact under accumulation and data parallelism."""
+
+    sum: Tensor  # scalar, with gradient
+    count: int  # what the sum is divided by
+    parts: dict[str, Tensor]  # sums to show, by name, without gradient
+
+
+class State(Protocol):
+    """What a writer remembers between steps. A state passed on is spent."""
+
+    def select(self, rows: Tensor) -> "State":
+        """Rows (long) of this state, in that order: to reorder, repeat or drop hypotheses."""
+        ...
+
+
+class Writer(Protocol):
+    """Anything that writes ids one by one: a translator, a language model, an ensemble."""
+
+    def start(self, batch: Batch) -> State:
+        """A state with one row per example of the batch."""
+        ...
+
+    def step(self, ids: Tensor, state: State, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1), the last written of each row (BOS at first) → log-probabilities of the next."""
+        ...
+
+
+Tree = TypeVar("Tree")
+
+
+def place(tree: Tree, device: torch.device) -> Tree:
+    """The tensors in nested tuples on a device."""
+    return _map(tree, lambda tensor: tensor.to(device))
+
+
+def select(tree: Tree, rows: Tensor) -> Tree:
+    """Rows of every tensor in nested tuples; counters and None are shared by all rows and stay."""
+    return _map(tree, lambda tensor: tensor.index_select(0, rows))
+
+
+def _map(tree: Any, change: Any) -> Any:
+    if isinstance(tree, Tensor):
+        return change(tree)
+    if isinstance(tree, tuple):
+        items = [_map(item, change) for item in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    return tree

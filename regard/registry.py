@@ -1,0 +1,65 @@
+"""Names → parts. A table is written out in its folder's `__init__.py`: one line a part, no scanning, no side effects."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
+
+from regard.errors import ConfigError, nearest
+
+T = TypeVar("T")
+
+
+class Choice(NamedTuple):
+    """A part by name with its settings, as a config spells it."""
+
+    name: str
+    settings: Mapping[str, Any] = {}
+
+
+class Setting(NamedTuple):
+    """A keyword-only parameter of a part."""
+
+    annotation: Any
+    default: Any  # inspect.Parameter.empty when it must be given
+
+
+class Registry(Generic[T]):
+    """A table of parts. `place` is where a config names one of them: `Registry("attention.score", {...})`."""
+
+    def __init__(self, place: str, parts: Mapping[str, Callable[..., T]]) -> None:
+        self.place = place
+        self._parts = dict(parts)
+
+    def __getitem__(self, name: str) -> Callable[..., T]:
+        if name not in self._parts:
+            raise ConfigError(self.place, f"there is no '{name}'", nearest(name, self._parts))
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def settings(self, name: str) -> dict[str, Setting]:
+        """What a user may set of a part: its keyword-only parameters, so the signature is the schema."""
+        part = self[name]
+        target = part.__init__ if inspect.isclass(part) else part
+        hints = get_type_hints(target)
+        parameters = inspect.signature(part).parameters.values()
+        return {
+            parameter.name: Setting(hints[parameter.name], parameter.default)
+            for parameter in parameters
+            if parameter.kind is parameter.KEYWORD_ONLY
+        }
+
+    def build(self, choice: Choice, *wiring: Any) -> T:
+        """The part itself; `wiring` is what the surrounding model knows, the same for every row of a table."""
+        allowed = self.settings(choice.name)
+        for name in choice.settings:
+            if name not in allowed:
+                raise ConfigError(f"{self.place}.{name}", "there is no such setting", nearest(name, allowed))
+        return self[choice.name](*wiring, **choice.settings)
