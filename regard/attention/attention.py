@@ -1,0 +1,106 @@
+"""The socket every mechanism plugs into (Bahdanau et al. 2015; Luong et al. 2015; Vaswani et al. 2017)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.kernels import attend
+from regard.attention.multihead import Heads
+from regard.attention.parts import Attended, Memory, Part, Score, Span, Weighting
+
+
+class Attention(nn.Module):
+    """context_i = sum_j weights_ij value_j, weights = weighting(score(query_i, key_j)) over what the span shows.
+
+    With `heads`, queries, keys and values are projected and the head is one more leading axis; weights are then
+    (batch, head, query, key). A query that sees no key gets a zero context, zero weights and finite gradients.
+    """
+
+    def __init__(
+        self, score: Score, span: Span, weighting: Weighting, heads: Heads | None = None, *, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.score, self.span, self.weighting, self.heads = score, span, weighting, heads
+        self.dropout = dropout
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.score, self.span, self.weighting
+
+    @property
+    def sequential(self) -> bool:
+        return any(part.sequential for part in self.parts)
+
+    def context_dim(self, value_dim: int) -> int:
+        """How wide a context is when the values are `value_dim` wide."""
+        return value_dim if self.heads is None else self.heads.dim
+
+    def remember(self, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None) -> Memory:
+        """keys (batch, key, key_dim), values (default: the keys), mask (batch, key) → memory, projected once."""
+        mask = None if mask is None or _all_true(mask) else mask
+        if self.heads is not None:
+            keys, values = self.heads.keys_and_values(keys, values)
+            mask = None if mask is None else mask.unsqueeze(-2)
+        return Memory(self.score.prepare(keys), keys if values is None else values, mask)
+
+    def forward(
+        self, queries: Tensor, memory: Memory, past: tuple[Any, ...] | None = None, *, need_weights: bool = False
+    ) -> Attended:
+        """queries (batch, query, query_dim) → context (batch, query, value_dim). Past None starts; else it continues."""
+        if self.heads is not None:
+            queries = self.heads.queries(queries)
+        if past is None:
+            past = tuple(part.begin(queries, memory) for part in self.parts)
+        if self.sequential and queries.shape[-2] != 1:
+            attended = self._one_by_one(queries, memory, past, need_weights)
+        else:
+            attended = self._together(queries, memory, past, need_weights or self.sequential)
+        if not need_weights:
+            attended = attended._replace(weights=None)
+        if self.heads is not None:
+            attended = attended._replace(context=self.heads.join(attended.context))
+        return attended
+
+    def _together(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], need_weights: bool) -> Attended:
+        view = self.span(queries, memory, past[1])
+        dropout = self.dropout if self.training else 0.0
+        attended, scores = attend(
+            self.score, self.weighting, queries, memory, view, past, dropout=dropout, need_weights=need_weights
+        )
+        after = tuple(part.after(old, attended, scores) for part, old in zip(self.parts, past, strict=True))
+        return attended._replace(past=after)
+
+    def _one_by_one(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], need_weights: bool) -> Attended:
+        steps = []
+        for query in queries.split(1, dim=-2):
+            steps.append(self._together(query, memory, past, True))
+            past = steps[-1].past
+        if not steps:
+            return self._together(queries, memory, past, need_weights)
+        weights = torch.cat([step.weights for step in steps if step.weights is not None], dim=-2)
+        terms = {name: torch.cat([step.terms[name] for step in steps], dim=-1) for name in steps[0].terms}
+        return Attended(torch.cat([step.context for step in steps], dim=-2), weights, past, terms)
+
+
+def extend(memory: Memory | None, more: Memory) -> Memory:
+    """A memory with more keys behind it: the cache of self-attention."""
+    if memory is None:
+        return more
+    mask = more.mask
+    if memory.mask is not None or more.mask is not None:
+        mask = torch.cat([_mask_of(memory), _mask_of(more)], dim=-1)
+    keys, values = torch.cat([memory.keys, more.keys], dim=-2), torch.cat([memory.values, more.values], dim=-2)
+    return Memory(keys, values, mask)
+
+
+def _mask_of(memory: Memory) -> Tensor:
+    if memory.mask is not None:
+        return memory.mask
+    shape = memory.keys.shape[:-1]
+    return memory.keys.new_ones(shape[:1] + (1,) * (len(shape) - 2) + shape[-1:], dtype=torch.bool)
+
+
+def _all_true(mask: Tensor) -> bool:
+    """Cheap on a CPU; on a GPU the answer would cost a wait, and a compiled graph cannot branch on it."""
+    return mask.device.type == "cpu" and not torch.compiler.is_compiling() and bool(mask.all())

@@ -1,0 +1,98 @@
+"""Chooses how scores, weights and the read are computed."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional
+
+from regard.attention.kernels.softmax import may_hide_a_row
+from regard.attention.parts import Attended, Memory, Score, View, Weighting
+from regard.dropout import dropout as drop
+
+SHORT = 64  # keys up to which plain products beat torch's fused kernel on a CPU (benchmarks/attention.py)
+
+_local = threading.local()
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """Switches every fast path off: for proofs, relevance propagation and double backward."""
+    before = getattr(_local, "plain", False)
+    _local.plain = True
+    try:
+        yield
+    finally:
+        _local.plain = before
+
+
+def attend(
+    score: Score,
+    weighting: Weighting,
+    queries: Tensor,
+    memory: Memory,
+    view: View,
+    past: tuple[Any, ...],
+    *,
+    dropout: float,
+    need_weights: bool,
+) -> tuple[Attended, Tensor | None]:
+    """queries (..., query, query_dim) → what they saw, without its past, and the scores if the plain path ran.
+
+    Asking for weights never changes the context: where a fast path computes it, the weights are computed beside it.
+    """
+    product = None
+    if weighting.softmax and view.gain is None and view.values is None and not getattr(_local, "plain", False):
+        product = score.inner(queries, memory.keys)
+    if product is None or not _sdpa_wins(queries, memory):
+        return _plain(score, weighting, queries, memory, view, past, dropout)
+    context = _sdpa(*product, memory.values, view, dropout)
+    if not need_weights:
+        return Attended(context), None
+    beside, scores = _plain(score, weighting, queries, memory, view, past, 0.0)
+    return beside._replace(context=context), scores
+
+
+def _sdpa_wins(queries: Tensor, memory: Memory) -> bool:
+    return queries.dim() >= 4 and (queries.device.type != "cpu" or memory.keys.shape[-2] > SHORT)
+
+
+def _plain(
+    score: Score,
+    weighting: Weighting,
+    queries: Tensor,
+    memory: Memory,
+    view: View,
+    past: tuple[Any, ...],
+    dropout: float,
+) -> tuple[Attended, Tensor]:
+    scores = score(queries, memory.keys, past[0])
+    if view.bias is not None:
+        scores = scores + view.bias
+    weights, terms = weighting(scores, view, queries, past[2])
+    if view.gain is not None:
+        weights = weights * view.gain
+    mixing = drop(weights, dropout).to(memory.values.dtype)
+    context = mixing @ memory.values
+    if view.values is not None:
+        context = context + (mixing.unsqueeze(-2) @ view.values).squeeze(-2)
+    return Attended(context, weights, (), terms), scores
+
+
+def _sdpa(queries: Tensor, keys: Tensor, values: Tensor, view: View, dropout: float) -> Tensor:
+    """torch's fused attention; a fully hidden row is shown everything and zeroed after, safe in every torch version."""
+    mask = view.mask
+    hidden = None
+    if mask is not None and may_hide_a_row(mask):
+        hidden = ~mask.any(dim=-1, keepdim=True)
+        mask = mask | hidden
+    bias = view.bias
+    if bias is not None and mask is not None:
+        bias, mask = bias.masked_fill(~mask, float("-inf")), None
+    seen = bias if bias is not None else mask
+    context = functional.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=seen, dropout_p=dropout, scale=1.0
+    )
+    return context if hidden is None else context.masked_fill(hidden, 0.0)

@@ -1,0 +1,83 @@
+"""The contracts of the attention socket: score → span → weighting → read.
+
+Leading axes are open (`...`): a part serves one head or many, one sentence or a batch, without knowing.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+
+class Memory(NamedTuple):
+    """What attention reads."""
+
+    keys: Tensor  # (..., key, dim), as prepared by the score
+    values: Tensor  # (..., key, value_dim)
+    mask: Tensor | None  # (..., key), True = may be looked at; None = all may
+
+
+class View(NamedTuple):
+    """What each query may see of the memory, and how. Every field broadcasts to (..., query, key)."""
+
+    mask: Tensor | None = None  # True = may be looked at; None = all may
+    bias: Tensor | None = None  # added to the scores
+    gain: Tensor | None = None  # multiplies the weights
+    values: Tensor | None = None  # (..., query, key, value_dim): read beside the memory's values (relative positions)
+
+
+class Attended(NamedTuple):
+    """What a query saw, and where it looked."""
+
+    context: Tensor  # (..., query, value_dim)
+    weights: Tensor | None = None  # (..., query, key) before dropout, when asked for
+    past: tuple[Any, ...] = ()  # what the parts need next time: of the score, the span, the weighting
+    terms: dict[str, Tensor] = {}  # by name: log_prob, entropy …; each (..., query)
+
+
+class Part(nn.Module):
+    """A score, span or weighting. It may hold a past: a value that goes in and comes out, never an attribute."""
+
+    sequential = False  # True: needs `after` between any two queries, so the socket takes them one by one
+
+    def begin(self, queries: Tensor, memory: Memory) -> Any:
+        """The past before the first query; None for a part without one."""
+        return None
+
+    def after(self, past: Any, attended: Attended, scores: Tensor | None) -> Any:
+        """The past after these queries. Weights and scores (..., query, key) are there for a sequential part."""
+        return past
+
+
+class Score(Part, ABC):
+    """How well a query and a key match. Built with (query_dim, key_dim)."""
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """keys (..., key, key_dim) → what `forward` wants of them; done once per sentence."""
+        return keys
+
+    @abstractmethod
+    def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
+
+    def inner(self, queries: Tensor, prepared: Tensor) -> tuple[Tensor, Tensor] | None:
+        """queries' and keys' whose plain product is the scores, if there are such: lets the fast kernels in."""
+        return None
+
+
+class Span(Part, ABC):
+    """What may be looked at. Built with (query_dim, key_dim)."""
+
+    @abstractmethod
+    def forward(self, queries: Tensor, memory: Memory, past: Any) -> View:
+        """queries (..., query, query_dim) → what each may see; hides at least what the memory's mask hides."""
+
+
+class Weighting(Part, ABC):
+    """How scores become weights. Built with (query_dim,)."""
+
+    softmax = False  # True: exactly the masked softmax, so the fast kernels may stand in
+
+    @abstractmethod
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key), bias added → weights, exactly 0 where hidden, and terms; gain comes later."""

@@ -1,0 +1,47 @@
+"""Collects what every attention saw, by hooks alone: no architecture knows of pictures or penalties."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from torch import nn
+
+from regard.attention.attention import Attention
+from regard.attention.parts import Attended
+
+
+@contextmanager
+def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
+    """Asks every Attention in the model for its weights and collects each answer by the module's name, in call order.
+
+    >>> with recording(model) as records:
+    ...     model.nll(batch)
+    >>> records["decoders.translate.blocks.0.cross"][0].weights  # (batch, head, query, key)
+
+    A model wrapped by `torch.compile` is unwrapped first, and its compiled code set aside meanwhile: it would see no hook.
+    """
+    records: dict[str, list[Attended]] = {}
+    with ExitStack() as stack:
+        for name, module in unwrapped(model).named_modules():
+            if not isinstance(module, Attention):  # not a question to a part: this is the one class that looks
+                continue
+            records[name] = []
+            stack.callback(module.register_forward_pre_hook(_ask, with_kwargs=True).remove)
+            stack.callback(module.register_forward_hook(_collect(records[name])).remove)
+        yield records
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The module inside a compiled one, or the module itself."""
+    return getattr(model, "_orig_mod", model)
+
+
+def _ask(module: nn.Module, arguments: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return arguments, {**settings, "need_weights": True}
+
+
+def _collect(answers: list[Attended]) -> Any:
+    def hook(module: nn.Module, arguments: Any, answer: Attended) -> None:
+        answers.append(answer)
+
+    return hook

@@ -1,0 +1,47 @@
+"""Several spans at once, as a decoder needs when its own attention is, say, causal and windowed."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.attention.parts import Attended, Memory, Span, View
+
+
+class AllOf(Span):
+    """A key is seen if every span shows it; biases and read values add up, gains multiply."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        super().__init__()
+        self.spans = nn.ModuleList(spans)
+        self.sequential = any(span.sequential for span in spans)
+
+    def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
+        """One past per span."""
+        return tuple(span.begin(queries, memory) for span in self._all())
+
+    def after(self, past: tuple[Any, ...], attended: Attended, scores: Tensor | None) -> tuple[Any, ...]:
+        """Each span's own."""
+        return tuple(span.after(old, attended, scores) for span, old in zip(self._all(), past, strict=True))
+
+    def forward(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> View:
+        """queries (..., query, query_dim) → the views joined."""
+        joined = View()
+        for span, old in zip(self._all(), past, strict=True):
+            view: View = span(queries, memory, old)
+            joined = View(
+                mask=_join(joined.mask, view.mask, lambda a, b: a & b),
+                bias=_join(joined.bias, view.bias, lambda a, b: a + b),
+                gain=_join(joined.gain, view.gain, lambda a, b: a * b),
+                values=_join(joined.values, view.values, lambda a, b: a + b),
+            )
+        return joined
+
+    def _all(self) -> list[Span]:
+        return list(self.spans)  # type: ignore[arg-type]  # a ModuleList forgets what it holds
+
+
+def _join(first: Tensor | None, second: Tensor | None, how: Any) -> Tensor | None:
+    if first is None or second is None:
+        return second if first is None else first
+    joined: Tensor = how(first, second)
+    return joined

@@ -1,0 +1,21 @@
+"""Soft attention: the weights of a row are a distribution (Bahdanau et al. 2015, equation 6)."""
+
+from typing import Any
+
+from torch import Tensor
+
+from regard.attention.kernels.softmax import masked_softmax
+from regard.attention.parts import View, Weighting
+
+
+class SoftmaxWeighting(Weighting):
+    """weights_ij = exp(score_ij) / sum_j' exp(score_ij') over what is seen."""
+
+    softmax = True
+
+    def __init__(self, query_dim: int) -> None:
+        super().__init__()
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
+        return masked_softmax(scores, view.mask), {}

@@ -1,0 +1,31 @@
+"""The contract of decoders."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.records import Decoded, Encoded, State
+
+
+class Decoder(nn.Module, ABC):
+    """Writes a sequence, looking at what encoders saw. Built with (embedder, source_dim, sockets).
+
+    It owns the embedder of what it writes. `dim` is the width of its states.
+    """
+
+    dim: int
+
+    @abstractmethod
+    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> State:
+        """A state with one row per source sentence, or with `rows` (long) naming the sentence of each row.
+
+        Rows of one sentence stand together. `room` is how many steps will be taken at most, if that is known.
+        """
+
+    @abstractmethod
+    def forward(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Decoded, State]:
+        """ids (rows, n), each the one before what is to be written → states (rows, n, dim) and the state after.
+
+        Any split of the ids into chunks gives the same. The state given is spent.
+        """

@@ -1,0 +1,24 @@
+"""The contract of heads: from decoder states to words."""
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+from regard.records import Decoded, Encoded
+
+
+class Head(nn.Module, ABC):
+    """Built with (dim, vocab_size, weight): weight is an embedder's table to share, or None."""
+
+    needs_weights = False  # True: reads the decoder's alignment
+
+    @abstractmethod
+    def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
+        """states (rows, n, dim) → log-probabilities (rows, n, vocab). `encoded` has one row per row of `decoded`."""
+
+    @abstractmethod
+    def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
+        """targets (rows, n) → (rows, n) losses in nats, 0 where the target is PAD.
+
+        smoothing e: (1 - e) · -log p(target) + e · mean over the vocabulary of -log p.
+        """

@@ -1,0 +1,20 @@
+"""The contract of embedders: ids in, vectors out."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor, nn
+
+
+class Embedder(nn.Module, ABC):
+    """Words, n-grams, positions. Built with (vocab_size, dim). `dim` is the width of its vectors."""
+
+    dim: int
+
+    @abstractmethod
+    def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, Any]:
+        """ids (batch, n) → vectors (batch, n, dim), past: a counter of positions, or the last ids."""
+
+    def output_weight(self) -> nn.Parameter | None:
+        """The table (vocab_size, dim) a head may share, or None when there is none of that shape."""
+        return None

@@ -1,0 +1,13 @@
+"""The contract of absolute positions."""
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+
+class Position(nn.Module, ABC):
+    """A vector per place in a sequence. Built with (dim,)."""
+
+    @abstractmethod
+    def forward(self, start: int, length: int) -> Tensor:
+        """Places start … start + length - 1, counted from 0 → (length, dim). Raises DataError beyond a table's end."""

@@ -1,0 +1,107 @@
+"""Sequence to sequence: encoders, decoders and heads joined by named routes."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from regard.decoders.decoder import Decoder
+from regard.encoders.encoder import Encoder
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
+
+
+class Route(NamedTuple):
+    """Which parts, by name, take a batch from source to target."""
+
+    encoder: str
+    decoder: str
+    head: str
+
+
+class Writing(NamedTuple):
+    """A translator's state between steps."""
+
+    decoder: Any
+    encoded: Encoded  # one row per row being written
+    route: str
+
+    def select(self, rows: Tensor) -> "Writing":
+        """Rows of the decoder's state and of what the head reads."""
+        return self._replace(decoder=self.decoder.select(rows), encoded=select(self.encoded, rows))
+
+
+class Reader(nn.Module):
+    """An embedder and the encoder above it."""
+
+    def __init__(self, embedder: Embedder, encoder: Encoder) -> None:
+        super().__init__()
+        self.embedder, self.encoder = embedder, encoder
+
+    def forward(self, source: Sequences) -> Encoded:
+        """ids (batch, source) → what the encoder saw, and the ids for heads that copy."""
+        vectors, _ = self.embedder(source.items)
+        encoded: Encoded = self.encoder(Sequences(vectors, source.mask))
+        return encoded._replace(ids=source.items)
+
+
+class Translator(nn.Module):
+    """p(target | source), left to right. Parts may be shared between routes (one-to-many, back-translation)."""
+
+    def __init__(
+        self,
+        encoders: Mapping[str, Reader],
+        decoders: Mapping[str, Decoder],
+        heads: Mapping[str, Head],
+        routes: Mapping[str, Route],
+    ) -> None:
+        super().__init__()
+        self.encoders = nn.ModuleDict(dict(encoders))
+        self.decoders = nn.ModuleDict(dict(decoders))
+        self.heads = nn.ModuleDict(dict(heads))
+        self.routes = dict(routes)
+
+    def encode(self, batch: Batch) -> Encoded:
+        """The batch's source as its route's encoder sees it."""
+        encoded: Encoded = self.encoders[self.routes[batch.route].encoder](batch.columns["source"])
+        return encoded
+
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
+        """Teacher forcing: states (batch, target, dim), each having read the words before it."""
+        route, encoded = self.routes[batch.route], self.encode(batch)
+        decoder, target = self.decoders[route.decoder], batch.columns["target"]
+        need_weights = need_weights or self.heads[route.head].needs_weights
+        decoded, _ = decoder(shifted(target.items), decoder.start(encoded), need_weights=need_weights)
+        return decoded, encoded
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Losses (batch, target) in nats per target token, 0 at padding."""
+        decoded, encoded = self.decode(batch)
+        head = self.heads[self.routes[batch.route].head]
+        losses: Tensor = head.nll(decoded, encoded, batch.columns["target"].items, smoothing=smoothing)
+        return losses
+
+    def start(self, batch: Batch) -> Writing:
+        """One row per source sentence."""
+        encoded = self.encode(batch)
+        decoder = self.decoders[self.routes[batch.route].decoder]
+        return Writing(decoder.start(encoded), encoded, batch.route)
+
+    def step(self, ids: Tensor, state: Writing, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1) → log-probabilities (rows, vocab) of the next word."""
+        route = self.routes[state.route]
+        head = self.heads[route.head]
+        decoded, after = self.decoders[route.decoder](
+            ids, state.decoder, need_weights=need_weights or head.needs_weights
+        )
+        log_probs = head.log_probs(decoded, state.encoded)[:, -1]
+        weights = None if decoded.weights is None else decoded.weights[:, -1]
+        return Step(log_probs, weights), state._replace(decoder=after)
+
+
+def shifted(target: Tensor) -> Tensor:
+    """Target ids (batch, n) → what the decoder reads to write them: BOS first, the last left out."""
+    read = target.roll(1, dims=-1)
+    read[..., 0] = BOS
+    return read

@@ -1,0 +1,26 @@
+"""The contract of objectives: what is minimised."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from torch import nn
+
+from regard.records import Batch, Loss
+
+
+class Objective(nn.Module, ABC):
+    """Owns what only training needs (a critic, a baseline, a teacher): its parameters and buffers are checkpointed.
+
+    `turns` name parameter groups, one optimizer each, taken in order at every update: ("critic", "model") for a GAN.
+    """
+
+    turns: tuple[str, ...] = ("model",)
+
+    def parameters_of(self, model: nn.Module, turn: str) -> Iterable[nn.Parameter]:
+        """What the optimizer of a turn moves."""
+        return model.parameters()
+
+    @abstractmethod
+    def loss(self, model: Any, batch: Batch, turn: str) -> Loss:
+        """Sums over the batch, never means."""
