@@ -20,12 +20,17 @@ _local = threading.local()
 @contextmanager
 def plain() -> Iterator[None]:
     """Switches every fast path off: for proofs, relevance propagation and double backward."""
-    before = getattr(_local, "plain", False)
+    before = is_plain()
     _local.plain = True
     try:
         yield
     finally:
         _local.plain = before
+
+
+def is_plain() -> bool:
+    """Whether the fast paths are off."""
+    return getattr(_local, "plain", False)
 
 
 def attend(
@@ -44,7 +49,7 @@ def attend(
     Asking for weights never changes the context: where a fast path computes it, the weights are computed beside it.
     """
     product = None
-    if weighting.softmax and view.gain is None and view.values is None and not getattr(_local, "plain", False):
+    if weighting.softmax and view.gain is None and view.values is None and not is_plain():
         product = score.inner(queries, memory.keys)
     if product is None or not _sdpa_wins(queries, memory):
         return _plain(score, weighting, queries, memory, view, past, dropout)

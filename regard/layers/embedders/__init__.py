@@ -1,0 +1,9 @@
+"""Embedders: ids in, vectors out. One file a row, each built with (vocab_size, dim, position)."""
+
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.embedders.words import WordEmbedder
+from regard.registry import Registry
+
+EMBEDDERS: Registry[Embedder] = Registry("model.embedder", {"words": WordEmbedder})
+
+__all__ = ["EMBEDDERS", "Embedder"]

@@ -1,0 +1,52 @@
+"""The encoder of https://arxiv.org/abs/1706.03762."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from regard.attention import Sockets
+from regard.encoders.encoder import Encoder
+from regard.layers.feedforward import FeedForward
+from regard.layers.transformer_block import TransformerBlock
+from regard.records import Encoded, Sequences
+
+
+class TransformerEncoder(Encoder):
+    """num_layers blocks of self-attention and feed-forward; `final` is the mean of the states."""
+
+    def __init__(
+        self,
+        input_dim: int,
+        sockets: Sockets,
+        *,
+        num_layers: int = 6,
+        feedforward_dim: int = 2048,
+        norm: Literal["pre", "post"] = "pre",
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.dim = input_dim
+        self.blocks = nn.ModuleList(
+            TransformerBlock(
+                input_dim,
+                sockets.itself(input_dim),
+                None,
+                FeedForward(input_dim, feedforward_dim, dropout=dropout),
+                norm=norm,
+                dropout=dropout,
+            )
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
+
+    def forward(self, source: Sequences) -> Encoded:
+        """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""
+        states = source.items
+        for block in self.blocks:
+            states, _ = block(states, source.mask)
+        states = self.norm(states) * source.mask.unsqueeze(-1)
+        return Encoded(states, source.mask, _mean(states, source.mask))
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    return states.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)

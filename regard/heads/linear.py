@@ -1,0 +1,39 @@
+"""The plain output layer: one product with a table of words, shared with an embedder or its own."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.kernels import is_plain
+from regard.errors import ConfigError
+from regard.heads.head import Head
+from regard.heads.linear_cross_entropy import LinearCrossEntropy
+from regard.records import PAD, Decoded, Encoded
+
+
+class LinearHead(Head):
+    """p(word) = softmax(states Wᵀ)."""
+
+    def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None) -> None:
+        super().__init__()
+        if weight is not None and weight.shape != (vocab_size, dim):
+            problem = f"an embedding of dim {weight.shape[-1]} cannot be the output table of states of dim {dim}"
+            raise ConfigError("model.tied", problem, "use tied: none, or make the dims equal")
+        self.weight = nn.Parameter(torch.empty(vocab_size, dim)) if weight is None else weight
+        if weight is None:
+            nn.init.normal_(self.weight, std=dim**-0.5)
+
+    def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
+        """states (rows, n, dim) → (rows, n, vocab)."""
+        return (decoded.states @ self.weight.t()).log_softmax(dim=-1)
+
+    def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
+        """targets (rows, n) → losses (rows, n); only real tokens are computed."""
+        keep = targets != PAD
+        states, wanted = decoded.states[keep], targets[keep]
+        if is_plain():
+            log_probs = (states @ self.weight.t()).log_softmax(dim=-1)
+            gold = log_probs.gather(-1, wanted.unsqueeze(-1)).squeeze(-1)
+            losses = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)
+        else:
+            losses = LinearCrossEntropy.apply(states, self.weight.to(states.dtype), wanted, smoothing)
+        return losses.new_zeros(targets.shape).masked_scatter(keep, losses)

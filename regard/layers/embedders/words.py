@@ -1,0 +1,55 @@
+"""A vector per word, with its place where the model wants one."""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.dropout import Dropout
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.positions.position import Position
+
+
+class WordEmbedder(Embedder):
+    """E[id] · sqrt(dim) + PE(place), then dropout (https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4).
+
+    merge "concatenate" puts the position beside the word: vectors are then 2 · dim wide. The past counts places.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        dim: int,
+        position: Position | None = None,
+        *,
+        scale: bool = True,
+        merge: Literal["add", "concatenate"] = "add",
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(vocab_size, dim))
+        nn.init.normal_(self.table, std=dim**-0.5)
+        self.position, self.merge = position, merge
+        self.scale = math.sqrt(dim) if scale else 1.0
+        self.dropout = Dropout(dropout)
+        self.dim = dim * 2 if position is not None and merge == "concatenate" else dim
+
+    def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
+        """ids (batch, n) → vectors (batch, n, dim) and how many places there are now."""
+        start = past or 0
+        vectors = functional.embedding(ids, self.table)
+        if self.scale != 1.0:
+            vectors = vectors * self.scale
+        if self.position is not None:
+            places = self.position(start, ids.shape[-1]).to(vectors.dtype)
+            if self.merge == "add":
+                vectors = vectors + places
+            else:
+                vectors = torch.cat([vectors, places.expand_as(vectors)], dim=-1)
+        return self.dropout(vectors), start + ids.shape[-1]
+
+    def output_weight(self) -> nn.Parameter:
+        """The table itself (vocab_size, dim): tied embeddings (https://arxiv.org/abs/1608.05859)."""
+        return self.table

@@ -1,0 +1,23 @@
+"""The position-wise network of https://arxiv.org/abs/1706.03762, section 3.3: two convolutions of width one."""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.dropout import Dropout
+
+
+class FeedForward(nn.Module):
+    """max(0, x W1 + b1) W2 + b2, the same at every position."""
+
+    def __init__(self, dim: int, hidden_dim: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.to_hidden, self.to_out = nn.Linear(dim, hidden_dim), nn.Linear(hidden_dim, dim)
+        self.dropout = Dropout(dropout)
+        for linear in (self.to_hidden, self.to_out):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """(..., dim) → (..., dim)."""
+        outputs: Tensor = self.to_out(self.dropout(functional.relu(self.to_hidden(inputs))))
+        return outputs

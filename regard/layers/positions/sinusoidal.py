@@ -1,0 +1,36 @@
+"""Sinusoidal positions: https://arxiv.org/abs/1706.03762, section 3.5."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from regard.layers.positions.position import Position
+
+TABLE = 512  # places kept ready; later ones are computed when they come
+
+
+class SinusoidalPosition(Position):
+    """PE(p, 2i) = sin(p / 10000^(2i/dim)), PE(p, 2i+1) = cos(the same); an odd dim ends with a sine."""
+
+    table: Tensor
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.register_buffer("table", sinusoids(torch.arange(TABLE), dim), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """(length, dim); any place has a vector."""
+        if start + length <= TABLE:
+            return self.table[start : start + length]
+        places = torch.arange(start, start + length, device=self.table.device)
+        return sinusoids(places, self.dim).to(self.table.dtype)
+
+
+def sinusoids(places: Tensor, dim: int) -> Tensor:
+    """places (n,) → (n, dim), in float64 until the end: float32 loses far places."""
+    rates = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64, device=places.device) * (-math.log(1e4) / dim))
+    angles = places.double().unsqueeze(-1) * rates
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :dim]
+    return waves.to(torch.get_default_dtype())

@@ -1,0 +1,131 @@
+"""Scores, spans and the socket by hand and against loops."""
+
+import math
+
+import pytest
+import torch
+from torch import tensor
+from torch.nn import functional
+from torch.testing import assert_close
+
+from regard.attention import Attention, Heads
+from regard.attention.kernels import masked_softmax
+from regard.attention.scores.additive import AdditiveScore
+from regard.attention.scores.bilinear import BilinearScore
+from regard.attention.scores.dot import DotScore
+from regard.attention.scores.scaled_dot import ScaledDotScore
+from regard.attention.spans.causal import CausalSpan
+from regard.attention.spans.everywhere import EverywhereSpan
+from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.errors import ConfigError
+
+
+def test_the_worked_example_of_attention_by_hand():
+    """Three encoder outputs and one decoder state: scores 1, 2, 0; softmax; the mixed vector."""
+    attention = Attention(DotScore(2, 2), EverywhereSpan(2, 2), SoftmaxWeighting(2))
+    keys = tensor([[[1.0, 0.0], [2.0, 5.0], [0.0, 3.0]]])
+    attended = attention(tensor([[[1.0, 0.0]]]), attention.remember(keys), need_weights=True)
+    parts = [math.exp(1), math.exp(2), math.exp(0)]
+    weights = [part / sum(parts) for part in parts]
+    assert_close(attended.weights, tensor([[weights]]))
+    assert_close(attended.context, tensor([[[weights[0] + 2 * weights[1], 5 * weights[1] + 3 * weights[2]]]]))
+
+
+def test_bilinear_by_hand():
+    score = BilinearScore(2, 2)
+    score.from_key.weight.data = tensor([[0.0, 1.0], [1.0, 0.0]])  # swaps the two features
+    scores = score(tensor([[1.0, 2.0]]), score.prepare(tensor([[3.0, 4.0]])), None)
+    assert scores.item() == 1 * 4 + 2 * 3
+
+
+def test_bilinear_equals_torch_bilinear():
+    score = BilinearScore(3, 5).double()
+    queries, keys = torch.randn(4, 3, dtype=torch.float64), torch.randn(4, 5, dtype=torch.float64)
+    wanted = functional.bilinear(queries, keys, score.from_key.weight.unsqueeze(0)).squeeze(-1)
+    assert_close(score(queries, score.prepare(keys), None).diagonal(), wanted)
+
+
+def test_additive_equals_a_loop():
+    score = AdditiveScore(3, 5, hidden_dim=7).double()
+    queries, keys = torch.randn(2, 3, dtype=torch.float64), torch.randn(4, 5, dtype=torch.float64)
+    scores = score(queries, score.prepare(keys), None)
+    for row, query in enumerate(queries):
+        for column, key in enumerate(keys):
+            hidden = torch.tanh(score.from_query.weight @ query + score.from_key.weight @ key)
+            assert_close(scores[row, column], score.to_score.weight[0] @ hidden)
+
+
+def test_scaled_dot_is_dot_over_the_root_of_dim():
+    queries, keys = torch.randn(2, 9), torch.randn(4, 9)
+    assert_close(ScaledDotScore(9, 9)(queries, keys, None), DotScore(9, 9)(queries, keys, None) / 3)
+
+
+def test_dot_of_unequal_dims_is_refused_with_a_way_out():
+    with pytest.raises(ConfigError, match="query 3 and key 4.*bilinear"):
+        DotScore(3, 4)
+
+
+def test_scaled_dot_attention_equals_torch():
+    attention = Attention(ScaledDotScore(8, 8), CausalSpan(8, 8), SoftmaxWeighting(8)).double()
+    queries, keys = torch.randn(2, 6, 8, dtype=torch.float64), torch.randn(2, 6, 8, dtype=torch.float64)
+    wanted = functional.scaled_dot_product_attention(queries, keys, keys, is_causal=True)
+    assert_close(attention(queries, attention.remember(keys)).context, wanted)
+
+
+def test_the_future_has_exactly_no_gradient():
+    attention = Attention(ScaledDotScore(4, 4), CausalSpan(4, 4), SoftmaxWeighting(4))
+    states = torch.randn(1, 5, 4, requires_grad=True)
+    attention(states, attention.remember(states)).context[0, 2].sum().backward()
+    assert states.grad is not None
+    assert bool((states.grad[0, 3:] == 0).all()) and bool((states.grad[0, :3] != 0).any())
+
+
+def test_large_scores_do_not_overflow_and_a_constant_changes_nothing():
+    scores = torch.randn(3, 4, dtype=torch.float64)
+    assert_close(masked_softmax(scores + 7.0, None), masked_softmax(scores, None))
+    assert bool(masked_softmax(scores.float() * 1e4, None).isfinite().all())
+
+
+def test_heads_equal_torch_multihead_attention_with_padding():
+    reference = torch.nn.MultiheadAttention(8, 2, batch_first=True).double()
+    heads = Heads(8, 8, num_heads=2).double()
+    query, key, value = reference.in_proj_weight.chunk(3)
+    biases = reference.in_proj_bias.chunk(3)
+    for mine, weight, bias in zip((heads.from_query, heads.from_key, heads.from_value), (query, key, value), biases, strict=True):
+        mine.weight.data, mine.bias.data = weight.data, bias.data
+    heads.to_out.load_state_dict(reference.out_proj.state_dict())
+    attention = Attention(ScaledDotScore(4, 4), EverywhereSpan(4, 4), SoftmaxWeighting(4), heads)
+    queries, keys = torch.randn(2, 3, 8, dtype=torch.float64), torch.randn(2, 5, 8, dtype=torch.float64)
+    mask = torch.arange(5) < tensor([[5], [2]])
+    wanted, weights = reference(queries, keys, keys, key_padding_mask=~mask, average_attn_weights=False)
+    attended = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
+    assert_close(attended.context, wanted)
+    assert_close(attended.weights, weights)
+
+
+def test_heads_equal_a_loop_over_heads():
+    heads = Heads(6, 5, num_heads=3).double()
+    attention = Attention(AdditiveScore(2, 2), EverywhereSpan(2, 2), SoftmaxWeighting(2), heads).double()
+    queries, keys = torch.randn(2, 3, 6, dtype=torch.float64), torch.randn(2, 4, 5, dtype=torch.float64)
+    single = Attention(attention.score, attention.span, attention.weighting)
+    split, (from_keys, from_values) = heads.queries(queries), heads.keys_and_values(keys, None)
+    contexts = [
+        single(split[:, head], single.remember(from_keys[:, head], from_values[:, head])).context for head in range(3)
+    ]
+    wanted = heads.to_out(torch.cat(contexts, dim=-1))
+    assert_close(attention(queries, attention.remember(keys)).context, wanted)
+
+
+def test_heads_that_do_not_divide_are_refused():
+    with pytest.raises(ConfigError, match="3 heads do not divide dim 8.*1, 2, 4, 8"):
+        Heads(8, 8, num_heads=3)
+
+
+def test_self_attention_without_positions_is_permutation_equivariant():
+    attention = Attention(ScaledDotScore(4, 4), EverywhereSpan(4, 4), SoftmaxWeighting(4)).double()
+    states, order = torch.randn(1, 5, 4, dtype=torch.float64), torch.randperm(5)
+    moved = states[:, order]
+    assert_close(
+        attention(moved, attention.remember(moved)).context,
+        attention(states, attention.remember(states)).context[:, order],
+    )

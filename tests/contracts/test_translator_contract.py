@@ -1,0 +1,153 @@
+"""Every encoder under every decoder with every head and score: one machine."""
+
+import itertools
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention import SCORES, SPANS
+from regard.decoders import DECODERS
+from regard.encoders import ENCODERS
+from regard.heads import HEADS
+from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models.translator import Reader, Route, shifted
+from regard.records import BOS, EOS, PAD, Batch, Sequences
+from regard.registry import Choice
+
+VOCAB, DIM = 13, 8
+SMALL = {"transformer": {"num_layers": 2, "feedforward_dim": 12}}
+PAIRS = list(itertools.product(ENCODERS, DECODERS))
+
+
+def make(encoder: str = "transformer", decoder: str = "transformer", head: str = "linear", **cross: object) -> Translator:
+    settings = ModelSettings(
+        dim=DIM,
+        encoder=Choice(encoder, SMALL.get(encoder, {})),
+        decoder=Choice(decoder, SMALL.get(decoder, {})),
+        attention=AttentionSettings(**{"score": Choice("additive"), **cross}),
+        self_attention=AttentionSettings(num_heads=2),
+        head=Choice(head),
+        tied="all",
+    )
+    return build_translator(settings, VOCAB, VOCAB).double().eval()
+
+
+def batch_of(sources: list[list[int]], targets: list[list[int]]) -> Batch:
+    def padded(rows: list[list[int]]) -> Sequences:
+        longest = max(len(row) for row in rows)
+        items = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
+        return Sequences(items, torch.arange(longest) < torch.tensor([[len(row)] for row in rows]))
+
+    count = sum(len(row) for row in targets)
+    return Batch({"source": padded(sources), "target": padded(targets)}, ROUTE, torch.arange(len(sources)), count)
+
+
+SOURCES = [[5, 6, 7, 8, EOS], [9, 4, EOS], [EOS]]
+TARGETS = [[4, 5, 6, EOS], [7, 8, 9, 10, 11, EOS], [5, EOS]]
+
+
+@pytest.fixture
+def batch() -> Batch:
+    return batch_of(SOURCES, TARGETS)
+
+
+@pytest.fixture(params=PAIRS, ids=lambda pair: "-".join(pair))
+def model(request: pytest.FixtureRequest) -> Translator:
+    return make(*request.param)
+
+
+MODELS = (
+    [pytest.param(make, {"encoder": e, "decoder": d}, id=f"{e}-{d}") for e, d in PAIRS]
+    + [pytest.param(make, {"decoder": d, "head": head}, id=f"{d}-{head}") for d in DECODERS for head in HEADS]
+    + [pytest.param(make, {"decoder": d, "score": Choice(s)}, id=f"{d}-{s}") for d in DECODERS for s in SCORES]
+    + [pytest.param(make, {"decoder": d, "span": (Choice(s),)}, id=f"{d}-{s}") for d in DECODERS for s in SPANS]
+)
+
+
+@pytest.mark.parametrize(("maker", "settings"), MODELS)
+def test_one_step_equals_all_steps(maker, settings, batch):
+    model = maker(**settings)
+    decoded, encoded = model.decode(batch, need_weights=True)
+    wanted = model.heads[ROUTE].log_probs(decoded, encoded)
+    read, state = shifted(batch.columns["target"].items), model.start(batch)
+    for place in range(read.shape[1]):
+        step, state = model.step(read[:, place : place + 1], state, need_weights=True)
+        assert_close(step.log_probs, wanted[:, place])
+        assert_close(step.weights, decoded.weights[:, place])
+
+
+@pytest.mark.parametrize(("maker", "settings"), MODELS)
+def test_selected_rows_go_on_as_they_were(maker, settings, batch):
+    """Repeat (as a beam does), reorder within a sentence, drop sentences, tear groups: rows stay themselves."""
+    model = maker(**settings)
+    read = shifted(batch.columns["target"].items)
+    selections = [[0, 0, 1, 1, 2, 2], [1, 0, 2, 2, 5, 4], [0, 1, 4, 5], [3, 0, 1]]
+    state, rows = model.start(batch), torch.arange(3)
+    for place, selection in enumerate(selections):
+        step, state = model.step(read[rows, place : place + 1], state)
+        alone_state = model.start(batch)
+        for before in range(place + 1):
+            alone, alone_state = model.step(read[:, before : before + 1], alone_state)
+        assert_close(step.log_probs, alone.log_probs[rows])
+        state, rows = state.select(torch.tensor(selection)), rows[torch.tensor(selection)]
+
+
+def test_batch_mates_do_not_matter(model, batch):
+    losses = model.nll(batch)
+    for place, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = model.nll(batch_of([source], [target]))
+        assert_close(losses[place, : len(target)], alone[0])
+
+
+def test_the_future_does_not_matter_bitwise(model, batch):
+    changed = batch.columns["target"].items.clone()
+    changed[1, 3:] = 4
+    columns = {**batch.columns, "target": batch.columns["target"]._replace(items=changed)}
+    before, after = model.nll(batch), model.nll(batch._replace(columns=columns))
+    assert torch.equal(before[1, :3], after[1, :3])
+
+
+def test_every_parameter_learns(model, batch):
+    model.train()
+    model.nll(batch, smoothing=0.1).sum().backward()
+    idle = [name for name, parameter in model.named_parameters() if parameter.grad is None]
+    assert idle == []
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
+
+
+def test_source_padding_cannot_change_the_answer(model, batch):
+    source = batch.columns["source"]
+    changed = source._replace(items=source.items.masked_fill(~source.mask, 9))
+    assert_close(model.nll(batch), model.nll(batch._replace(columns={**batch.columns, "source": changed})), rtol=0, atol=0)
+
+
+def test_an_empty_source_is_no_error(model):
+    batch = batch_of(SOURCES, TARGETS)
+    source = batch.columns["source"]
+    nothing = source._replace(mask=source.mask & (torch.arange(3) > 0).unsqueeze(-1))
+    losses = model.nll(batch._replace(columns={**batch.columns, "source": nothing}))
+    assert bool(losses.isfinite().all())
+
+
+def test_the_first_word_read_is_bos(batch):
+    read = shifted(batch.columns["target"].items)
+    assert read[:, 0].tolist() == [BOS] * 3
+    assert torch.equal(read[:, 1:], batch.columns["target"].items[:, :-1])
+
+
+def test_routes_may_share_an_encoder_and_write_apart(batch):
+    """One to many: two decoders above one encoder learn it together, and each route is its own."""
+    first, second = make(), make()
+    model = Translator(
+        {"en": first.encoders[ROUTE]},
+        {"de": first.decoders[ROUTE], "fr": second.decoders[ROUTE]},
+        {"de": first.heads[ROUTE], "fr": second.heads[ROUTE]},
+        {"en-de": Route("en", "de", "de"), "en-fr": Route("en", "fr", "fr")},
+    )
+    german, french = (model.nll(batch._replace(route=route)) for route in ("en-de", "en-fr"))
+    assert_close(german, first.nll(batch))
+    assert not torch.allclose(german, french)
+    (german.sum() + french.sum()).backward()
+    assert isinstance(model.encoders["en"], Reader)
+    assert all(p.grad is not None for p in model.encoders["en"].parameters())

@@ -1,0 +1,82 @@
+"""The fused loss equals torch's, in values and gradients, whatever weights the rows get."""
+
+import pytest
+import torch
+from torch.nn import functional
+from torch.testing import assert_close
+
+from regard.attention import plain
+from regard.errors import ConfigError
+from regard.heads import linear_cross_entropy
+from regard.heads.linear import LinearHead
+from regard.records import PAD, Decoded
+
+VOCAB, DIM = 11, 4
+
+
+@pytest.fixture
+def head() -> LinearHead:
+    return LinearHead(DIM, VOCAB).double()
+
+
+def case(rows: int = 3, length: int = 5) -> tuple[Decoded, torch.Tensor]:
+    targets = torch.randint(1, VOCAB, (rows, length))
+    targets[1, 3:] = PAD
+    return Decoded(torch.randn(rows, length, DIM, dtype=torch.float64, requires_grad=True)), targets
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("chunk", [4, 512])
+@pytest.mark.parametrize("equal", [True, False], ids=["equal-rows", "weighted-rows"])
+def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK", chunk)
+    decoded, targets = case()
+    rows = torch.ones(targets.shape, dtype=torch.float64) if equal else torch.rand(targets.shape, dtype=torch.float64)
+    logits = decoded.states @ head.weight.t()
+    wanted = functional.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="none"
+    ).view(targets.shape)
+    losses = head.nll(decoded, None, targets, smoothing=smoothing)
+    assert_close(losses, wanted)
+    inputs = (decoded.states, head.weight)
+    assert_close(
+        torch.autograd.grad((losses * rows).sum(), inputs), torch.autograd.grad((wanted * rows).sum(), inputs)
+    )
+
+
+def test_plain_path_is_the_same_and_twice_differentiable(head):
+    decoded, targets = case()
+    fused = head.nll(decoded, None, targets, smoothing=0.1)
+    with plain():
+        slow = head.nll(decoded, None, targets, smoothing=0.1)
+        assert_close(fused, slow)
+        (first,) = torch.autograd.grad(slow.sum(), decoded.states, create_graph=True)
+        assert torch.autograd.grad(first.sum(), decoded.states)[0].isfinite().all()
+
+
+def test_extreme_logits_stay_finite(head):
+    decoded, targets = case()
+    losses = head.nll(Decoded(decoded.states * 1e4), None, targets)
+    assert_close(losses, functional.cross_entropy(
+        (decoded.states * 1e4 @ head.weight.t()).flatten(0, 1), targets.flatten(), ignore_index=PAD, reduction="none"
+    ).view(targets.shape))  # fmt: skip
+
+
+def test_only_padding_gives_zero(head):
+    decoded, targets = case()
+    losses = head.nll(decoded, None, torch.zeros_like(targets))
+    assert bool((losses == 0).all())
+    losses.sum().backward()
+
+
+def test_log_probs_agree_with_the_loss(head):
+    decoded, targets = case()
+    log_probs = head.log_probs(decoded, None)
+    assert_close(log_probs.exp().sum(dim=-1), torch.ones(3, 5, dtype=torch.float64))
+    picked = -log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    assert_close(head.nll(decoded, None, targets), picked.masked_fill(targets == PAD, 0.0))
+
+
+def test_a_shared_table_of_another_width_is_refused():
+    with pytest.raises(ConfigError, match="dim 6 .* dim 4.*tied: none"):
+        LinearHead(DIM, VOCAB, torch.nn.Parameter(torch.randn(VOCAB, 6)))
