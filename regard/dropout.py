@@ -1,6 +1,6 @@
-"""Dropout from random bytes: torch's own draws one float per element, which costs a tenth of a training step on a CPU."""
+"""Dropout from random bytes: torch's own draws a float per element, a tenth of a training step on a CPU."""
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ def dropout(inputs: Tensor, probability: float, training: bool = True) -> Tensor
     threshold = round(probability * 256)
     fast = inputs.device.type == "cpu" and 0 < threshold < 256 and not inputs.is_complex()
     if fast and not torch.compiler.is_compiling():
-        return _ByteDropout.apply(inputs, threshold)  # type: ignore[no-any-return]  # apply() is untyped in torch
+        return cast(Tensor, _ByteDropout.apply(inputs, threshold))
     return functional.dropout(inputs, probability, training)
 
 

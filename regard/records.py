@@ -1,7 +1,7 @@
 """The tensor records that stages hand to each other. `mask` is boolean: True = may be looked at."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -19,10 +19,16 @@ class Sequences(NamedTuple):
 class Batch(NamedTuple):
     """One step's worth of examples, all of one route."""
 
-    columns: Mapping[str, "Sequences | Tensor"]  # translation: source, target; target ids end with EOS, BOS is not stored
+    columns: Mapping[
+        str, "Sequences | Tensor"
+    ]  # translation: source, target; target ids end with EOS, BOS is not stored
     route: str  # "translate", later "en-de", "denoise" …
     lines: Tensor  # (batch,) line numbers in the corpus, from 0
-    count: int  # what the loss is divided by: target tokens, the end symbol included
+    count: int  # type: ignore[assignment]  # shadows tuple's; what the loss is divided by: target tokens and end symbols
+
+    def sequences(self, name: str) -> Sequences:
+        """A column of rows of different lengths."""
+        return cast(Sequences, self.columns[name])
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
@@ -58,7 +64,7 @@ class Loss(NamedTuple):
     """Sums, never means: exact under accumulation and data parallelism."""
 
     sum: Tensor  # scalar, with gradient
-    count: int  # what the sum is divided by
+    count: int  # type: ignore[assignment]  # shadows tuple's; what the sum is divided by
     parts: dict[str, Tensor]  # sums to show, by name, without gradient
 
 
@@ -87,12 +93,12 @@ Tree = TypeVar("Tree")
 
 def place(tree: Tree, device: torch.device) -> Tree:
     """The tensors in nested tuples on a device."""
-    return _map(tree, lambda tensor: tensor.to(device))
+    return cast(Tree, _map(tree, lambda tensor: tensor.to(device)))
 
 
 def select(tree: Tree, rows: Tensor) -> Tree:
     """Rows of every tensor in nested tuples; counters and None are shared by all rows and stay."""
-    return _map(tree, lambda tensor: tensor.index_select(0, rows))
+    return cast(Tree, _map(tree, lambda tensor: tensor.index_select(0, rows)))
 
 
 def _map(tree: Any, change: Any) -> Any:

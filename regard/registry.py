@@ -1,4 +1,4 @@
-"""Names → parts. A table is written out in its folder's `__init__.py`: one line a part, no scanning, no side effects."""
+"""Names → parts. A table is written out in its folder's `__init__.py`: one line a part, no scanning."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping

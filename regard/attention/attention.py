@@ -47,7 +47,7 @@ class Attention(nn.Module):
     def forward(
         self, queries: Tensor, memory: Memory, past: tuple[Any, ...] | None = None, *, need_weights: bool = False
     ) -> Attended:
-        """queries (batch, query, query_dim) → context (batch, query, value_dim). Past None starts; else it continues."""
+        """queries (batch, query, query_dim) → context (batch, query, value_dim). Past None starts."""
         if self.heads is not None:
             queries = self.heads.queries(queries)
         if past is None:

@@ -4,6 +4,8 @@ Leading axes are open (`...`): a part serves one head or many, one sentence or a
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -32,7 +34,7 @@ class Attended(NamedTuple):
     context: Tensor  # (..., query, value_dim)
     weights: Tensor | None = None  # (..., query, key) before dropout, when asked for
     past: tuple[Any, ...] = ()  # what the parts need next time: of the score, the span, the weighting
-    terms: dict[str, Tensor] = {}  # by name: log_prob, entropy …; each (..., query)
+    terms: Mapping[str, Tensor] = MappingProxyType({})  # by name: log_prob, entropy …; each (..., query)
 
 
 class Part(nn.Module):

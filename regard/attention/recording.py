@@ -18,7 +18,7 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
     ...     model.nll(batch)
     >>> records["decoders.translate.blocks.0.cross"][0].weights  # (batch, head, query, key)
 
-    A model wrapped by `torch.compile` is unwrapped first, and its compiled code set aside meanwhile: it would see no hook.
+    A model wrapped by `torch.compile` is unwrapped first: compiled code sees no hook.
     """
     records: dict[str, list[Attended]] = {}
     with ExitStack() as stack:

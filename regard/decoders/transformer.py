@@ -11,6 +11,7 @@ from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforward import FeedForward
 from regard.layers.transformer_block import BlockPast, TransformerBlock
+from regard.modules import module_list
 from regard.records import Decoded, Encoded, select
 
 
@@ -55,7 +56,7 @@ class TransformerDecoder(Decoder):
             problem = f"there is no layer {alignment_layer} among {num_layers}"
             raise ConfigError("model.decoder.alignment_layer", problem, "count from 0, or from the top with -1, -2 …")
         self.alignment_layer = alignment_layer % num_layers
-        self.blocks = nn.ModuleList(
+        self.blocks = module_list(
             TransformerBlock(
                 self.dim,
                 sockets.causal(self.dim),
@@ -68,13 +69,10 @@ class TransformerDecoder(Decoder):
         )
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
 
-    def start(
-        self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None
-    ) -> TransformerState:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> TransformerState:
         """Keys and values of the source are computed here, once per sentence."""
         (seen,) = encoded
-        values = seen.states if seen.values is None else seen.values
-        sources = tuple(block.cross.remember(seen.states, values, mask=seen.mask) for block in self.blocks)
+        sources = tuple(block.remember(seen) for block in self.blocks)
         state = TransformerState(None, (BlockPast(),) * len(self.blocks), sources, 1)
         return state if rows is None else state.select(rows)
 
@@ -88,11 +86,11 @@ class TransformerDecoder(Decoder):
         pasts, aligned = [], None
         for layer, (block, past, source) in enumerate(zip(self.blocks, state.blocks, state.sources, strict=True)):
             wanted = need_weights and layer == self.alignment_layer
-            states, past, weights = block.run(states, None, past, source, fold=state.fold, need_weights=wanted)
-            pasts.append(past)
+            states, after, weights = block.run(states, None, past, source, fold=state.fold, need_weights=wanted)
+            pasts.append(after)
             aligned = weights if wanted else aligned
         if aligned is not None:
-            aligned = aligned.mean(dim=1) if aligned.dim() == 4 else aligned  # noqa: PLR2004  # (batch, head, query, key)
+            aligned = aligned.mean(dim=1) if aligned.dim() == 4 else aligned  # (batch, head, query, key)
             aligned = aligned.reshape(*ids.shape, -1)
         return Decoded(self.norm(states), aligned), TransformerState(words, tuple(pasts), state.sources, state.fold)
 

@@ -8,6 +8,7 @@ from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
 from regard.layers.feedforward import FeedForward
 from regard.layers.transformer_block import TransformerBlock
+from regard.modules import module_list
 from regard.records import Encoded, Sequences
 
 
@@ -26,7 +27,7 @@ class TransformerEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.dim = input_dim
-        self.blocks = nn.ModuleList(
+        self.blocks = module_list(
             TransformerBlock(
                 input_dim,
                 sockets.itself(input_dim),

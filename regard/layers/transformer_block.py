@@ -1,6 +1,5 @@
 """The block of https://arxiv.org/abs/1706.03762, section 3.1; normalised before (arXiv:2002.04745) or after."""
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from torch import Tensor, nn
@@ -9,6 +8,7 @@ from regard.attention import Attention, Memory, extend
 from regard.dropout import Dropout
 from regard.layers.feedforward import FeedForward
 from regard.layers.layer import Layer
+from regard.records import Encoded
 
 
 class BlockPast(NamedTuple):
@@ -47,6 +47,13 @@ class TransformerBlock(Layer):
         outputs, past, _ = self.run(inputs, mask, past or BlockPast())
         return outputs, past
 
+    def remember(self, encoded: Encoded) -> Memory:
+        """The source as this block will read it: keys and values projected once per sentence."""
+        if self.cross is None:
+            raise ValueError("this block was built without attention to a source")
+        values = encoded.states if encoded.values is None else encoded.values
+        return self.cross.remember(encoded.states, values, mask=encoded.mask)
+
     def run(
         self,
         inputs: Tensor,
@@ -61,31 +68,24 @@ class TransformerBlock(Layer):
 
         With `fold` > 1 the memory has one row per `fold` rows of inputs, which then must be one word long (n = 1).
         """
-        after: dict[str, Any] = {}
-        weights: list[Tensor | None] = [None]
+        states = self._enter(inputs, self.own_norm)
+        own = extend(past.own, self.own.remember(states, mask=mask))
+        itself = self.own(states, own, past.own_past)
+        outputs = self._leave(inputs, itself.context, self.own_norm)
+        source_past = weights = None
+        if self.cross is not None and self.cross_norm is not None and source is not None:
+            states = self._enter(outputs, self.cross_norm)
+            folded = states.view(-1, fold, self.dim) if fold > 1 else states
+            looked = self.cross(folded, source, past.source_past, need_weights=need_weights)
+            outputs = self._leave(outputs, looked.context.view(outputs.shape), self.cross_norm)
+            source_past, weights = looked.past, looked.weights
+        states = self._enter(outputs, self.feedforward_norm)
+        outputs = self._leave(outputs, self.feedforward(states), self.feedforward_norm)
+        return outputs, BlockPast(own, itself.past, source_past), weights
 
-        def look_at_itself(states: Tensor) -> Tensor:
-            own = extend(past.own, self.own.remember(states, mask=mask))
-            attended = self.own(states, own, past.own_past)
-            after.update(own=own, own_past=attended.past)
-            context: Tensor = attended.context
-            return context
+    def _enter(self, states: Tensor, norm: nn.LayerNorm) -> Tensor:
+        return norm(states) if self.pre else states
 
-        def look_at_source(states: Tensor) -> Tensor:
-            shape = states.shape
-            folded = states.view(-1, fold, shape[-1]) if fold > 1 else states
-            attended = self.cross(folded, source, past.source_past, need_weights=need_weights)  # type: ignore[misc]  # called only when there is one
-            after.update(source_past=attended.past)
-            weights[0] = attended.weights
-            return attended.context.view(shape)
-
-        states = self._sublayer(inputs, self.own_norm, look_at_itself)
-        if self.cross is not None and self.cross_norm is not None:
-            states = self._sublayer(states, self.cross_norm, look_at_source)
-        return self._sublayer(states, self.feedforward_norm, self.feedforward), BlockPast(**after), weights[0]
-
-    def _sublayer(self, states: Tensor, norm: nn.LayerNorm, change: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.pre:
-            return states + self.dropout(change(norm(states)))
-        normed: Tensor = norm(states + self.dropout(change(states)))
-        return normed
+    def _leave(self, before: Tensor, change: Tensor, norm: nn.LayerNorm) -> Tensor:
+        states = before + self.dropout(change)
+        return states if self.pre else norm(states)

@@ -36,9 +36,7 @@ def build_attention(settings: AttentionSettings, query_dim: int, key_dim: int, *
     project = settings.num_heads > 1 if settings.project is None else settings.project
     heads = None
     if project or settings.num_heads > 1:
-        heads = Heads(
-            query_dim, key_dim, num_heads=settings.num_heads, bias=settings.bias, out_proj=settings.out_proj
-        )
+        heads = Heads(query_dim, key_dim, num_heads=settings.num_heads, bias=settings.bias, out_proj=settings.out_proj)
         query_dim = key_dim = heads.head_dim
     choices = [choice for choice in settings.span if not (causal and choice.name == "everywhere")]
     if causal and "causal" not in (choice.name for choice in choices):

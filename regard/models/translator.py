@@ -9,6 +9,7 @@ from regard.decoders.decoder import Decoder
 from regard.encoders.encoder import Encoder
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
+from regard.modules import module_dict
 from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 
 
@@ -57,20 +58,20 @@ class Translator(nn.Module):
         routes: Mapping[str, Route],
     ) -> None:
         super().__init__()
-        self.encoders = nn.ModuleDict(dict(encoders))
-        self.decoders = nn.ModuleDict(dict(decoders))
-        self.heads = nn.ModuleDict(dict(heads))
+        self.encoders = module_dict(encoders)
+        self.decoders = module_dict(decoders)
+        self.heads = module_dict(heads)
         self.routes = dict(routes)
 
     def encode(self, batch: Batch) -> Encoded:
         """The batch's source as its route's encoder sees it."""
-        encoded: Encoded = self.encoders[self.routes[batch.route].encoder](batch.columns["source"])
+        encoded: Encoded = self.encoders[self.routes[batch.route].encoder](batch.sequences("source"))
         return encoded
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
         """Teacher forcing: states (batch, target, dim), each having read the words before it."""
         route, encoded = self.routes[batch.route], self.encode(batch)
-        decoder, target = self.decoders[route.decoder], batch.columns["target"]
+        decoder, target = self.decoders[route.decoder], batch.sequences("target")
         need_weights = need_weights or self.heads[route.head].needs_weights
         decoded, _ = decoder(shifted(target.items), decoder.start(encoded), need_weights=need_weights)
         return decoded, encoded
@@ -79,7 +80,7 @@ class Translator(nn.Module):
         """Losses (batch, target) in nats per target token, 0 at padding."""
         decoded, encoded = self.decode(batch)
         head = self.heads[self.routes[batch.route].head]
-        losses: Tensor = head.nll(decoded, encoded, batch.columns["target"].items, smoothing=smoothing)
+        losses: Tensor = head.nll(decoded, encoded, batch.sequences("target").items, smoothing=smoothing)
         return losses
 
     def start(self, batch: Batch) -> Writing:

@@ -1,4 +1,4 @@
-"""The additive score of https://arxiv.org/abs/1409.0473, appendix A.1.2; with one matrix, "concat" of Luong et al. 2015."""
+"""The additive score of https://arxiv.org/abs/1409.0473, appendix A.1.2; "concat" of Luong et al. 2015 is the same."""
 
 from typing import Any
 

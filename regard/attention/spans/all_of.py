@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Span, View
+from regard.modules import module_list
 
 
 class AllOf(Span):
@@ -12,21 +13,21 @@ class AllOf(Span):
 
     def __init__(self, spans: list[Span]) -> None:
         super().__init__()
-        self.spans = nn.ModuleList(spans)
+        self.spans = module_list(spans)
         self.sequential = any(span.sequential for span in spans)
 
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
         """One past per span."""
-        return tuple(span.begin(queries, memory) for span in self._all())
+        return tuple(span.begin(queries, memory) for span in self.spans)
 
     def after(self, past: tuple[Any, ...], attended: Attended, scores: Tensor | None) -> tuple[Any, ...]:
         """Each span's own."""
-        return tuple(span.after(old, attended, scores) for span, old in zip(self._all(), past, strict=True))
+        return tuple(span.after(old, attended, scores) for span, old in zip(self.spans, past, strict=True))
 
     def forward(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> View:
         """queries (..., query, query_dim) → the views joined."""
         joined = View()
-        for span, old in zip(self._all(), past, strict=True):
+        for span, old in zip(self.spans, past, strict=True):
             view: View = span(queries, memory, old)
             joined = View(
                 mask=_join(joined.mask, view.mask, lambda a, b: a & b),
@@ -35,9 +36,6 @@ class AllOf(Span):
                 values=_join(joined.values, view.values, lambda a, b: a + b),
             )
         return joined
-
-    def _all(self) -> list[Span]:
-        return list(self.spans)  # type: ignore[arg-type]  # a ModuleList forgets what it holds
 
 
 def _join(first: Tensor | None, second: Tensor | None, how: Any) -> Tensor | None:

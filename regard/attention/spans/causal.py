@@ -1,7 +1,5 @@
 """Causal attention: nothing to the right of the query (Vaswani et al. 2017, section 3.2.3)."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 

@@ -7,7 +7,10 @@ from torch import Tensor, nn
 
 
 class Embedder(nn.Module, ABC):
-    """Words, n-grams, positions. Built with (vocab_size, dim, position), position being a `Position` or None. `dim` is the width of its vectors."""
+    """Words, n-grams, positions. Built with (vocab_size, dim, position), position being a `Position` or None.
+
+    `dim` is the width of its vectors.
+    """
 
     dim: int
 

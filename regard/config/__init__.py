@@ -1,0 +1,21 @@
+"""Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
+
+from regard.config.fields import Fields, read_settings, schema_of
+from regard.config.markers import FieldsOf, OneOrMany, PartOf
+from regard.config.merging import merge, parse_changes
+from regard.config.plain import plain
+from regard.config.reading import read_yaml, write_yaml
+
+__all__ = [
+    "Fields",
+    "FieldsOf",
+    "OneOrMany",
+    "PartOf",
+    "merge",
+    "parse_changes",
+    "plain",
+    "read_settings",
+    "read_yaml",
+    "schema_of",
+    "write_yaml",
+]

@@ -1,0 +1,96 @@
+"""Settings checked against the types where they are declared: dataclasses and the signatures of parts."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cached_property
+from inspect import Parameter, cleandoc
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from regard.config.faults import found
+from regard.config.merging import join
+from regard.config.plain import plain
+from regard.config.types import limited, strict
+from regard.errors import ConfigError, Fault, nearest
+from regard.registry import Setting
+
+T = TypeVar("T")
+
+
+def read_settings(kind: type[T], settings: Mapping[str, Any]) -> T:
+    """An instance of a dataclass out of plain values. Every fault at once, as one ConfigError."""
+    faults: list[Fault] = []
+    values = Fields(declared(kind)).read(settings, faults)
+    if faults:
+        raise ConfigError.of(faults)
+    return kind(**values)
+
+
+def schema_of(kind: type) -> dict[str, Any]:
+    """The JSON schema of a settings file that `read_settings` takes for `kind`."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Fields(declared(kind)).schema(first_line(kind)),
+    }
+
+
+def declared(kind: type, types: Mapping[str, Any] | None = None) -> dict[str, Setting]:
+    """The fields of a dataclass as settings; `types` say what its annotations leave open (which table)."""
+    hints = {**get_type_hints(kind, include_extras=True), **(types or {})}
+    settings = {}
+    for field in fields(kind):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        settings[field.name] = Setting(hints[field.name], Parameter.empty if default is MISSING else default)
+    return settings
+
+
+class Fields:
+    """Named settings with types and defaults."""
+
+    def __init__(self, settings: Mapping[str, Setting], leave: tuple[str, ...] = ()) -> None:
+        self.settings = dict(settings)
+        self.leave = leave  # what stays open when it is not given
+
+    @cached_property
+    def _adapters(self) -> dict[str, TypeAdapter[Any]]:
+        return {name: TypeAdapter(strict(limited(name, setting.annotation))) for name, setting in self.settings.items()}
+
+    def read(self, given: Mapping[str, Any], faults: list[Fault]) -> dict[str, Any]:
+        """Checked values, complete with defaults; what is wrong goes to `faults`."""
+        faults += [
+            Fault(name, "there is no such setting", nearest(name, self.settings))
+            for name in given
+            if name not in self.settings
+        ]
+        values = {}
+        for name, setting in self.settings.items():
+            default = setting.default
+            if name not in given and default is Parameter.empty:
+                faults.append(Fault(name, "must be given"))
+            elif name in given or name not in self.leave:
+                value = plain(default)
+                try:
+                    value = join(value, given[name], name) if name in given else value
+                    values[name] = self._adapters[name].validate_python(value)
+                except ValidationError as error:
+                    faults += found(error, name, value)
+                except ConfigError as error:  # a list has no such item
+                    faults += error.faults
+        return values
+
+    def schema(self, title: str = "") -> dict[str, Any]:
+        """As a JSON schema object."""
+        properties = {}
+        for name, setting in self.settings.items():
+            properties[name] = self._adapters[name].json_schema()
+            if setting.default is not Parameter.empty:
+                properties[name]["default"] = plain(setting.default)
+        needed = [name for name, setting in self.settings.items() if setting.default is Parameter.empty]
+        about = {"description": title} if title else {}
+        return {**about, "type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+def first_line(thing: Any) -> str:
+    """The first line of a docstring."""
+    return cleandoc(thing.__doc__ or "").partition("\n")[0]

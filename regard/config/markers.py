@@ -1,0 +1,128 @@
+"""What stands in `Annotated[…]` so that plain values are read into groups, parts and lists of parts."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from regard.config.faults import refuse, shown
+from regard.config.fields import Fields, declared, first_line
+from regard.config.merging import merge
+from regard.errors import ConfigError, Fault, nearest
+from regard.registry import Choice, Registry
+
+Alias = Callable[[str], Mapping[str, Any]]
+
+
+class _Marker:
+    """What stands in `Annotated[…]` to read a plain value its own way."""
+
+    def read(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def schema(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return self.schema()
+
+
+class FieldsOf(_Marker):
+    """`Annotated[ModelSettings, FieldsOf(ModelSettings, encoder=…)]`: a group of settings read into a dataclass.
+
+    `types` complete annotations that leave something open. With `aliases`, a text in the group's place or its `name`
+    stands for some of the settings, as `resolve` tells.
+    """
+
+    def __init__(self, kind: type, aliases: Iterable[str] = (), resolve: Alias | None = None, **types: Any) -> None:
+        self.kind, self.aliases, self.resolve = kind, sorted(aliases), resolve
+        self.fields = Fields(declared(kind, types))
+
+    def read(self, value: Any) -> Any:
+        """A group of settings or an alias → the dataclass."""
+        faults: list[Fault] = []
+        try:
+            values = self.fields.read(self._group(value), faults)
+            if not faults:
+                return self.kind(**values)
+        except ConfigError as error:
+            faults += error.faults
+        return refuse(faults, value)
+
+    def schema(self) -> dict[str, Any]:
+        """An object, or one of the aliases."""
+        whole = self.fields.schema(first_line(self.kind))
+        if not self.aliases:
+            return whole
+        names = {"enum": self.aliases}
+        return {"anyOf": [names, {**whole, "properties": {"name": names, **whole["properties"]}}]}
+
+    def _group(self, value: Any) -> Mapping[str, Any]:
+        group = {"name": value} if isinstance(value, str) and self.resolve else value
+        if not isinstance(group, Mapping):
+            raise ConfigError("", f"must be a group of settings, not {shown(value)}")
+        if self.resolve is None or "name" not in group:
+            return group
+        rest = {name: item for name, item in group.items() if name != "name"}
+        try:
+            return merge(self.resolve(group["name"]), rest)
+        except ConfigError as error:
+            raise ConfigError.of(fault._replace(place="") for fault in error.faults) from None
+
+
+class PartOf(_Marker):
+    """`Annotated[Choice, PartOf(SCORES)]`: a part by name, its settings checked against its signature.
+
+    Settings named in `leave` stay open when they are not given; the others are completed with their defaults.
+    """
+
+    def __init__(self, table: Registry[Any], leave: tuple[str, ...] = ()) -> None:
+        self.table = table
+        self.fields = {name: Fields(table.settings(name), leave) for name in table}
+
+    def read(self, value: Any) -> Choice:
+        """`name` or `{name: …, setting: …}` → Choice."""
+        group = {"name": value} if isinstance(value, str) else value
+        name = group.get("name") if isinstance(group, Mapping) else None
+        if not isinstance(name, str):
+            problem = f"must be the name of a part, or its name and settings, not {shown(value)}"
+            refuse([Fault("", problem, nearest("", self.table))], value)
+        if name not in self.table:
+            refuse([Fault("", f"there is no '{name}'", nearest(name, self.table))], value)
+        faults: list[Fault] = []
+        values = self.fields[name].read({key: item for key, item in group.items() if key != "name"}, faults)
+        if faults:
+            refuse(faults, value)
+        return Choice(name, values)
+
+    def schema(self) -> dict[str, Any]:
+        """A name alone where nothing must be given, or an object."""
+        free = [name for name in self.table if not self.fields[name].schema()["required"]]
+        return {"anyOf": [{"enum": sorted(free)}, *(self._row(name) for name in sorted(self.table))]}
+
+    def _row(self, name: str) -> dict[str, Any]:
+        row = self.fields[name].schema(first_line(self.table[name]))
+        return {
+            **row,
+            "properties": {"name": {"const": name}, **row["properties"]},
+            "required": ["name", *row["required"]],
+        }
+
+
+class OneOrMany:
+    """`Annotated[tuple[Choice, ...], OneOrMany()]`: a list, or its only item."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_listed, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        many = handler(schema)
+        return {"anyOf": [many["items"], many]}
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]

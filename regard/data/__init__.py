@@ -1,0 +1,10 @@
+"""From files to batches: readers stream examples, a corpus keeps them memory-mapped, batches are drawn from it.
+
+Readers and the corpus need no torch; batches (`regard.data.batches`) do.
+"""
+
+from regard.data.corpus import Corpus
+from regard.data.examples import Example
+from regard.data.readers import READERS, Part, Reader
+
+__all__ = ["READERS", "Corpus", "Example", "Part", "Reader"]

@@ -1,0 +1,137 @@
+"""A data set on disk: cleaned text, ids and offsets, memory-mapped, so that it may be larger than memory."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data import sealed
+from regard.data.building import LINES, SKIPPED, Progress, build, ids_path, text_path
+from regard.data.readers.lines import check, digest
+from regard.data.readers.reader import Reader
+from regard.data.report import Report
+from regard.errors import DataError
+from regard.text import Tokenizer
+from regard.text.clean import VERSION
+
+FORMAT = 1  # of the files; another one is another cache
+MAX_TOKENS = 256
+
+Longs = NDArray[np.int64]
+
+
+class Corpus:
+    """The examples of a reader that can be used, numbered from 0; ids have neither BOS nor EOS."""
+
+    def __init__(self, folder: Path, content: Mapping[str, Any]) -> None:
+        """A folder as `Corpus.open` makes it."""
+        self.folder, self.key = folder, folder.name
+        self.columns: tuple[str, ...] = tuple(content["columns"])
+        self.max_tokens: int = content["max_tokens"]
+        first = {reason: tuple(lines) for reason, lines in content["first"].items()}
+        self.report = Report(content["kept"], content["skipped"], first, folder / SKIPPED)
+        self.lines: Longs = _mapped(folder / LINES, np.dtype(np.int64))  # in the reader's files, from 1
+        self._ids = {column: _Ragged(ids_path(folder, column), np.dtype(name)) for column, name in content["ids"].items()}
+        self._texts = {column: _Ragged(text_path(folder, column), np.dtype(np.uint8)) for column in self.columns}
+
+    @classmethod
+    def open(
+        cls,
+        reader: Reader,
+        tokenizers: Mapping[str, Tokenizer],
+        cache: Path,
+        *,
+        max_tokens: int = MAX_TOKENS,
+        progress: Progress | None = None,
+    ) -> "Corpus":
+        """The corpus of a reader, out of `cache` if it is there and whole, else built there.
+
+        Columns without a tokenizer keep their text only. Examples with an empty column or with more than `max_tokens`
+        ids in one (EOS not counted) are skipped and told by `report`. DataError: a file cannot be used, or nothing
+        of it is left. What is in `cache` is keyed by the files' content, the cleaning, the tokenizers and the limit.
+        """
+        before = [_stamp(path) for path in reader.files]
+        place = cache / _key(reader, tokenizers, max_tokens)
+        content = sealed.unseal(place)
+        if content is None:
+            try:
+                with sealed.making(place) as folder:
+                    content = build(folder, reader, tokenizers, max_tokens, progress)
+                    _check(reader, content, before)
+                    sealed.seal(folder, content)
+                    sealed.publish(folder, place)
+            except OSError as error:
+                raise DataError(cache, f"the data cache cannot be written: {error.strerror or error}") from error
+        return cls(place, content)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def lengths(self, column: str) -> NDArray[np.int32]:
+        """Numbers of ids (count,), EOS not counted."""
+        return np.diff(self._ids[column].offsets).astype(np.int32)
+
+    def ids(self, column: str, line: int) -> NDArray[Any]:
+        """The ids of one example."""
+        return self._ids[column].row(line)
+
+    def gather(self, column: str, lines: Longs) -> tuple[NDArray[Any], Longs]:
+        """The ids of several examples one after the other, and how many each has."""
+        return self._ids[column].rows(lines)
+
+    def text(self, column: str, line: int) -> str:
+        """The cleaned text of one example."""
+        return self._texts[column].row(line).tobytes().decode()
+
+
+class _Ragged:
+    """Memory-mapped rows of different lengths."""
+
+    def __init__(self, paths: tuple[Path, Path], dtype: np.dtype[Any]) -> None:
+        self.data, self.offsets = _mapped(paths[0], dtype), _mapped(paths[1], np.dtype(np.int64))
+
+    def row(self, line: int) -> NDArray[Any]:
+        return self.data[self.offsets[line] : self.offsets[line + 1]]
+
+    def rows(self, lines: Longs) -> tuple[NDArray[Any], Longs]:
+        starts = self.offsets[lines]
+        lengths = self.offsets[lines + 1] - starts
+        ends = np.cumsum(lengths)
+        return self.data[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])], lengths
+
+
+def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
+    return np.asarray(np.memmap(path, dtype, mode="r"))
+
+
+def _key(reader: Reader, tokenizers: Mapping[str, Tokenizer], max_tokens: int) -> str:
+    """What decides the content of the cache."""
+    parts = {
+        "format": FORMAT,
+        "cleaning": VERSION,
+        "tokenizers": {column: tokenizer.key() for column, tokenizer in tokenizers.items()},
+        "max_tokens": max_tokens,
+        "reader": reader.key(),
+        "files": [digest(path).hex() for path in reader.files],
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    check(path)
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _check(reader: Reader, content: Mapping[str, Any], before: list[tuple[int, int]]) -> None:
+    """A DataError if the files changed while they were read, or if none of their examples can be used."""
+    for path, stamp in zip(reader.files, before, strict=True):
+        if _stamp(path) != stamp:
+            raise DataError(path, "was changed while it was read")
+    if not content["kept"]:
+        told = str(Report(0, content["skipped"], content["first"], Path(SKIPPED)))
+        raise DataError(reader.files[0], f"no example can be used: {told}")

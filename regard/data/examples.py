@@ -1,0 +1,25 @@
+"""What readers stream."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from regard.text.clean import clean
+
+
+class Example(NamedTuple):
+    """One line of a data set, as its file spells it."""
+
+    line: int  # in its file, from 1
+    texts: Mapping[str, str]  # by column: source, target
+
+
+def split(example: Example, share: float, seed: int = 0, column: str = "source") -> bool:
+    """Whether an example belongs to the part of about `share` that is held out.
+
+    Only the cleaned text of the column decides, so the same sentence never falls on both sides, however often it
+    occurs and wherever it stands; adding lines moves no other line.
+    """
+    salt = seed.to_bytes(8, "little", signed=True)
+    digest = hashlib.blake2b(clean(example.texts[column]).encode(), digest_size=8, salt=salt).digest()
+    return int.from_bytes(digest, "little") < share * 2**64

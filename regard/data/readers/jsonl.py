@@ -1,0 +1,56 @@
+"""JSON lines: one object a line."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from regard.data.examples import Example
+from regard.data.readers.lines import read_lines
+from regard.data.readers.reader import Reader
+from regard.errors import ConfigError, DataError, nearest
+
+
+class JsonlReader(Reader):
+    """`fields` says under which name a column stands; by default under its own."""
+
+    def __init__(self, columns: tuple[str, ...], *, file: str, fields: Mapping[str, str] | None = None) -> None:
+        fields = {column: column for column in columns} if fields is None else fields
+        if set(fields) != set(columns):
+            wanted = ", ".join(columns)
+            raise ConfigError("data.reader.fields", f"is {dict(fields)}", f"needed is a name each for {wanted}")
+        self.columns = tuple(columns)
+        self.files = (Path(file).expanduser(),)
+        self._names = {column: fields[column] for column in columns}
+
+    def key(self) -> str:
+        return f"jsonl {self._names}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        for number, line in enumerate(read_lines(path), start=1):
+            if line.strip():
+                yield Example(number, self._texts(path, number, line))
+            else:  # an empty line is an empty example
+                yield Example(number, dict.fromkeys(self.columns, ""))
+
+    def _texts(self, path: Path, number: int, line: str) -> dict[str, str]:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(path, f"not JSON: {error}", line=number) from error
+        if not isinstance(row, dict):
+            raise DataError(path, f"a JSON object is needed, this is {_kind(row)}", line=number)
+        texts = {}
+        for column, name in self._names.items():
+            if name not in row:
+                raise DataError(path, f"the object has no '{name}'", line=number, hint=nearest(name, row))
+            if not isinstance(row[name], str):
+                raise DataError(path, f"'{name}' must be a string, this is {_kind(row[name])}", line=number)
+            texts[column] = row[name]
+        return texts
+
+
+def _kind(value: object) -> str:
+    """A value in the words of JSON."""
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,92 @@
+"""Lines of text files: UTF-8 without mercy, plain or gzip, split at "\\n" and nowhere else."""
+
+import codecs
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from regard.errors import DataError
+
+LONGEST = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
+GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines without their "\\n" and the "\\r" before it; a byte order mark at the start is left out.
+
+    Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.
+    """
+    number, offset = 0, 0
+    with opened(path) as file:
+        try:
+            for raw in iter(partial(file.readline, LONGEST), b""):
+                number += 1
+                if len(raw) == LONGEST:
+                    raise DataError(path, f"more than {LONGEST:,} bytes without an end of line", line=number)
+                yield _decode(path, number, offset, raw)
+                offset += len(raw)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(path, f"damaged gzip file after line {number:,}: {error}") from error
+        except OSError as error:
+            raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+    if not number:
+        raise DataError(path, "the file is empty")
+
+
+def digest(path: Path) -> bytes:
+    """SHA-256 of a file's bytes, as they lie on disk."""
+    check(path)
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+
+
+def check(path: Path) -> None:
+    """A DataError unless the path is a plain file."""
+    if path.is_dir():
+        raise DataError(path, "is a folder, a file is needed")
+    if not path.exists():
+        raise DataError(path, "there is no such file")
+    if not path.is_file():
+        raise DataError(path, "is no plain file", hint="data is read more than once: write it to a file first")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, unpacked if its name ends with .gz."""
+    check(path)
+    try:
+        file: IO[bytes] = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    except OSError as error:
+        raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+    with file:
+        yield file
+
+
+def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
+    start = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
+    end = len(raw) - raw.endswith(b"\n")
+    if raw.endswith(b"\r", start, end):
+        end -= 1
+    try:
+        return raw[start:end].decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = start + error.start
+        problem = f"not UTF-8: byte 0x{raw[place]:02x} at byte {offset + place:,} of the file, {place + 1} of the line"
+        raise DataError(path, problem, line=number, hint=_likely(raw) if number == 1 else "") from error
+
+
+def _likely(first: bytes) -> str:
+    """What a file that starts like this may be."""
+    if first.startswith(GZIP):
+        return "this is a gzip file: its name must end with .gz"
+    if first.startswith(UTF16):
+        return "this looks like UTF-16: save it as UTF-8"
+    return ""

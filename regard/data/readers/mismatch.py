@@ -1,0 +1,60 @@
+"""Where two files with unequal line counts part company.
+
+Lines that belong together have lengths in a steady ratio. With d lines more in one file, some shift s, which grows
+from 0 to d on the way, pairs line i of the shorter file with line i + s of the longer one. The likeliest places
+where it grows are those of the smallest sum of costs |log ratio - usual log ratio|, found by dynamic programming:
+best_s(i) = C_s(i) + min over k <= i of (best_{s-1}(k) - C_s(k)), with C_s the running sum of the costs at shift s.
+"""
+
+from array import array
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LOOKED_AT = 1_000_000  # lines: enough to find a place, few enough for memory
+STEPS = 8  # shifts tried one by one; the last one is always the whole difference
+WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
+
+
+def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -> str:
+    """Words for the first line from which on the files fit better when a line of the longer one is left out."""
+    longs, shorts = _log_lengths(islice(longer, LOOKED_AT)), _log_lengths(islice(shorter, LOOKED_AT))
+    place = first_growth(longs, shorts, more)
+    if place < len(shorts):
+        return f"they seem to part company at line {place + 1:,}"
+    if len(shorts) == LOOKED_AT:
+        return f"the first {LOOKED_AT:,} lines fit together"
+    return f"the lines up to {place:,} fit together, so the shorter file seems to lack its end"
+
+
+def first_growth(longer: Floats, shorter: Floats, more: int) -> int:
+    """Logarithms of line lengths → index of the first line of the shorter file whose partner is shifted."""
+    shifts = sorted({*range(min(more, STEPS) + 1), more})
+    usual = float(np.median(longer[: len(shorter)] - shorter[: len(longer)])) if len(longer) else 0.0
+    sums = [_running_costs(longer[shift:], shorter, usual) for shift in shifts]
+    best, grown_at = sums[0], []
+    for running in sums[1:]:
+        lead = best - running
+        lowest = np.minimum.accumulate(lead)
+        grown_at.append(np.maximum.accumulate(np.where(lead == lowest, np.arange(len(lead)), 0)))
+        best = running + lowest
+    place = len(shorter)
+    for places in reversed(grown_at):
+        place = int(places[place])
+    return place
+
+
+def _running_costs(longer: Floats, shorter: Floats, usual: float) -> Floats:
+    """C(i): what pairing the first i lines costs; a line without a partner costs the most."""
+    costs = np.full(len(shorter), WORST)
+    length = min(len(longer), len(shorter))
+    costs[:length] = np.minimum(np.abs(longer[:length] - shorter[:length] - usual), WORST)
+    return np.concatenate([[0.0], np.cumsum(costs)])
+
+
+def _log_lengths(lines: Iterator[str]) -> Floats:
+    return np.log1p(np.array(array("q", map(len, lines)), dtype=np.float64))

@@ -1,0 +1,39 @@
+"""Tab-separated values: one example a line, no quoting."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from regard.data.examples import Example
+from regard.data.readers.lines import read_lines
+from regard.data.readers.reader import Reader
+from regard.errors import ConfigError, DataError
+
+
+class TsvReader(Reader):
+    """`fields` says in which field, from 1, a column stands; by default they stand in order."""
+
+    def __init__(
+        self, columns: tuple[str, ...], *, file: str, fields: Mapping[str, int] | None = None, header: bool = False
+    ) -> None:
+        fields = {column: place for place, column in enumerate(columns, start=1)} if fields is None else fields
+        if set(fields) != set(columns) or any(place < 1 for place in fields.values()):
+            wanted = ", ".join(columns)
+            raise ConfigError("data.reader.fields", f"is {dict(fields)}", f"needed is a field, from 1, for {wanted}")
+        self.columns = tuple(columns)
+        self.files = (Path(file).expanduser(),)
+        self._places = {column: fields[column] - 1 for column in columns}
+        self._header = header
+
+    def key(self) -> str:
+        return f"tsv {self._places} {self._header}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        needed = max(self._places.values()) + 1
+        for number, line in enumerate(read_lines(path), start=1):
+            if self._header and number == 1:
+                continue
+            row = line.split("\t") if line else [""] * needed  # an empty line is an empty example
+            if len(row) < needed:
+                raise DataError(path, f"{len(row)} fields between tabs, {needed} are needed", line=number)
+            yield Example(number, {column: row[place] for column, place in self._places.items()})

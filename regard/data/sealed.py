@@ -1,0 +1,120 @@
+"""Sealed folders: they appear whole or not at all, and are verified when they are opened.
+
+A folder is made under a temporary name beside its place, every file is brought to disk, the seal (sizes and SHA-256
+of all files) is written last, then one rename puts it in its place. Whoever dies on the way leaves the place as it was.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+SEAL = "manifest.json"
+
+
+@contextmanager
+def making(place: Path) -> Iterator[Path]:
+    """A new folder beside `place` to fill and publish; it is gone afterwards, whatever happens."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(place)
+    made = place.with_name(f"{_prefix(place)}{os.getpid()}.{secrets.token_hex(4)}")
+    made.mkdir()
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def seal(folder: Path, content: Mapping[str, Any]) -> None:
+    """Brings all files to disk and writes down what they are, with `content` for whoever opens the folder."""
+    files = {}
+    for path in sorted(folder.iterdir()):
+        _to_disk(path)
+        files[path.name] = [path.stat().st_size, _digest(path)]
+    body = {"content": content, "files": files}
+    path = folder / SEAL
+    path.write_text(json.dumps({**body, "sha256": _checksum(body)}, indent=1), encoding="utf-8")
+    _to_disk(path)
+    _to_disk(folder)
+
+
+def unseal(folder: Path) -> dict[str, Any] | None:
+    """The content of a seal; None if the folder is missing or a byte of it is not as it was written."""
+    try:
+        body = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        if body.pop("sha256") != _checksum(body):
+            return None
+        for name, (size, digest) in body["files"].items():
+            path = folder / name
+            if path.stat().st_size != size or _digest(path) != digest:
+                return None
+        content: dict[str, Any] = body["content"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return content
+
+
+def publish(made: Path, place: Path) -> None:
+    """Renames a sealed folder to its place. A whole one that another process put there meanwhile is kept instead."""
+    while True:
+        try:
+            made.rename(place)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+        else:
+            _to_disk(place.parent)
+            return
+        if unseal(place) is not None:
+            return
+        damaged = place.with_name(f"{_prefix(place)}{os.getpid()}.{secrets.token_hex(4)}")
+        with suppress(FileNotFoundError):  # another process has just done the same
+            place.rename(damaged)
+        shutil.rmtree(damaged, ignore_errors=True)
+
+
+def _prefix(place: Path) -> str:
+    return f".{place.name}.{socket.gethostname()}."
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Folders whose makers on this machine have died."""
+    prefix = _prefix(place)
+    for folder in place.parent.glob(".*"):
+        process = folder.name.removeprefix(prefix).split(".")[0]
+        if folder.name.startswith(prefix) and process.isdigit() and not _lives(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it lives and belongs to somebody else
+        return True
+    return True
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,75 @@
+"""Texts in, predictions out: the one road that the command line, evaluation and pages share."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from regard.data.batches import chunks
+from regard.errors import DataError
+from regard.memory import keep_memory
+from regard.results import Prediction
+from regard.tasks.translation import TranslationTask
+from regard.text.clean import clean
+
+
+class Predictor:
+    """A model and its task, ready to answer.
+
+    >>> predictor = regard.load("runs/en-de")
+    >>> for prediction in predictor.predict(["Good morning!"]):
+    ...     print(prediction.text, prediction.score)
+    """
+
+    def __init__(self, model: Any, task: TranslationTask, *, batch_tokens: int = 4096, max_source: int = 1024) -> None:
+        keep_memory()
+        self.model, self.task = model.eval(), task
+        self.batch_tokens, self.max_source = batch_tokens, max_source
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.task.source)} → {len(self.task.target)} pieces"
+        count = sum(parameter.numel() for parameter in self.model.parameters())
+        return f"Predictor({sizes}, {count / 1e6:.1f} M parameters)"
+
+    def predict(self, texts: Iterable[str], *, explain: bool = False) -> list[Prediction]:
+        """One prediction per text, in order; with `explain` each carries what it looked at.
+
+        Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
+        than `max_source` pieces.
+        """
+        sources = self._encode(texts)
+        predictions = self._in_batches(sources, None, self.task.predict)
+        return self.explained(predictions) if explain else predictions
+
+    def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Prediction]:
+        """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats."""
+        return self._in_batches(self._encode(sources), self.task.target.encode_batch(list(targets)), self.task.force)
+
+    def explained(self, predictions: Sequence[Prediction]) -> list[Prediction]:
+        """The same predictions, each with what its text looked at."""
+        sources = self._encode(prediction.source for prediction in predictions)
+        targets = self.task.target.encode_batch([prediction.text for prediction in predictions])
+        explanations = self._in_batches(sources, targets, self.task.explain)
+        pairs = zip(predictions, explanations, strict=True)
+        return [replace(prediction, explanation=explanation) for prediction, explanation in pairs]
+
+    def _encode(self, texts: Iterable[str]) -> list[list[int]]:
+        sources = self.task.source.encode_batch([clean(text) for text in texts])
+        for line, ids in enumerate(sources, start=1):
+            if len(ids) >= self.max_source:
+                problem = f"{len(ids)} pieces are more than this model takes ({self.max_source - 1})"
+                raise DataError("source", problem, line=line, hint="split the text into sentences")
+        return sources
+
+    def _in_batches(self, sources: list[list[int]], targets: list[list[int]] | None, answer: Any) -> list[Any]:
+        device = next(self.model.parameters()).device
+        lengths = [max(len(ids), len(targets[row]) if targets else 0) + 1 for row, ids in enumerate(sources)]
+        answers: list[Any] = [None] * len(sources)
+        with torch.inference_mode():
+            for rows in chunks(lengths, self.batch_tokens):
+                some = None if targets is None else [targets[row] for row in rows]
+                batch = self.task.batch([sources[row] for row in rows], some).to(device)
+                for row, given in zip(rows, answer(self.model, batch), strict=True):
+                    answers[row] = given
+        return answers
