@@ -2,7 +2,7 @@
 
 from regard.config.fields import Fields, read_settings, schema_of
 from regard.config.markers import FieldsOf, OneOrMany, PartOf
-from regard.config.merging import merge, parse_changes
+from regard.config.merging import lay, merge, parse_changes
 from regard.config.plain import plain
 from regard.config.reading import read_yaml, write_yaml
 
@@ -11,6 +11,7 @@ __all__ = [
     "FieldsOf",
     "OneOrMany",
     "PartOf",
+    "lay",
     "merge",
     "parse_changes",
     "plain",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from regard.config.faults import found
-from regard.config.merging import join
+from regard.config.merging import lay
 from regard.config.plain import plain
 from regard.config.types import limited, strict
 from regard.errors import ConfigError, Fault, nearest
@@ -71,7 +71,7 @@ class Fields:
             elif name in given or name not in self.leave:
                 value = plain(default)
                 try:
-                    value = join(value, given[name], name) if name in given else value
+                    value = lay(value, given[name], name) if name in given else value
                     values[name] = self._adapters[name].validate_python(value)
                 except ValidationError as error:
                     faults += found(error, name, value)

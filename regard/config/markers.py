@@ -13,6 +13,7 @@ from regard.errors import ConfigError, Fault, nearest
 from regard.registry import Choice, Registry
 
 Alias = Callable[[str], Mapping[str, Any]]
+Short = Callable[[str], Mapping[str, Any] | None]
 
 
 class _Marker:
@@ -78,15 +79,16 @@ class PartOf(_Marker):
     """`Annotated[Choice, PartOf(SCORES)]`: a part by name, its settings checked against its signature.
 
     Settings named in `leave` stay open when they are not given; the others are completed with their defaults.
+    `short` may turn a text that is no part's name into a name and settings (a file's name into its reader).
     """
 
-    def __init__(self, table: Registry[Any], leave: tuple[str, ...] = ()) -> None:
-        self.table = table
+    def __init__(self, table: Registry[Any], leave: tuple[str, ...] = (), short: Short | None = None) -> None:
+        self.table, self.short = table, short
         self.fields = {name: Fields(table.settings(name), leave) for name in table}
 
     def read(self, value: Any) -> Choice:
         """`name` or `{name: …, setting: …}` → Choice."""
-        group = {"name": value} if isinstance(value, str) else value
+        group = self._group(value) if isinstance(value, str) else value
         name = group.get("name") if isinstance(group, Mapping) else None
         if not isinstance(name, str):
             problem = f"must be the name of a part, or its name and settings, not {shown(value)}"
@@ -102,7 +104,12 @@ class PartOf(_Marker):
     def schema(self) -> dict[str, Any]:
         """A name alone where nothing must be given, or an object."""
         free = [name for name in self.table if not self.fields[name].schema()["required"]]
-        return {"anyOf": [{"enum": sorted(free)}, *(self._row(name) for name in sorted(self.table))]}
+        text: dict[str, Any] = {"type": "string"} if self.short else {"enum": sorted(free)}
+        return {"anyOf": [text, *(self._row(name) for name in sorted(self.table))]}
+
+    def _group(self, text: str) -> Mapping[str, Any]:
+        meant = self.short(text) if self.short and text not in self.table else None
+        return {"name": text} if meant is None else meant
 
     def _row(self, name: str) -> dict[str, Any]:
         row = self.fields[name].schema(first_line(self.table[name]))

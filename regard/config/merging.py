@@ -7,28 +7,46 @@ from regard.config.reading import parse
 from regard.errors import ConfigError, Fault
 
 Settings = Mapping[str, Any]
+Kinds = tuple[str, ...]
 
 
-def merge(base: Settings, over: Settings, place: str = "") -> dict[str, Any]:
-    """`over` laid on `base`: groups join name by name, anything else is replaced."""
-    joined = {name: join(base.get(name), value, f"{place}{name}") for name, value in over.items()}
-    return {**base, **joined}
+def merge(base: Settings, over: Settings) -> dict[str, Any]:
+    """`over` laid on `base`: groups join name by name, anything else is replaced.
 
-
-def join(base: Any, over: Any, place: str = "") -> Any:
-    """One setting laid on another.
-
-    A part's name counts as its group (`transformer` is `{name: transformer}`), and a part of another name takes
-    none of the settings of the one it replaces. Items of a list are reached by their number.
+    A part's name counts as its group (`transformer` is `{name: transformer}`), and a part of another name takes none
+    of the settings of the one it replaces. Items of a list are reached by their number.
     """
+    return _merged(base, over, "", ("name",))
+
+
+def lay(default: Any, given: Any, place: str = "") -> Any:
+    """What is given, on a default: as `merge`, but an attention of another score is another attention, too.
+
+    So `{score: additive}` does not inherit the four heads of a default made for products, while
+    `model.attention.score=additive` leaves all else that a file says of it.
+    """
+    return _join(default, given, place, ("name", "score"))
+
+
+def _merged(base: Settings, over: Settings, place: str, kinds: Kinds) -> dict[str, Any]:
+    return {**base, **{name: _join(base.get(name), value, f"{place}{name}", kinds) for name, value in over.items()}}
+
+
+def _join(base: Any, over: Any, place: str, kinds: Kinds) -> Any:
     if not isinstance(over, Mapping):
         return over
     if isinstance(base, list) and over and all(name.isdecimal() and len(name) < 7 for name in over):
-        return _items(base, over, place)
+        return _items(base, over, place, kinds)
     group = {"name": base} if isinstance(base, str) else base
-    if not isinstance(group, Mapping) or over.get("name", group.get("name")) != group.get("name"):
-        return merge({}, over, f"{place}.")
-    return merge(group, over, f"{place}.")
+    if not isinstance(group, Mapping) or _kind(over, kinds) not in (None, _kind(group, kinds)):
+        group = {}
+    return _merged(group, over, f"{place}.", kinds)
+
+
+def _kind(group: Settings, kinds: Kinds) -> Any:
+    """What a group is, if it says so: the name of a part, or of the part it is named after."""
+    kind = next((group[name] for name in kinds if name in group), None)
+    return kind.get("name") if isinstance(kind, Mapping) else kind
 
 
 def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
@@ -52,17 +70,18 @@ def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
 
 def _put(group: Any, names: list[str], value: Any, key: str) -> Any:
     if not names:
-        return join(group, value, key)
+        return _join(group, value, key, ("name",))
     group = {"name": group} if isinstance(group, str) else {} if group is None else group
     if not isinstance(group, Mapping):
         raise ConfigError(key, f"an earlier change made this {group!r:.40}, which holds no '{names[0]}'")
     return {**group, names[0]: _put(group.get(names[0]), names[1:], value, key)}
 
 
-def _items(base: list[Any], over: Settings, place: str) -> list[Any]:
+def _items(base: list[Any], over: Settings, place: str, kinds: Kinds) -> list[Any]:
     items = list(base)
     for number, value in sorted(over.items(), key=lambda item: int(item[0])):
         if int(number) > len(items):
             raise ConfigError(f"{place}.{number}", f"the list has {len(items)} items, counted from 0")
-        items[int(number) : int(number) + 1] = [join((items[int(number) :] or [None])[0], value, f"{place}.{number}")]
+        old = (items[int(number) :] or [None])[0]
+        items[int(number) : int(number) + 1] = [_join(old, value, f"{place}.{number}", kinds)]
     return items

@@ -32,7 +32,7 @@ def limited(name: str, annotation: Any) -> Any:
     """Sizes and counts are at least one, dropout is a share, unless the annotation says something of its own."""
     inner = {part for part in get_args(annotation) or (annotation,) if part is not type(None)}
     limits: tuple[Any, ...] = ()
-    if inner == {int} and (name in ("dim", "layers") or name.startswith("num_") or name.endswith(("_dim", "_size"))):
+    if inner == {int} and (name in ("dim", "size") or name.startswith("num_") or name.endswith(("_dim", "_size"))):
         limits = (Annotated[int, Ge(1)],)
     if inner == {float} and (name == "dropout" or name.endswith("_dropout")):
         limits = (Annotated[float, Ge(0.0), Lt(1.0)],)

@@ -15,7 +15,7 @@ from regard.data.packing import bucketed, packed
 from regard.data.prefetch import prefetch
 from regard.errors import ConfigError, DataError
 from regard.records import Batch, Sequences
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 
 Longs = NDArray[np.int64]
 Plan = list[Longs]  # the lines of each batch of an epoch
@@ -28,6 +28,9 @@ class Cursor(NamedTuple):
 
     epoch: int = 0
     index: int = 0
+
+
+START = Cursor()
 
 
 class _Place(NamedTuple):
@@ -46,7 +49,7 @@ class Batches:
         self,
         corpus: Corpus,
         columns: Sequence[str],
-        samplers: Mapping[str, Tokenizer] | None = None,
+        tokenizers: Mapping[str, Tokenizer] | None = None,
         *,
         route: str = "translate",
         tokens: int | None = 4096,
@@ -56,8 +59,9 @@ class Batches:
     ) -> None:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
 
-        An example that alone is over the budget forms a batch alone. Columns with a sampler get new ids each epoch,
-        drawn by (seed, epoch, line); the budget counts the ids of the corpus, a draw may be longer by a few percent.
+        An example that alone is over the budget forms a batch alone. A column whose tokenizer is given, and samples,
+        gets new ids each epoch, drawn by (seed, epoch, line); the budget counts the ids of the corpus, so a draw may
+        be longer.
         """
         if tokens is None and sentences is None:
             raise ConfigError("data.tokens", "a batch needs a limit", "set data.tokens or data.sentences")
@@ -65,7 +69,7 @@ class Batches:
             if value is not None and value < 1:
                 raise ConfigError(f"data.{name}", f"is {value}", "must be at least 1")
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
-        self._samplers = dict(samplers or {})
+        self._samplers = {column: tokenizer for column, tokenizer in (tokenizers or {}).items() if tokenizer.samples}
         self._tokens, self._sentences, self._pool = tokens, sentences, pool
         self._lengths = [corpus.lengths(column) + 1 for column in columns]
         self._longest = np.maximum.reduce(self._lengths)
@@ -84,7 +88,7 @@ class Batches:
         """One batch; `stream` gives many at less cost, since it plans an epoch once."""
         return self._make(epoch, self.epoch_plan(epoch)[index])
 
-    def stream(self, start: Cursor = Cursor(), *, workers: int = 0) -> Iterator[tuple[Cursor, Batch]]:  # noqa: B008
+    def stream(self, start: Cursor = START, *, workers: int = 0) -> Iterator[tuple[Cursor, Batch]]:
         """All batches from a cursor on, epoch after epoch, each with the cursor AFTER it: where to go on.
 
         `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.

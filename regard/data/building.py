@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from regard.data.examples import Example
 from regard.data.readers.reader import Reader
 from regard.data.report import SHOWN
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 from regard.text.clean import clean
 
 CHUNK, CHARACTERS = 4096, 2**22  # examples and characters held at once

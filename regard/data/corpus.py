@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ from regard.data.readers.lines import check, digest
 from regard.data.readers.reader import Reader
 from regard.data.report import Report
 from regard.errors import DataError
-from regard.text import Tokenizer
+from regard.text.tokenizer import Tokenizer
 from regard.text.clean import VERSION
 
 FORMAT = 1  # of the files; another one is another cache
 MAX_TOKENS = 256
+ATTEMPTS = 4  # one to build and one to open, and the same again if another process comes between
 
 Longs = NDArray[np.int64]
+Stamp = tuple[int, int]  # size and time of the last change
 
 
 class Corpus:
@@ -32,10 +35,11 @@ class Corpus:
         self.folder, self.key = folder, folder.name
         self.columns: tuple[str, ...] = tuple(content["columns"])
         self.max_tokens: int = content["max_tokens"]
-        first = {reason: tuple(lines) for reason, lines in content["first"].items()}
-        self.report = Report(content["kept"], content["skipped"], first, folder / SKIPPED)
+        self.report = _report(folder, content)
         self.lines: Longs = _mapped(folder / LINES, np.dtype(np.int64))  # in the reader's files, from 1
-        self._ids = {column: _Ragged(ids_path(folder, column), np.dtype(name)) for column, name in content["ids"].items()}
+        self._ids = {
+            column: _Ragged(ids_path(folder, column), np.dtype(name)) for column, name in content["ids"].items()
+        }
         self._texts = {column: _Ragged(text_path(folder, column), np.dtype(np.uint8)) for column in self.columns}
 
     @classmethod
@@ -56,17 +60,14 @@ class Corpus:
         """
         before = [_stamp(path) for path in reader.files]
         place = cache / _key(reader, tokenizers, max_tokens)
-        content = sealed.unseal(place)
-        if content is None:
-            try:
-                with sealed.making(place) as folder:
-                    content = build(folder, reader, tokenizers, max_tokens, progress)
-                    _check(reader, content, before)
-                    sealed.seal(folder, content)
-                    sealed.publish(folder, place)
-            except OSError as error:
-                raise DataError(cache, f"the data cache cannot be written: {error.strerror or error}") from error
-        return cls(place, content)
+        for _ in range(ATTEMPTS):
+            content = sealed.unseal(place)
+            if content is None:
+                _build(place, reader, tokenizers, max_tokens, before, progress)
+                continue
+            with suppress(FileNotFoundError):  # another process is just replacing what it found damaged
+                return cls(place, content)
+        raise DataError(place, "what is written there does not read back the same", hint="is the disk damaged?")
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -121,17 +122,35 @@ def _key(reader: Reader, tokenizers: Mapping[str, Tokenizer], max_tokens: int) -
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> Stamp:
     check(path)
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
-def _check(reader: Reader, content: Mapping[str, Any], before: list[tuple[int, int]]) -> None:
-    """A DataError if the files changed while they were read, or if none of their examples can be used."""
-    for path, stamp in zip(reader.files, before, strict=True):
-        if _stamp(path) != stamp:
-            raise DataError(path, "was changed while it was read")
-    if not content["kept"]:
-        told = str(Report(0, content["skipped"], content["first"], Path(SKIPPED)))
-        raise DataError(reader.files[0], f"no example can be used: {told}")
+def _build(
+    place: Path,
+    reader: Reader,
+    tokenizers: Mapping[str, Tokenizer],
+    max_tokens: int,
+    before: Sequence[Stamp],
+    progress: Progress | None,
+) -> None:
+    """Puts a corpus in its place, unless the files are no longer those the place is named after."""
+    try:
+        with sealed.making(place) as folder:
+            content = build(folder, reader, tokenizers, max_tokens, progress)
+            if not content["kept"]:
+                raise DataError(reader.files[0], f"no example can be used: {_report(folder, content)}")
+            for path, stamp in zip(reader.files, before, strict=True):
+                if _stamp(path) != stamp:
+                    raise DataError(path, "was changed while it was read")
+            sealed.seal(folder, content)
+            sealed.publish(folder, place)
+    except OSError as error:
+        raise DataError(place.parent, f"the data cache cannot be written: {error.strerror or error}") from error
+
+
+def _report(folder: Path, content: Mapping[str, Any]) -> Report:
+    first = {reason: tuple(lines) for reason, lines in content["first"].items()}
+    return Report(content["kept"], content["skipped"], first, folder / SKIPPED)

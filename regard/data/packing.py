@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 Longs = NDArray[np.int64]
 Lengths = NDArray[np.int32]
 
+BLUR = 1.0  # tokens; on Multi30k it costs 2 % more padding and halves how often two examples meet again
+
 
 def chunks(lengths: ArrayLike, tokens: int) -> list[Longs]:
     """Positions of texts to be worked on together, the longest first; `lengths` as they are to be padded."""
@@ -35,16 +37,17 @@ def packed(lengths: Lengths, order: Longs, *, tokens: int | None, sentences: int
 
 
 def bucketed(columns: Sequence[Lengths], pool: int, draws: np.random.Generator) -> Iterator[Longs]:
-    """All examples in random pools; within a pool by the length of the last column, then of the others.
+    """All examples in random pools; within a pool by the length of the last column, then by the longest other one.
 
-    The others rise where the length before is even and fall where it is odd, so that neighbours stay alike where
-    one length ends and the next begins: a batch across that border is padded less.
+    The other rises where the last is even and falls where it is odd, so that neighbours stay alike where one length
+    ends and the next begins: a batch across that border is padded less. It is blurred by up to a token, so that the
+    same examples do not meet in every epoch.
     """
-    shuffled = draws.permutation(len(columns[0]))
+    *others, last = columns
+    other = np.maximum.reduce(others) if others else np.zeros_like(last)
+    shuffled = draws.permutation(len(last))
     for start in range(0, len(shuffled), pool):
         chosen = shuffled[start : start + pool]
-        keys = list[Lengths]()  # the first sorts last
-        for lengths in reversed(columns):
-            rises = np.where(keys[0] % 2 == 0, 1, -1) if keys else 1
-            keys.insert(0, lengths[chosen] * rises)
-        yield chosen[np.lexsort(keys)]
+        rising = np.where(last[chosen] % 2 == 0, 1, -1)
+        blurred = other[chosen] + draws.uniform(-BLUR, BLUR, len(chosen))
+        yield chosen[np.lexsort((blurred * rising, last[chosen]))]

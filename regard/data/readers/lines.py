@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from regard.errors import DataError
 
@@ -22,30 +21,21 @@ def read_lines(path: Path) -> Iterator[str]:
     Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.
     """
     number, offset = 0, 0
-    with opened(path) as file:
-        try:
-            for raw in iter(partial(file.readline, LONGEST), b""):
-                number += 1
-                if len(raw) == LONGEST:
-                    raise DataError(path, f"more than {LONGEST:,} bytes without an end of line", line=number)
-                yield _decode(path, number, offset, raw)
-                offset += len(raw)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(path, f"damaged gzip file after line {number:,}: {error}") from error
-        except OSError as error:
-            raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+    with _told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        for raw in iter(partial(file.readline, LONGEST), b""):
+            number += 1
+            if len(raw) == LONGEST:
+                raise DataError(path, f"more than {LONGEST:,} bytes without an end of line", line=number)
+            yield _decode(path, number, offset, raw)
+            offset += len(raw)
     if not number:
         raise DataError(path, "the file is empty")
 
 
 def digest(path: Path) -> bytes:
     """SHA-256 of a file's bytes, as they lie on disk."""
-    check(path)
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").digest()
-    except OSError as error:
-        raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+    with _told(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def check(path: Path) -> None:
@@ -59,15 +49,15 @@ def check(path: Path) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked if its name ends with .gz."""
-    check(path)
+def _told(path: Path) -> Iterator[None]:
+    """Faults of reading as DataErrors."""
     try:
-        file: IO[bytes] = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+        check(path)
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(path, f"damaged gzip file: {error}") from error
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror or error}") from error
-    with file:
-        yield file
 
 
 def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:

@@ -1,0 +1,38 @@
+"""Figures for whole corpora, with significance; plain values in, plain values out. One line a metric."""
+
+from regard.evaluation.alignments import GoldAlignment, alignment_error_rate, read_gold
+from regard.evaluation.bleu import Bleu
+from regard.evaluation.chrf import Chrf
+from regard.evaluation.exact_match import ExactMatch
+from regard.evaluation.metric import Corpus, Metric, Score
+from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
+from regard.evaluation.significance import Comparison, Interval, compare, confidence_interval
+from regard.evaluation.ter import Ter
+from regard.registry import Registry
+
+METRICS: Registry[Metric] = Registry(
+    "evaluation.metrics",
+    {
+        "bleu": Bleu,
+        "chrf": Chrf,
+        "exact_match": ExactMatch,
+        "length_ratio": LengthRatio,
+        "repetition_rate": RepetitionRate,
+        "ter": Ter,
+        "untranslated_rate": UntranslatedRate,
+    },
+)
+
+__all__ = [
+    "METRICS",
+    "Comparison",
+    "Corpus",
+    "GoldAlignment",
+    "Interval",
+    "Metric",
+    "Score",
+    "alignment_error_rate",
+    "compare",
+    "confidence_interval",
+    "read_gold",
+]

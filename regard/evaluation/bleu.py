@@ -1,0 +1,47 @@
+"""BLEU: https://aclanthology.org/P02-1040, computed by sacrebleu."""
+
+from typing import Any, Literal
+
+from sacrebleu.metrics.bleu import BLEU
+
+from regard.errors import ConfigError, nearest
+from regard.evaluation.metric import Corpus
+from regard.evaluation.sacre import SacreMetric
+from regard.evaluation.scripts import bleu_tokenizer
+
+Tokenize = Literal["13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab"]
+TOKENIZERS = ("13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab")
+
+
+class Bleu(SacreMetric):
+    """100 · brevity penalty · geometric mean of the 1- to 4-gram precisions; `exp` smoothing as everywhere.
+
+    `tokenize` None chooses by the script of the references: `zh` for Chinese, `char` for Japanese, Thai and the like,
+    else `13a`. The signature tells which.
+    """
+
+    name = "BLEU"
+
+    def __init__(self, *, tokenize: Tokenize | None = None, lowercase: bool = False) -> None:
+        if tokenize is not None and tokenize not in TOKENIZERS:
+            problem = f"there is no tokenizer '{tokenize}'"
+            raise ConfigError("evaluation.metrics.bleu.tokenize", problem, nearest(tokenize, TOKENIZERS))
+        self.tokenize, self.lowercase = tokenize, lowercase
+        self._plain: Any = BLEU(tokenize="none")
+
+    def judge(self, corpus: Corpus) -> Any:
+        """sacrebleu's BLEU. Raises ConfigError when the tokenizer needs software that is not there."""
+        tokenize = self.tokenize or bleu_tokenizer(several[0] for several in corpus.references)
+        try:
+            return BLEU(tokenize=tokenize, lowercase=self.lowercase, force=True)
+        except (ImportError, RuntimeError) as error:
+            language = tokenize.partition("-")[0]
+            raise ConfigError(
+                "evaluation.metrics.bleu.tokenize",
+                f"'{tokenize}' needs software that is not installed",
+                f"pip install 'sacrebleu[{language}]', or use 'char'",
+            ) from error
+
+    def value_of(self, sums: list[float]) -> float:
+        """BLEU of summed [hypothesis length, reference length, 4 matches, 4 totals]."""
+        return float(self._plain._compute_score_from_stats(sums).score)

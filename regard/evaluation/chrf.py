@@ -1,0 +1,35 @@
+"""chrF: https://aclanthology.org/W15-3049, computed by sacrebleu."""
+
+from typing import Any
+
+from sacrebleu.metrics.chrf import CHRF
+
+from regard.errors import ConfigError
+from regard.evaluation.metric import Corpus
+from regard.evaluation.sacre import SacreMetric
+
+
+class Chrf(SacreMetric):
+    """100 · F2 of character n-grams (1 to `character_order`), spaces left out; `word_order` 2 makes it chrF++.
+
+    Needs no tokenizer, so it fits every script.
+    """
+
+    name = "chrF"
+
+    def __init__(self, *, character_order: int = 6, word_order: int = 0, lowercase: bool = False) -> None:
+        if character_order < 1 or word_order < 0:
+            raise ConfigError("evaluation.metrics.chrf", "needs character_order >= 1 and word_order >= 0")
+        self.character_order, self.word_order, self.lowercase = character_order, word_order, lowercase
+        self._plain = self._judge()
+
+    def judge(self, corpus: Corpus) -> Any:
+        """sacrebleu's chrF."""
+        return self._judge()
+
+    def value_of(self, sums: list[float]) -> float:
+        """chrF of summed [hypothesis, reference, matches] of each order."""
+        return float(self._plain._compute_f_score(sums))
+
+    def _judge(self) -> Any:
+        return CHRF(char_order=self.character_order, word_order=self.word_order, lowercase=self.lowercase)

@@ -1,0 +1,42 @@
+"""What the three metrics of sacrebleu share: its own statistics, values and signatures."""
+
+from abc import abstractmethod
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from regard.evaluation.metric import Corpus, Metric, Statistics
+
+
+class SacreMetric(Metric):
+    """A metric of https://aclanthology.org/W18-6319 (sacrebleu); the figures are equal to the last digit."""
+
+    @abstractmethod
+    def judge(self, corpus: Corpus) -> Any:
+        """The sacrebleu metric, fit for the script of the corpus."""
+
+    @abstractmethod
+    def value_of(self, sums: list[float]) -> float:
+        """sacrebleu's figure for summed statistics, from 0 to 100 (TER: may be above)."""
+
+    def statistics(self, corpus: Corpus) -> Statistics:
+        """sacrebleu's sufficient statistics of each sentence."""
+        judge = self.judge(corpus)
+        return np.array(judge._extract_corpus_statistics(corpus.hypotheses, _streams(corpus)), dtype=np.float64)
+
+    def value(self, sums: Statistics) -> float:
+        """The figure of a corpus with these sums."""
+        return float(self.value_of(sums.tolist()))
+
+    def signature(self, corpus: Corpus) -> str:
+        """sacrebleu's signature, with the number of references and its version."""
+        judge = self.judge(corpus)
+        counts = {len(several) for several in corpus.references}
+        judge.num_refs = counts.pop() if len(counts) == 1 else -1  # -1 is written as nrefs:var
+        return str(judge.get_signature())
+
+
+def _streams(corpus: Corpus) -> list[tuple[str | None, ...]]:
+    """References by sentence → by stream, as sacrebleu takes them; None fills where a sentence has fewer."""
+    return list(zip_longest(*corpus.references))

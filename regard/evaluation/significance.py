@@ -1,0 +1,105 @@
+"""Paired bootstrap resampling: https://aclanthology.org/W04-3250."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import ConfigError
+from regard.evaluation.metric import Metric, References, Score, Statistics, corpus_of
+
+SEED = 12345  # that of sacrebleu, so the resamples are the same
+RESAMPLES = 1000
+TAIL = 2.5  # per cent left out at each end of an interval
+
+
+class Interval(NamedTuple):
+    """The middle 95 % of the resampled figures."""
+
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """Two systems on the same sentences."""
+
+    a: Score
+    b: Score
+    difference: float  # b - a
+    interval: Interval  # of the difference
+    p_value: float  # two-sided: how often resampling would turn the difference round, or make it vanish
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        figures = f"{self.a.value:.2f} → {self.b.value:.2f}, difference {self.difference:+.2f}"
+        return f"{self.a.name}: {figures} (95 %: {low:+.2f} to {high:+.2f}), p = {self.p_value:.3g}"
+
+
+def compare(
+    metric: Metric,
+    hypotheses_a: Sequence[str],
+    hypotheses_b: Sequence[str],
+    references: References,
+    sources: Sequence[str] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Comparison:
+    """How surely the second system differs from the first.
+
+    Sentences are drawn with replacement, the same ones for both; d* is the difference of the figures of a draw.
+    p = min(1, 2 · min((#{d* <= 0} + 1), (#{d* >= 0} + 1)) / (resamples + 1)): below 0.05 where the 95 % interval leaves
+    out zero. Identical systems have p = 1; the smallest possible value is 2 / (resamples + 1).
+    """
+    corpus_a = corpus_of(hypotheses_a, references, sources)
+    corpus_b = corpus_of(hypotheses_b, references, sources)
+    statistics = np.stack([metric.statistics(corpus_a), metric.statistics(corpus_b)])
+    a, b = (
+        Score(metric.name, metric.value(sums), metric.signature(corpus_a), metric.higher_is_better)
+        for sums in statistics.sum(axis=1)
+    )
+    figures = resampled(metric, statistics, resamples=resamples, seed=seed)
+    differences = figures[:, 1] - figures[:, 0]
+    return Comparison(a, b, b.value - a.value, _interval(differences), two_sided(differences))
+
+
+def confidence_interval(
+    metric: Metric,
+    hypotheses: Sequence[str],
+    references: References,
+    sources: Sequence[str] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Interval:
+    """Between which figures 95 % of the resampled test sets lie."""
+    statistics = metric.statistics(corpus_of(hypotheses, references, sources))
+    return _interval(resampled(metric, statistics[None], resamples=resamples, seed=seed)[:, 0])
+
+
+def resampled(metric: Metric, statistics: Statistics, *, resamples: int, seed: int) -> NDArray[np.float64]:
+    """(system, sentence, statistic) → figures (resample, system); every system sees the same sentences."""
+    if resamples < 1:
+        raise ConfigError("evaluation.resamples", f"must be 1 or more, not {resamples}")
+    draws = _draws(statistics.shape[1], resamples, seed)
+    return np.array([[metric.value(sums) for sums in times @ statistics] for times in draws])
+
+
+def two_sided(differences: NDArray[np.float64]) -> float:
+    """The p-value of `compare`, with the draw that was observed counted on both sides."""
+    ends = (np.sum(differences <= 0), np.sum(differences >= 0))
+    return min(1.0, 2 * (int(min(ends)) + 1) / (len(differences) + 1))
+
+
+def _draws(sentences: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """How often each sentence was drawn, (sentence,), resample by resample: memory does not grow with their number."""
+    generator = np.random.default_rng(seed)
+    for _ in range(resamples):
+        drawn = generator.choice(sentences, size=sentences, replace=True)
+        yield np.bincount(drawn, minlength=sentences).astype(np.float64)
+
+
+def _interval(figures: NDArray[np.float64]) -> Interval:
+    low, high = np.percentile(figures, [TAIL, 100 - TAIL])
+    return Interval(float(low), float(high))

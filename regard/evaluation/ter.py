@@ -1,0 +1,35 @@
+"""TER, translation edit rate: https://aclanthology.org/2006.amta-papers.25, computed by sacrebleu."""
+
+from typing import Any
+
+from sacrebleu.metrics.ter import TER
+
+from regard.evaluation.metric import Corpus
+from regard.evaluation.sacre import SacreMetric
+from regard.evaluation.scripts import bleu_tokenizer
+
+
+class Ter(SacreMetric):
+    """100 · edits (insert, delete, substitute, shift a phrase) / average reference length. Lower is better.
+
+    `characters` counts Chinese and Japanese by character; None does so where the references are in such a script.
+    An empty hypothesis costs one edit per word of its reference: 100.
+    """
+
+    name = "TER"
+    higher_is_better = False
+
+    def __init__(self, *, characters: bool | None = None, lowercase: bool = True) -> None:
+        self.characters, self.lowercase = characters, lowercase
+        self._plain: Any = TER()
+
+    def judge(self, corpus: Corpus) -> Any:
+        """sacrebleu's TER."""
+        apart = self.characters
+        if apart is None:
+            apart = bleu_tokenizer(several[0] for several in corpus.references) != "13a"
+        return TER(normalized=apart, asian_support=apart, case_sensitive=not self.lowercase)
+
+    def value_of(self, sums: list[float]) -> float:
+        """TER of summed [edits, average reference length]."""
+        return float(self._plain._compute_score_from_stats(sums).score)

@@ -1,0 +1,40 @@
+"""Raw text in, raw text out: cleaning, tokenizers, vocabularies. One file a row."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from regard.errors import CheckpointError, nearest
+from regard.registry import Choice, Registry
+from regard.text.characters import CharactersRecipe
+from regard.text.clean import clean
+from regard.text.subwords import SubwordsRecipe
+from regard.text.tokenizer import Recipe, Tokenizer
+from regard.text.words import WordsRecipe
+
+TOKENIZERS: Registry[Recipe] = Registry(
+    "text.tokenizer",
+    {
+        "characters": CharactersRecipe,
+        "subwords": SubwordsRecipe,
+        "words": WordsRecipe,
+    },
+)
+
+
+def train_tokenizer(choice: Choice, texts: Iterable[str]) -> Tokenizer:
+    """A tokenizer of a kind, learnt from sentences."""
+    return TOKENIZERS.build(choice).train(texts)
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """What `Tokenizer.save` wrote. Raises CheckpointError where that is not what is there."""
+    try:
+        kind = (folder / "kind").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise CheckpointError(folder, f"is not a saved tokenizer: {error}") from error
+    if kind not in TOKENIZERS:
+        raise CheckpointError(folder, f"holds a tokenizer of an unknown kind '{kind}'", nearest(kind, TOKENIZERS))
+    return TOKENIZERS[kind].load(folder)
+
+
+__all__ = ["TOKENIZERS", "Recipe", "Tokenizer", "clean", "load_tokenizer", "train_tokenizer"]

@@ -1,0 +1,23 @@
+"""One piece per character."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from regard.text.counted import CountedTokenizer
+from regard.text.tokenizer import Recipe, Tokenizer
+
+
+class CharactersRecipe(Recipe):
+    """Characters (code points after NFC), the most frequent `size` of them; rarer ones are spelt in bytes."""
+
+    def __init__(self, *, size: int = 4000, min_count: int = 1) -> None:
+        self.size, self.min_count = size, min_count
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        """Counts characters."""
+        return CountedTokenizer.train("characters", list, texts, self.size, self.min_count)
+
+    @staticmethod
+    def load(folder: Path) -> Tokenizer:
+        """A saved one."""
+        return CountedTokenizer.load("characters", list, folder)

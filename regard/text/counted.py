@@ -1,0 +1,65 @@
+"""Tokenizers whose vocabulary is counted: the ways of cutting differ, the rest is one."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from regard.errors import CheckpointError, DataError
+from regard.text.clean import clean
+from regard.text.tokenizer import Tokenizer
+from regard.text.vocabulary import Vocabulary
+
+FILE = "vocabulary.json"
+PREFIX = {"characters": "", "words": " "}
+
+Cut = Callable[[str], list[str]]  # joined again, the pieces are the text, or that behind the prefix
+
+
+class CountedTokenizer(Tokenizer):
+    """Cuts a text into pieces and looks each up. PREFIX is what a way of cutting puts before a text."""
+
+    def __init__(self, kind: str, cut: Cut, vocabulary: Vocabulary) -> None:
+        self.kind, self._cut, self.vocabulary = kind, cut, vocabulary
+
+    @classmethod
+    def train(cls, kind: str, cut: Cut, texts: Iterable[str], size: int, min_count: int) -> "CountedTokenizer":
+        """Counts pieces; needs at least one."""
+        vocabulary = Vocabulary.count((piece for text in texts for piece in cut(clean(text))), size, min_count)
+        if not vocabulary.listed:
+            raise DataError("training text", "no piece is in it often enough to learn from", hint="is the file empty?")
+        return cls(kind, cut, vocabulary)
+
+    @classmethod
+    def load(cls, kind: str, cut: Cut, folder: Path) -> "CountedTokenizer":
+        """What `save` wrote."""
+        try:
+            pieces = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            return cls(kind, cut, Vocabulary([str(piece) for piece in pieces]))
+        except (OSError, ValueError, TypeError) as error:
+            raise CheckpointError(folder / FILE, f"cannot be read as a vocabulary: {error}") from error
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def encode(self, text: str) -> list[int]:
+        """One id per known piece, one per byte of the others."""
+        return [number for piece in self._cut(clean(text)) for number in self.vocabulary.ids(piece)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The pieces joined."""
+        return self.vocabulary.text(ids).removeprefix(PREFIX[self.kind])
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each piece as it is."""
+        return [self.vocabulary.shown(number) for number in ids]
+
+    def key(self) -> str:
+        """Of the kind and the list of pieces."""
+        return hashlib.sha256(json.dumps([self.kind, self.vocabulary.listed]).encode()).hexdigest()
+
+    def save(self, folder: Path) -> None:
+        """One JSON list."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).write_text(json.dumps(self.vocabulary.listed, ensure_ascii=False), encoding="utf-8")
+        (folder / "kind").write_text(self.kind, encoding="utf-8")

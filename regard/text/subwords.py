@@ -1,0 +1,173 @@
+"""Subword units by sentencepiece: BPE (https://arxiv.org/abs/1508.07909) or unigram (https://arxiv.org/abs/1804.10959)."""
+
+import hashlib
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import sentencepiece
+
+from regard.errors import CheckpointError, DataError
+from regard.text.clean import clean
+from regard.text.sampling import BpeSampler, Sampler, UnigramSampler
+from regard.text.tokenizer import BOS, EOS, PAD, UNK, Recipe, Tokenizer
+
+FILE = "subwords.model"
+SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
+LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
+
+_ESCAPE = "\ue0fe"  # a private character that says the next one is meant otherwise
+_ESCAPED = {_ESCAPE: _ESCAPE + "0", SPACE: _ESCAPE + "1", "\0": _ESCAPE + "2"}
+_UNESCAPED = {code: text for text, code in _ESCAPED.items()}
+_TO_ESCAPE = re.compile("|".join(_ESCAPED))
+_TO_UNESCAPE = re.compile("|".join(_UNESCAPED))
+_TOO_LARGE = re.compile(r"<= (\d+)")
+
+
+class SubwordsRecipe(Recipe):
+    """`size` pieces of a kind. `sampling` > 0 cuts training text anew each time it is read: the share of merges left
+    out (BPE-dropout, https://arxiv.org/abs/1910.13267) or the temperature of a unigram draw. A corpus too small for
+    `size` pieces gets as many as it can have.
+    """
+
+    def __init__(self, *, size: int = 8000, kind: Literal["bpe", "unigram"] = "bpe", sampling: float = 0.0) -> None:
+        self.size, self.kind, self.sampling = size, kind, sampling
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        """Learns pieces, bytes among them for what has none."""
+        kept = [escape(clean(text)) for text in texts]
+        parts = [part for text in kept for part in _parts(text) if part.strip()]
+        if not parts:
+            raise DataError("training text", "there is nothing to learn subwords from", hint="is the file empty?")
+        return SubwordTokenizer(_learn(parts, self.size, self.kind), self.sampling)
+
+    @staticmethod
+    def load(folder: Path) -> Tokenizer:
+        """A saved one."""
+        try:
+            sampling = float((folder / "sampling").read_text(encoding="utf-8"))
+            return SubwordTokenizer((folder / FILE).read_bytes(), sampling)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise CheckpointError(folder, f"cannot be read as a subword tokenizer: {error}") from error
+
+
+class SubwordTokenizer(Tokenizer):
+    """A trained sentencepiece model."""
+
+    def __init__(self, model: bytes, sampling: float = 0.0) -> None:
+        self.model, self.sampling = model, sampling
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self.samples = sampling > 0
+        self._listed = [self._processor.id_to_piece(number) for number in range(len(self))]
+        self._bytes = {
+            number: int(self._listed[number][3:5], 16) for number in range(len(self)) if self._is_byte(number)
+        }
+        self._sampler = self._make_sampler() if self.samples else None
+
+    def _is_byte(self, number: int) -> bool:
+        return bool(self._processor.is_byte(number))
+
+    def _make_sampler(self) -> Sampler:
+        ids = {piece: number for number, piece in enumerate(self._listed) if number > UNK and number not in self._bytes}
+        scores = {piece: float(self._processor.get_score(number)) for piece, number in ids.items()}
+        bytes_ = {byte: number for number, byte in self._bytes.items()}
+        # sentencepiece scores BPE pieces by their rank: whole numbers 0, -1, -2 …
+        ranked = all(score == int(score) for score in itertools.islice(scores.values(), 1000))
+        kind = BpeSampler if ranked else UnigramSampler
+        return kind(ids, scores, bytes_, self.sampling)
+
+    def __len__(self) -> int:
+        return int(self._processor.get_piece_size())
+
+    def encode(self, text: str) -> list[int]:
+        """The likeliest cutting."""
+        ids: list[int] = self._processor.encode(escape(clean(text)))
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """As `encode`, in one call."""
+        rows: list[list[int]] = self._processor.encode([escape(clean(text)) for text in texts], num_threads=1)
+        return rows
+
+    def sample(self, text: str, seed: int) -> list[int]:
+        """A cutting drawn from the seed; `encode` where sampling is off."""
+        if self._sampler is None:
+            return self.encode(text)
+        marked = escape(clean(text)).replace(" ", SPACE)
+        return self._sampler.cut(SPACE + marked, seed) if marked else []
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Pieces and bytes joined, the space that stands before the first word taken off."""
+        raw = bytearray()
+        for number in ids:
+            if number in self._bytes:
+                raw.append(self._bytes[number])
+            elif UNK < number < len(self._listed):
+                raw += self._listed[number].encode()
+        text = raw.decode(errors="replace").removeprefix(SPACE).replace(SPACE, " ")
+        return unescape(text)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """As sentencepiece writes them: U+2581 before a word."""
+        return [self._listed[number] if 0 <= number < len(self._listed) else "<unk>" for number in ids]
+
+    def key(self) -> str:
+        """Of the model and the sampling."""
+        return hashlib.sha256(self.model + repr(self.sampling).encode()).hexdigest()
+
+    def save(self, folder: Path) -> None:
+        """sentencepiece's own file, and ours beside it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).write_bytes(self.model)
+        (folder / "sampling").write_text(repr(self.sampling), encoding="utf-8")
+        (folder / "kind").write_text("subwords", encoding="utf-8")
+
+
+def escape(text: str) -> str:
+    """Clean text → text without U+2581 and NUL, which sentencepiece would change."""
+    return _TO_ESCAPE.sub(lambda found: _ESCAPED[found.group()], text)
+
+
+def unescape(text: str) -> str:
+    """The way back; a torn escape, as a model may write, is left as it is."""
+    return _TO_UNESCAPE.sub(lambda found: _UNESCAPED[found.group()], text)
+
+
+def _parts(text: str) -> Iterator[str]:
+    step = LONGEST // 4  # a character has at most four bytes
+    return (text[place : place + step] for place in range(0, len(text), step))
+
+
+def _learn(parts: Sequence[str], size: int, kind: str) -> bytes:
+    try:
+        return _run(parts, size, kind)
+    except RuntimeError as error:  # the message names the largest size these sentences allow
+        largest = _TOO_LARGE.search(str(error))
+        if largest is None or int(largest.group(1)) >= size:
+            raise DataError("training text", f"sentencepiece cannot learn from it: {error}") from error
+        return _run(parts, int(largest.group(1)), kind)
+
+
+def _run(parts: Sequence[str], size: int, kind: str) -> bytes:
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(parts),
+        model_writer=written,
+        vocab_size=size,
+        model_type=kind,
+        pad_id=PAD,
+        bos_id=BOS,
+        eos_id=EOS,
+        unk_id=UNK,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        byte_fallback=True,
+        character_coverage=1.0 if len(set().union(*map(set, parts))) < size // 4 else 0.9995,
+        max_sentence_length=LONGEST,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return written.getvalue()

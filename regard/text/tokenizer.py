@@ -1,0 +1,59 @@
+"""The contract of tokenizers, and of the recipes that make them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
+
+
+class Tokenizer(ABC):
+    """Text ↔ ids. For any string, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
+
+    samples = False  # True: `sample` differs from `encode`
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Size of the vocabulary, the specials included."""
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]:
+        """Cleans, then cuts; neither BOS nor EOS is added."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """Never fails: specials are left out, bytes that are no UTF-8 become U+FFFD."""
+
+    @abstractmethod
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """What each id stands for, as shown to a person."""
+
+    @abstractmethod
+    def key(self) -> str:
+        """SHA-256 over everything that decides the ids."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Writes into a folder, which is made; `load_tokenizer` reads it."""
+
+    def sample(self, text: str, seed: int) -> list[int]:
+        """A random cutting that depends on the text and `seed` alone."""
+        return self.encode(text)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each."""
+        return [self.encode(text) for text in texts]
+
+
+class Recipe(ABC):
+    """How to make a tokenizer out of text: a row of the table, with its settings."""
+
+    @abstractmethod
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        """Learns from sentences. Raises DataError when there are none."""
+
+    @staticmethod
+    @abstractmethod
+    def load(folder: Path) -> Tokenizer:
+        """What a tokenizer of this kind saved. Raises CheckpointError where it is damaged."""
