@@ -57,7 +57,7 @@ def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
         key, equals, text = change.partition("=")
         names = key.strip().split(".")
         if not equals or not all(names):
-            faults.append(Fault(change, "a change is written key=value", "for example training.updates=1000"))
+            faults.append(Fault(change, "a change is written key=value", "for example training.max_updates=1000"))
             continue
         try:
             settings = _put(settings, names, parse(text, key), key)

@@ -1,9 +1,10 @@
 """Annotations as settings want them: no "3" for 3, and the house's words carry their limits."""
 
+import re
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Gt, Lt
 from pydantic import AllowInfNan, Strict
 
 _SCALARS = {
@@ -12,6 +13,13 @@ _SCALARS = {
     bool: Annotated[bool, Strict()],
     str: Annotated[str, Strict()],
 }
+_LIMITS = (
+    (int, r"dim|size|num_\w+|max_\w+|accumulate|\w+_(dim|size|tokens|every)", (Ge(1),)),
+    (int, r"\w+", (Ge(0),)),
+    (float, r"(\w+_)?dropout|label_smoothing", (Ge(0), Lt(1))),
+    (float, r"learning_rate|temperature", (Gt(0),)),
+    (float, r"\w*minutes", (Ge(0),)),
+)
 
 
 def strict(annotation: Any) -> Any:
@@ -29,13 +37,10 @@ def strict(annotation: Any) -> Any:
 
 
 def limited(name: str, annotation: Any) -> Any:
-    """Sizes and counts are at least one, dropout is a share, unless the annotation says something of its own."""
-    inner = {part for part in get_args(annotation) or (annotation,) if part is not type(None)}
-    limits: tuple[Any, ...] = ()
-    if inner == {int} and (name in ("dim", "size") or name.startswith("num_") or name.endswith(("_dim", "_size"))):
-        limits = (Annotated[int, Ge(1)],)
-    if inner == {float} and (name == "dropout" or name.endswith("_dropout")):
-        limits = (Annotated[float, Ge(0.0), Lt(1.0)],)
-    if not limits:
-        return annotation
-    return limits[0] if get_args(annotation) == () else limits[0] | None
+    """Sizes are at least one, counts not negative, dropout is a share, unless the annotation says something itself."""
+    inner = [part for part in get_args(annotation) or (annotation,) if part is not type(None)]
+    for kind, words, limits in _LIMITS:
+        if inner == [kind] and re.fullmatch(words, name):
+            bounded: Any = Annotated[(kind, *limits)]
+            return bounded | None if get_args(annotation) else bounded
+    return annotation

@@ -1,42 +1,65 @@
-"""Batches of a corpus: each a pure function of (corpus, seed, epoch, index)."""
+"""Batches of a corpus: each a pure function of (corpus, seed, epoch, index).
+
+An epoch is a random order of all examples, cut into pools. Examples of a pool are sorted by length, packed into
+batches, and these are shuffled; so what must be planned, or drawn by a sampling tokenizer, at once is one pool.
+"""
 
 import hashlib
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.collate import collate, padded
+from regard.data.collate import collate, ended
 from regard.data.corpus import Corpus
-from regard.data.packing import bucketed, packed
+from regard.data.packing import bucketed, chunks, packed
 from regard.data.prefetch import prefetch
+from regard.data.ragged import Ragged
 from regard.errors import ConfigError, DataError
-from regard.records import Batch, Sequences
+from regard.records import Batch
 from regard.text.tokenizer import Tokenizer
 
+__all__ = ["Batches", "Cursor", "chunks", "collate"]
+
 Longs = NDArray[np.int64]
-Plan = list[Longs]  # the lines of each batch of an epoch
 
 POOL = 100_000  # examples sorted together
+AHEAD = 4  # batches kept ready per worker
 
 
 class Cursor(NamedTuple):
-    """A place in the endless stream: before batch `index` of `epoch`."""
+    """A place in the endless stream: before batch `index` of `epoch`.
+
+    The first batch of a pool has the number of examples before that pool as its index, so that a place is found
+    without planning the pools before it; a corpus of one pool has the indices 0, 1, 2 …
+    """
 
     epoch: int = 0
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # shadows tuple's
 
 
 START = Cursor()
 
 
-class _Place(NamedTuple):
+class _Pool(NamedTuple):
+    """Examples that are planned together."""
+
     epoch: int
+    start: int  # in the order of the epoch
     lines: Longs
-    after: Cursor
+
+
+class _Plan(NamedTuple):
+    """A pool's batches."""
+
+    pool: _Pool
+    batches: list[Longs]  # places in the pool
+    drawn: Mapping[str, Ragged]  # ids of the pool's examples, by sampled column
 
 
 class Batches:
@@ -60,8 +83,8 @@ class Batches:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
 
         An example that alone is over the budget forms a batch alone. A column whose tokenizer is given, and samples,
-        gets new ids each epoch, drawn by (seed, epoch, line); the budget counts the ids of the corpus, so a draw may
-        be longer.
+        gets new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which
+        a model may rely on, is not taken.
         """
         if tokens is None and sentences is None:
             raise ConfigError("data.tokens", "a batch needs a limit", "set data.tokens or data.sentences")
@@ -71,66 +94,89 @@ class Batches:
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
         self._samplers = {column: tokenizer for column, tokenizer in (tokenizers or {}).items() if tokenizer.samples}
         self._tokens, self._sentences, self._pool = tokens, sentences, pool
-        self._lengths = [corpus.lengths(column) + 1 for column in columns]
-        self._longest = np.maximum.reduce(self._lengths)
+        self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
 
-    def epoch_plan(self, epoch: int) -> Plan:
-        """The lines of every batch of an epoch; each line of the corpus occurs once."""
-        draws = np.random.default_rng((self.seed, epoch))
-        plan = [
-            lines
-            for order in bucketed(self._lengths, self._pool, draws)
-            for lines in packed(self._longest[order], order, tokens=self._tokens, sentences=self._sentences)
-        ]
-        return [plan[index] for index in draws.permutation(len(plan))]
+    def epoch_plan(self, epoch: int) -> list[Longs]:
+        """The lines of every batch of an epoch, in order; each line of the corpus occurs once."""
+        plans = map(self._plan, self._pools(epoch))
+        return [plan.pool.lines[places] for plan in plans for places in plan.batches]
 
     def batch(self, epoch: int, index: int) -> Batch:
-        """One batch; `stream` gives many at less cost, since it plans an epoch once."""
-        return self._make(epoch, self.epoch_plan(epoch)[index])
+        """One batch, with the index of a cursor; `stream` gives many at less cost, since it plans a pool once."""
+        with closing(self.stream(Cursor(epoch, index))) as stream:
+            return next(stream)[1]
 
-    def stream(self, start: Cursor = START, *, workers: int = 0) -> Iterator[tuple[Cursor, Batch]]:
+    def stream(self, start: Cursor = START, *, workers: int = 0) -> Generator[tuple[Cursor, Batch], None, None]:
         """All batches from a cursor on, epoch after epoch, each with the cursor AFTER it: where to go on.
 
         `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.
+        Raises DataError where there is no such place, as with other data or settings than the cursor comes from.
         """
+        places = self._places(start, workers)
+        with closing(places), closing(prefetch(self._make, places, workers, AHEAD * workers)) as batches:
+            yield from batches
 
-        def make(place: _Place) -> tuple[Cursor, Batch]:
-            return place.after, self._make(place.epoch, place.lines)
+    def _pools(self, epoch: int, start: int = 0) -> Iterator[_Pool]:
+        """The pools of an epoch from one on."""
+        order = np.random.default_rng((self.seed, epoch)).permutation(len(self.corpus))
+        for first in range(start, len(order), self._pool):
+            yield _Pool(epoch, first, order[first : first + self._pool])
 
-        return prefetch(make, self._places(start), workers)
+    def _places(self, cursor: Cursor, workers: int) -> Generator[tuple[_Plan, int], None, None]:
+        """Plans, and which of their batches to make, without end."""
+        first = cursor.index - cursor.index % self._pool
+        pools = (
+            pool for epoch in count(cursor.epoch) for pool in self._pools(epoch, first if epoch == cursor.epoch else 0)
+        )
+        skipped = cursor.index - first
+        with closing(prefetch(self._plan, pools, min(workers, 1), 1)) as plans:
+            for plan in plans:
+                if (plan.pool.epoch != cursor.epoch and skipped) or skipped > len(plan.batches):
+                    problem = f"epoch {cursor.epoch} has no batch {cursor.index:,}, where a run was to go on"
+                    raise DataError(self.corpus.folder, problem, hint="these are not the data or settings of that run")
+                for number in range(skipped, len(plan.batches)):
+                    yield plan, number
+                skipped = 0
 
-    def _places(self, cursor: Cursor) -> Iterator[_Place]:
-        epoch, index = cursor
-        while True:
-            plan = self.epoch_plan(epoch)
-            if index > len(plan):
-                problem = f"epoch {epoch} has {len(plan):,} batches, the saved position is after {index:,}"
-                raise DataError(self.corpus.folder, problem, hint="these are not the data or settings of that run")
-            for after, lines in enumerate(plan[index:], start=index + 1):
-                yield _Place(epoch, lines, Cursor(epoch, after) if after < len(plan) else Cursor(epoch + 1))
-            epoch, index = epoch + 1, 0
+    def _plan(self, pool: _Pool) -> _Plan:
+        drawn = {column: self._drawn(column, pool) for column in self._samplers}
+        lengths = [
+            (drawn[column].lengths() if column in drawn else self._lengths[column][pool.lines]) + 1
+            for column in self.columns
+        ]
+        draws = np.random.default_rng((self.seed, pool.epoch, pool.start))
+        order, longest = bucketed(lengths, draws), np.maximum.reduce(lengths)
+        batches = list(packed(longest[order], order, tokens=self._tokens, sentences=self._sentences))
+        return _Plan(pool, [batches[number] for number in draws.permutation(len(batches))], drawn)
 
-    def _make(self, epoch: int, lines: Longs) -> Batch:
+    def _drawn(self, column: str, pool: _Pool) -> Ragged:
+        tokenizer, corpus, rows = self._samplers[column], self.corpus, list[Sequence[int]]()
+        for line in pool.lines.tolist():
+            ids = tokenizer.sample(corpus.text(column, line), _mixed(self.seed, pool.epoch, line, column))
+            rows.append(ids if len(ids) <= corpus.max_tokens else corpus.ids(column, line).tolist())
+        return Ragged.of(rows, np.dtype(np.int32))
+
+    def _make(self, place: tuple[_Plan, int]) -> tuple[Cursor, Batch]:
+        (pool, batches, drawn), number = place
+        lines = pool.lines[batches[number]]
         columns = {
-            column: self._sampled(column, epoch, lines)
-            if column in self._samplers
-            else padded(*self.corpus.gather(column, lines))
+            column: ended(
+                *(drawn[column].gather(batches[number]) if column in drawn else self.corpus.gather(column, lines))
+            )
             for column in self.columns
         }
-        count = int(columns[self.columns[-1]].mask.sum())
-        return Batch(columns, self.route, torch.from_numpy(lines.copy()), count)
+        tokens = int(columns[self.columns[-1]].mask.sum())
+        return self._after(pool, number, len(batches)), Batch(columns, self.route, torch.from_numpy(lines), tokens)
 
-    def _sampled(self, column: str, epoch: int, lines: Longs) -> Sequences:
-        """Newly drawn ids; a draw over the corpus's limit, which a model may rely on, is not taken."""
-        rows = list[Sequence[int]]()
-        for line in lines.tolist():
-            seed = _mixed(self.seed, epoch, line, column)
-            ids = self._samplers[column].sample(self.corpus.text(column, line), seed)
-            rows.append(ids if len(ids) <= self.corpus.max_tokens else self.corpus.ids(column, line).tolist())
-        return collate(rows)
+    def _after(self, pool: _Pool, number: int, batches: int) -> Cursor:
+        """Where to go on behind a batch of a pool."""
+        if number + 1 < batches:
+            return Cursor(pool.epoch, pool.start + number + 1)
+        following = pool.start + self._pool
+        return Cursor(pool.epoch, following) if following < len(self.corpus) else Cursor(pool.epoch + 1)
 
 
 def _mixed(seed: int, epoch: int, line: int, column: str) -> int:
-    """32 bits that differ between columns, lines, epochs and seeds, the same on every machine."""
+    """63 bits that differ between columns, lines, epochs and seeds, the same on every machine."""
     data = struct.pack("<qqq", seed, epoch, line) + column.encode()
-    return int.from_bytes(hashlib.blake2b(data, digest_size=4).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") >> 1

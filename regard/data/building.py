@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from regard.data.examples import Example
 from regard.data.readers.reader import Reader
 from regard.data.report import SHOWN
-from regard.text.tokenizer import Tokenizer
 from regard.text.clean import clean
+from regard.text.tokenizer import Tokenizer
 
 CHUNK, CHARACTERS = 4096, 2**22  # examples and characters held at once
 SKIPPED, LINES = "skipped.tsv", "lines.bin"
@@ -70,7 +70,7 @@ def ids_type(vocabulary: int) -> np.dtype[Any]:
     return np.dtype(np.uint16 if vocabulary <= 2**16 else np.int32)
 
 
-class _Ragged:
+class _Growing:
     """Rows of different lengths in one file, and where they start in another."""
 
     def __init__(self, paths: tuple[Path, Path], stack: ExitStack) -> None:
@@ -93,8 +93,8 @@ class _Files:
     ) -> None:
         self.types = {column: ids_type(len(tokenizer)) for column, tokenizer in tokenizers.items()}
         self.kept, self.skipped, self.first = 0, dict[str, int](), dict[str, list[int]]()
-        self._ids = {column: _Ragged(ids_path(folder, column), stack) for column in tokenizers}
-        self._texts = {column: _Ragged(text_path(folder, column), stack) for column in columns}
+        self._ids = {column: _Growing(ids_path(folder, column), stack) for column in tokenizers}
+        self._texts = {column: _Growing(text_path(folder, column), stack) for column in columns}
         self._lines: IO[bytes] = stack.enter_context((folder / LINES).open("wb"))
         self._skips: IO[str] = stack.enter_context((folder / SKIPPED).open("w", encoding="utf-8"))
 

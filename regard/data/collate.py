@@ -1,4 +1,4 @@
-"""Id lists → padded tensors, EOS at the end of every row."""
+"""Ids → padded tensors."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -12,16 +12,19 @@ from regard.records import EOS, PAD, Sequences
 
 
 def collate(rows: Sequence[Sequence[int]]) -> Sequences:
-    """Ids without EOS → (batch, longest + 1), EOS added, padded on the right."""
+    """Id lists as they are → (batch, longest), padded on the right."""
     lengths = np.array([len(row) for row in rows], np.int64)
-    return padded(np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths)
+    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
+    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    ids = np.full(mask.shape, PAD, np.int64)
+    ids[mask] = flat
+    return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
 
 
-def padded(flat: NDArray[Any], lengths: NDArray[np.int64]) -> Sequences:
-    """The same for rows that lie one after the other."""
-    places = np.arange(lengths.max(initial=0) + 1)
-    ends = lengths[:, None]
-    ids = np.full((len(lengths), len(places)), PAD, np.int64)
+def ended(flat: NDArray[Any], lengths: NDArray[np.int64]) -> Sequences:
+    """Rows that lie one after the other → (batch, longest + 1), EOS after each."""
+    places, ends = np.arange(lengths.max(initial=0) + 1), lengths[:, None]
+    mask = places <= ends
+    ids = np.where(mask, EOS, PAD)
     ids[places < ends] = flat
-    np.put_along_axis(ids, ends, EOS, axis=1)
-    return Sequences(torch.from_numpy(ids), torch.from_numpy(places <= ends))
+    return Sequences(torch.from_numpy(ids), torch.from_numpy(mask))

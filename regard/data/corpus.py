@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from regard.data import sealed
 from regard.data.building import LINES, SKIPPED, Progress, build, ids_path, text_path
+from regard.data.ragged import Ragged
 from regard.data.readers.lines import check, digest
 from regard.data.readers.reader import Reader
 from regard.data.report import Report
 from regard.errors import DataError
-from regard.text.tokenizer import Tokenizer
 from regard.text.clean import VERSION
+from regard.text.tokenizer import Tokenizer
 
 FORMAT = 1  # of the files; another one is another cache
 MAX_TOKENS = 256
@@ -38,9 +39,9 @@ class Corpus:
         self.report = _report(folder, content)
         self.lines: Longs = _mapped(folder / LINES, np.dtype(np.int64))  # in the reader's files, from 1
         self._ids = {
-            column: _Ragged(ids_path(folder, column), np.dtype(name)) for column, name in content["ids"].items()
+            column: _ragged(ids_path(folder, column), np.dtype(name)) for column, name in content["ids"].items()
         }
-        self._texts = {column: _Ragged(text_path(folder, column), np.dtype(np.uint8)) for column in self.columns}
+        self._texts = {column: _ragged(text_path(folder, column), np.dtype(np.uint8)) for column in self.columns}
 
     @classmethod
     def open(
@@ -74,7 +75,7 @@ class Corpus:
 
     def lengths(self, column: str) -> NDArray[np.int32]:
         """Numbers of ids (count,), EOS not counted."""
-        return np.diff(self._ids[column].offsets).astype(np.int32)
+        return self._ids[column].lengths()
 
     def ids(self, column: str, line: int) -> NDArray[Any]:
         """The ids of one example."""
@@ -82,27 +83,15 @@ class Corpus:
 
     def gather(self, column: str, lines: Longs) -> tuple[NDArray[Any], Longs]:
         """The ids of several examples one after the other, and how many each has."""
-        return self._ids[column].rows(lines)
+        return self._ids[column].gather(lines)
 
     def text(self, column: str, line: int) -> str:
         """The cleaned text of one example."""
         return self._texts[column].row(line).tobytes().decode()
 
 
-class _Ragged:
-    """Memory-mapped rows of different lengths."""
-
-    def __init__(self, paths: tuple[Path, Path], dtype: np.dtype[Any]) -> None:
-        self.data, self.offsets = _mapped(paths[0], dtype), _mapped(paths[1], np.dtype(np.int64))
-
-    def row(self, line: int) -> NDArray[Any]:
-        return self.data[self.offsets[line] : self.offsets[line + 1]]
-
-    def rows(self, lines: Longs) -> tuple[NDArray[Any], Longs]:
-        starts = self.offsets[lines]
-        lengths = self.offsets[lines + 1] - starts
-        ends = np.cumsum(lengths)
-        return self.data[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])], lengths
+def _ragged(paths: tuple[Path, Path], dtype: np.dtype[Any]) -> Ragged:
+    return Ragged(_mapped(paths[0], dtype), _mapped(paths[1], np.dtype(np.int64)))
 
 
 def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:

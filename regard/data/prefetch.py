@@ -1,32 +1,36 @@
 """Work done ahead by threads, handed out in order."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-AHEAD = 4  # results kept ready per worker
 
+def prefetch(work: Callable[[T], R], items: Iterator[T], workers: int, ahead: int) -> Generator[R, None, None]:
+    """`map`, up to `ahead` results before its reader; a fault is raised where the result would stand.
 
-def prefetch(work: Callable[[T], R], items: Iterable[T], workers: int) -> Iterator[R]:
-    """`map`, ahead of its reader by a few results; a fault of the work is raised where its result would stand.
-
-    Closing the iterator ends the threads; no workers: everything is done when it is asked for.
+    Closing the generator ends the threads. No workers: everything is done when it is asked for.
     """
     if workers == 0:
         yield from map(work, items)
         return
     pool = ThreadPoolExecutor(workers, thread_name_prefix="regard-data")
-    waiting = deque[Future[R]]()
+    waiting, fault = deque[Future[R]](), None
     try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > workers * AHEAD:
-                yield waiting.popleft().result()
+        while fault is None:
+            try:
+                waiting.append(pool.submit(work, next(items)))
+            except Exception as error:  # of the items: told after the results before it
+                fault = error
+            else:
+                if len(waiting) > ahead:
+                    yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        if not isinstance(fault, StopIteration):
+            raise fault
     finally:
         pool.shutdown(cancel_futures=True)

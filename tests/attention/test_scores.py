@@ -61,7 +61,7 @@ def test_scaled_dot_is_dot_over_the_root_of_dim():
 
 
 def test_dot_of_unequal_dims_is_refused_with_a_way_out():
-    with pytest.raises(ConfigError, match="query 3 and key 4.*bilinear"):
+    with pytest.raises(ConfigError, match=r"query 3 and key 4.*bilinear"):
         DotScore(3, 4)
 
 
@@ -91,7 +91,9 @@ def test_heads_equal_torch_multihead_attention_with_padding():
     heads = Heads(8, 8, num_heads=2).double()
     query, key, value = reference.in_proj_weight.chunk(3)
     biases = reference.in_proj_bias.chunk(3)
-    for mine, weight, bias in zip((heads.from_query, heads.from_key, heads.from_value), (query, key, value), biases, strict=True):
+    for mine, weight, bias in zip(
+        (heads.from_query, heads.from_key, heads.from_value), (query, key, value), biases, strict=True
+    ):
         mine.weight.data, mine.bias.data = weight.data, bias.data
     heads.to_out.load_state_dict(reference.out_proj.state_dict())
     attention = Attention(ScaledDotScore(4, 4), EverywhereSpan(4, 4), SoftmaxWeighting(4), heads)
@@ -117,7 +119,7 @@ def test_heads_equal_a_loop_over_heads():
 
 
 def test_heads_that_do_not_divide_are_refused():
-    with pytest.raises(ConfigError, match="3 heads do not divide dim 8.*1, 2, 4, 8"):
+    with pytest.raises(ConfigError, match=r"3 heads do not divide dim 8.*1, 2, 4, 8"):
         Heads(8, 8, num_heads=3)
 
 

@@ -19,7 +19,7 @@ ROWS = (
 )
 
 
-@pytest.fixture(params=ROWS, ids=lambda row: "-".join(row))
+@pytest.fixture(params=ROWS, ids="-".join)
 def row(request: pytest.FixtureRequest) -> tuple[str, str]:
     return request.param
 
@@ -103,7 +103,9 @@ def test_a_batch_of_different_lengths_equals_each_alone(attention, queries, keys
 
 def test_asking_for_weights_does_not_change_the_context(attention, queries, keys, mask):
     memory = attention.remember(keys, mask=mask)
-    assert_close(attention(queries, memory).context, attention(queries, memory, need_weights=True).context, rtol=0, atol=0)
+    assert_close(
+        attention(queries, memory).context, attention(queries, memory, need_weights=True).context, rtol=0, atol=0
+    )
 
 
 def test_gradients_are_those_of_finite_differences(attention, queries, keys, mask):
@@ -150,7 +152,7 @@ def test_permuting_the_keys_permutes_the_weights(name, queries, keys, mask):
 
 
 @pytest.mark.parametrize("length", [6, 200])
-@pytest.mark.parametrize("row_", ROWS, ids=lambda row: "-".join(row))
+@pytest.mark.parametrize("row_", ROWS, ids="-".join)
 def test_fast_paths_equal_the_plain_path_in_values_and_gradients(row_, length):
     attention = build(row_, 2)
     queries = torch.randn(2, 5, DIM, dtype=torch.float64, requires_grad=True)

@@ -20,7 +20,9 @@ SMALL = {"transformer": {"num_layers": 2, "feedforward_dim": 12}}
 PAIRS = list(itertools.product(ENCODERS, DECODERS))
 
 
-def make(encoder: str = "transformer", decoder: str = "transformer", head: str = "linear", **cross: object) -> Translator:
+def make(
+    encoder: str = "transformer", decoder: str = "transformer", head: str = "linear", **cross: object
+) -> Translator:
     settings = ModelSettings(
         dim=DIM,
         encoder=Choice(encoder, SMALL.get(encoder, {})),
@@ -52,7 +54,7 @@ def batch() -> Batch:
     return batch_of(SOURCES, TARGETS)
 
 
-@pytest.fixture(params=PAIRS, ids=lambda pair: "-".join(pair))
+@pytest.fixture(params=PAIRS, ids="-".join)
 def model(request: pytest.FixtureRequest) -> Translator:
     return make(*request.param)
 
@@ -119,7 +121,9 @@ def test_every_parameter_learns(model, batch):
 def test_source_padding_cannot_change_the_answer(model, batch):
     source = batch.columns["source"]
     changed = source._replace(items=source.items.masked_fill(~source.mask, 9))
-    assert_close(model.nll(batch), model.nll(batch._replace(columns={**batch.columns, "source": changed})), rtol=0, atol=0)
+    assert_close(
+        model.nll(batch), model.nll(batch._replace(columns={**batch.columns, "source": changed})), rtol=0, atol=0
+    )
 
 
 def test_an_empty_source_is_no_error(model):

@@ -39,9 +39,7 @@ def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
     losses = head.nll(decoded, None, targets, smoothing=smoothing)
     assert_close(losses, wanted)
     inputs = (decoded.states, head.weight)
-    assert_close(
-        torch.autograd.grad((losses * rows).sum(), inputs), torch.autograd.grad((wanted * rows).sum(), inputs)
-    )
+    assert_close(torch.autograd.grad((losses * rows).sum(), inputs), torch.autograd.grad((wanted * rows).sum(), inputs))
 
 
 def test_plain_path_is_the_same_and_twice_differentiable(head):
@@ -78,5 +76,5 @@ def test_log_probs_agree_with_the_loss(head):
 
 
 def test_a_shared_table_of_another_width_is_refused():
-    with pytest.raises(ConfigError, match="dim 6 .* dim 4.*tied: none"):
+    with pytest.raises(ConfigError, match=r"dim 6 .* dim 4.*tied: none"):
         LinearHead(DIM, VOCAB, torch.nn.Parameter(torch.randn(VOCAB, 6)))

@@ -58,7 +58,11 @@ def test_decoder_block_equals_torch(norm):
     mine = block(norm, cross=True, causal=True)
     copy_attention(mine.own, theirs.self_attn)
     copy_attention(mine.cross, theirs.multihead_attn)
-    for ours, torchs in ((mine.own_norm, theirs.norm1), (mine.cross_norm, theirs.norm2), (mine.feedforward_norm, theirs.norm3)):
+    for ours, torchs in (
+        (mine.own_norm, theirs.norm1),
+        (mine.cross_norm, theirs.norm2),
+        (mine.feedforward_norm, theirs.norm3),
+    ):
         ours.load_state_dict(torchs.state_dict())
     mine.feedforward.to_hidden.load_state_dict(theirs.linear1.state_dict())
     mine.feedforward.to_out.load_state_dict(theirs.linear2.state_dict())

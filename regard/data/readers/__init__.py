@@ -16,4 +16,4 @@ READERS: Registry[Reader] = Registry(
     },
 )
 
-__all__ = ["READERS", "Part", "Reader"]
+__all__ = ["READERS", "JsonlReader", "ParallelReader", "Part", "Reader", "TsvReader"]

@@ -4,7 +4,7 @@ import codecs
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ LONGEST = 2**26  # bytes of a line; what is longer is no text, and would have to
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Generator[str, None, None]:
     """The lines without their "\\n" and the "\\r" before it; a byte order mark at the start is left out.
 
     Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.

@@ -1,0 +1,54 @@
+"""`regard`: the commands and what they share."""
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from regard.cli.catalogue import list_command
+from regard.cli.demo import demo_command
+from regard.cli.evaluate import evaluate_command
+from regard.cli.explain import explain_command
+from regard.cli.group import EXIT_CODES, Group
+from regard.cli.predict import predict_command
+from regard.cli.schema import schema_command
+from regard.cli.train import train_command
+
+app = typer.Typer(
+    cls=Group,
+    name="regard",
+    help="Give it two text files, get a translator of your own that shows what it looks at.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("train")(train_command)
+app.command("predict")(predict_command)
+app.command("translate", hidden=True)(predict_command)
+app.command("evaluate")(evaluate_command)
+app.command("explain")(explain_command)
+app.command("list")(list_command)
+app.command("schema")(schema_command)
+app.command("demo")(demo_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print("regard", version("regard"))
+        raise typer.Exit
+
+
+@app.callback()
+def regard(
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error came from.")] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What every command shares."""
+
+
+def main() -> None:
+    """The console script."""
+    app()

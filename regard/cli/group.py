@@ -1,0 +1,55 @@
+"""The one place where errors become lines and exit codes."""
+
+import os
+import sys
+import warnings
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from regard.errors import RegardError
+
+FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
+
+EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {FAULT} a setting, a file or the command line is wrong ·
+{INTERRUPTED} interrupted, can be resumed · {STOPPED} stopped by Ctrl-C."""
+
+
+class Group(TyperGroup):
+    """Runs a command; what a user can get wrong is told in lines on stderr, without a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        warnings.showwarning = _warn
+        try:
+            done = super().invoke(ctx)
+            sys.stdout.flush()
+            return done
+        except RegardError as error:
+            if ctx.params.get("traceback"):
+                raise
+            tell(str(error))
+            raise typer.Exit(FAULT) from error
+        except BrokenPipeError as error:  # whoever read our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(CLOSED_PIPE) from error
+        except OSError as error:
+            if error.filename is None or ctx.params.get("traceback"):
+                raise
+            tell(f"{error.filename}: {error.strerror}")
+            raise typer.Exit(FAULT) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(STOPPED) from error
+
+
+def tell(text: str, kind: str = "error") -> None:
+    """Lines for a person, on stderr; the first is marked and, on a terminal, coloured."""
+    colour = {"error": "\x1b[31m", "warning": "\x1b[33m"}[kind]
+    plain = "NO_COLOR" in os.environ or not sys.stderr.isatty()
+    mark = f"{kind}:" if plain else f"{colour}{kind}:\x1b[0m"
+    for line in text.splitlines():
+        print(mark, line, file=sys.stderr)
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    tell(str(message), "warning")

@@ -1,0 +1,65 @@
+"""regard train"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.group import INTERRUPTED
+
+Words = Annotated[
+    list[str] | None, typer.Argument(metavar="CONFIG KEY=VALUE", help="A config file, and changes to it.")
+]
+Source = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line (.gz too).")]
+Target = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
+DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to choose the best model by.")]
+DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
+Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
+
+
+def train_command(
+    words: Words = None,
+    *,
+    source: Source = None,
+    target: Target = None,
+    dev_source: DevSource = None,
+    dev_target: DevTarget = None,
+    run: Run = None,
+    resume: Resume = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model.
+
+    regard train --source train.en --target train.de
+
+    regard train config.yaml training.max_updates=1000 run=runs/first
+    """
+    from regard.experiment import SETTINGS_FILE, load_experiment, read_experiment
+    from regard.runs import train_run
+
+    config, changes = split_words(words or [])
+    files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target}
+    changes += [f"data.{name}={quoted(file)}" for name, file in files.items() if file is not None]
+    if run is not None:
+        changes.append(f"run={quoted(str(run))}")
+    if resume and run is not None and config is None:
+        experiment = load_experiment(run / SETTINGS_FILE, changes)
+    else:
+        experiment = read_experiment(config, changes)
+    if not train_run(experiment, resume=resume, quiet=quiet):
+        raise typer.Exit(INTERRUPTED)
+
+
+def split_words(words: list[str]) -> tuple[Path | None, list[str]]:
+    """The config file, if the first word is one, and the changes."""
+    first, *rest = words or [""]
+    if first and ("=" not in first or Path(first).is_file()):
+        return Path(first), rest
+    return None, list(words)
+
+
+def quoted(text: str) -> str:
+    """As a YAML text, whatever its signs: files may be called `no` or `1: a`."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,29 @@
+"""The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
+
+from regard.experiment.data import DataSettings
+from regard.experiment.reading import count_pairs, load_experiment, read_experiment, schema
+from regard.experiment.settings import (
+    SETTINGS_FILE,
+    DecodingSettings,
+    EvaluationSettings,
+    Experiment,
+    TextSettings,
+)
+from regard.experiment.sizes import defaults_for
+from regard.experiment.tables import TABLES, catalogue
+
+__all__ = [
+    "SETTINGS_FILE",
+    "TABLES",
+    "DataSettings",
+    "DecodingSettings",
+    "EvaluationSettings",
+    "Experiment",
+    "TextSettings",
+    "catalogue",
+    "count_pairs",
+    "defaults_for",
+    "load_experiment",
+    "read_experiment",
+    "schema",
+]

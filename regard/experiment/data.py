@@ -1,0 +1,136 @@
+"""What a config may say of its data: files of two languages, or a reader for each part."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Lt
+
+from regard.config import PartOf
+from regard.data.readers import READERS
+from regard.errors import Fault
+from regard.registry import Choice
+
+Part = Literal["train", "dev", "test"]
+PARTS: tuple[Part, ...] = ("train", "dev", "test")
+COLUMNS = ("source", "target")
+FILE_SETTINGS = ("file", "files")  # of a reader: a path, and paths by column
+
+
+def by_ending(text: str) -> Mapping[str, Any] | None:
+    """`pairs.tsv.gz` → the reader `tsv` of that file; None when no reader bears the ending's name."""
+    ending = Path(text.removesuffix(".gz")).suffix.removeprefix(".")
+    return {"name": ending, "file": text} if ending in READERS else None
+
+
+Read = Annotated[Choice, PartOf(READERS, short=by_ending)]
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """Either `source` and `target`, two text files, or `train`, a reader; `dev` and `test` likewise.
+
+    A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
+    variable REGARD_DATA names.
+    """
+
+    dir: Path | None = None
+    source: Path | None = None
+    target: Path | None = None
+    dev_source: Path | None = None
+    dev_target: Path | None = None
+    test_source: Path | None = None
+    test_target: Path | None = None
+    train: Read | None = None
+    dev: Read | None = None
+    test: Read | None = None
+    languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
+    dev_share: Annotated[float, Ge(0), Lt(1)] = 0.0  # held out of train for want of a dev part
+    max_length: Annotated[int, Ge(1)] = 256  # pieces of a training sentence; longer ones are counted and left out
+
+    def reader(self, part: Part) -> Choice | None:
+        """The reader of a part with its files found, or None where the config names none."""
+        choice: Choice | None = getattr(self, part)
+        source, target = self._pair(part)
+        if choice is None and source is not None and target is not None:
+            choice = Choice("parallel", {"files": {"source": str(source), "target": str(target)}})
+        return None if choice is None else self._located(choice)
+
+    def located(self) -> "DataSettings":
+        """The same with every file by its full path, so that a run can go on from anywhere."""
+        files = {name: getattr(self, name) for part in PARTS for name in _names(part)}
+        found: dict[str, Any] = {name: self.find(file) for name, file in files.items() if file is not None}
+        found |= {part: self._located(getattr(self, part)) for part in PARTS if getattr(self, part) is not None}
+        return replace(self, **found)
+
+    def find(self, path: Path | str) -> Path:
+        """A path as it can be opened; as it is when there is no such file."""
+        path = Path(path).expanduser()
+        base = os.environ.get("REGARD_DATA")
+        places = [self.dir, Path(), Path(base) if base else None]
+        tried = [place.expanduser() / path for place in places if place is not None]
+        return next((file.absolute() for file in tried if file.exists()), path)
+
+    def faults(self) -> Iterator[Fault]:
+        """Files that are missing or half named."""
+        for part in PARTS:
+            pair = dict(zip(_names(part), self._pair(part), strict=True))
+            given = [name for name, file in pair.items() if file is not None]
+            other = next((name for name in pair if name not in given), "")
+            if getattr(self, part) is not None and given:
+                yield Fault(f"data.{part}", f"is given beside data.{given[0]}", "one of them is enough")
+            elif len(given) == 1:
+                yield Fault(f"data.{other}", "must be given", f"the other side of data.{given[0]}")
+            elif part == "train" and not given and self.train is None:
+                yield Fault("data.source", "must be given", "two text files: data.source and data.target")
+            yield from self._missing(part)
+
+    def language_pair(self) -> tuple[str | None, str | None]:
+        """The codes of both languages, from `languages` or the ends of the files' names (train.en.gz → en)."""
+        if self.languages is not None:
+            return self.languages
+        return _ending(self.source), _ending(self.target)
+
+    def _pair(self, part: Part) -> tuple[Path | None, Path | None]:
+        source, target = _names(part)
+        return getattr(self, source), getattr(self, target)
+
+    def _located(self, choice: Choice) -> Choice:
+        files = {name: self._found(choice.settings[name]) for name in FILE_SETTINGS if name in choice.settings}
+        return Choice(choice.name, {**choice.settings, **files})
+
+    def _found(self, files: Any) -> Any:
+        if isinstance(files, Mapping):
+            return {column: str(self.find(file)) for column, file in files.items()}
+        return str(self.find(files))
+
+    def _missing(self, part: Part) -> Iterator[Fault]:
+        named: dict[str, Any] = dict(zip(_names(part), self._pair(part), strict=True))
+        choice: Choice = getattr(self, part) or Choice("", {})
+        for setting in FILE_SETTINGS:
+            files = choice.settings.get(setting)
+            several = files if isinstance(files, Mapping) else {"": files}
+            named |= {f"{part}.{setting}.{column}".rstrip("."): file for column, file in several.items()}
+        for name, file in named.items():
+            if file is not None and not self.find(file).exists():
+                yield Fault(f"data.{name}", f"there is no file '{file}'", _looked(self.dir))
+
+
+def _names(part: Part) -> tuple[str, str]:
+    """The settings that hold the two files of a part."""
+    start = "" if part == "train" else f"{part}_"
+    return f"{start}source", f"{start}target"
+
+
+def _ending(path: Path | None) -> str | None:
+    ending = "" if path is None else Path(str(path).removesuffix(".gz")).suffix.removeprefix(".")
+    return ending if ending.isalpha() and len(ending) in (2, 3) and ending not in ("txt", "raw", "tok", "bpe") else None
+
+
+def _looked(folder: Path | None) -> str:
+    places = [str(folder)] if folder else []
+    base = os.environ.get("REGARD_DATA")
+    places += [str(Path.cwd()), *([f"REGARD_DATA, {base}"] if base else [])]
+    return "looked in " + "; ".join(places)

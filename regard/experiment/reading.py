@@ -1,0 +1,55 @@
+"""Defaults by the size of the data < file < changes → an experiment, or all that is wrong with it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from regard.config import lay, merge, parse_changes, read_settings, read_yaml, schema_of
+from regard.data.readers import READERS
+from regard.errors import ConfigError, Fault
+from regard.experiment.data import COLUMNS
+from regard.experiment.settings import Experiment
+from regard.experiment.sizes import LARGE, defaults_for
+
+LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wants no other
+
+
+def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
+    """The complete settings of a new run. Raises a ConfigError of all faults, or a DataError of its training files."""
+    settings = merge({} if path is None else read_yaml(path), parse_changes(changes))
+    given = read_settings(Experiment, settings)
+    faults = [*given.data.faults(), *_impossible(given)]
+    if faults:
+        raise ConfigError.of(faults)
+    defaults = defaults_for(count_pairs(given))
+    if any(limit in settings.get("training", {}) for limit in LIMITS):
+        defaults["training"].pop("max_updates")
+    complete: dict[str, Any] = lay(defaults, settings)
+    experiment = read_settings(Experiment, complete)
+    return replace(experiment, data=experiment.data.located())
+
+
+def load_experiment(path: Path, changes: Iterable[str] = ()) -> Experiment:
+    """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
+    return read_settings(Experiment, merge(read_yaml(path), parse_changes(changes)))
+
+
+def count_pairs(experiment: Experiment) -> int:
+    """Sentence pairs to train on; counting ends at the largest number that makes a difference."""
+    choice = experiment.data.reader("train")
+    if choice is None:
+        raise ConfigError("data.source", "must be given")
+    return sum(1 for _ in islice(READERS.build(choice, COLUMNS), LARGE))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a config file."""
+    return {"title": "Regard experiment", **schema_of(Experiment)}
+
+
+def _impossible(experiment: Experiment) -> Iterator[Fault]:
+    """What is right by itself and wrong together."""
+    if experiment.model.tied == "all" and not experiment.text.shared:
+        yield Fault("model.tied", "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target")

@@ -1,0 +1,103 @@
+"""The settings of a whole run, validated all at once against every table of parts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from regard.attention import SCORES, SPANS, WEIGHTINGS
+from regard.attention.names import ALIASES, resolve
+from regard.config import FieldsOf, OneOrMany, PartOf, plain, write_yaml
+from regard.decoders import DECODERS
+from regard.decoding import SEARCHES
+from regard.decoding.features import FEATURES
+from regard.encoders import ENCODERS
+from regard.evaluation import METRICS
+from regard.experiment.data import DataSettings
+from regard.heads import HEADS
+from regard.layers.embedders import EMBEDDERS
+from regard.layers.positions import POSITIONS
+from regard.models.settings import AttentionSettings, ModelSettings
+from regard.objectives import OBJECTIVES
+from regard.registry import Choice
+from regard.text import TOKENIZERS
+from regard.training.optimizers import OPTIMIZERS
+from regard.training.schedules import SCHEDULES
+from regard.training.settings import TrainingSettings
+
+SETTINGS_FILE = "experiment.yaml"  # in a run folder
+
+Parts = tuple[Choice, ...]
+OPEN = ("dropout",)  # a part that is given none of its own takes the model's
+
+_SOCKET = FieldsOf(
+    AttentionSettings,
+    ALIASES,
+    resolve,
+    score=Annotated[Choice, PartOf(SCORES)],
+    span=Annotated[tuple[Annotated[Choice, PartOf(SPANS)], ...], OneOrMany()],
+    weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
+)
+_MODEL = FieldsOf(
+    ModelSettings,
+    embedder=Annotated[Choice, PartOf(EMBEDDERS, OPEN)],
+    position=Annotated[Choice, PartOf(POSITIONS)] | None,
+    encoder=Annotated[Choice, PartOf(ENCODERS, OPEN)],
+    decoder=Annotated[Choice, PartOf(DECODERS, OPEN)],
+    attention=Annotated[AttentionSettings, _SOCKET],
+    self_attention=Annotated[AttentionSettings, _SOCKET],
+    head=Annotated[Choice, PartOf(HEADS)],
+)
+_TRAINING = FieldsOf(
+    TrainingSettings,
+    optimizer=Annotated[Choice, PartOf(OPTIMIZERS)],
+    schedule=Annotated[Choice, PartOf(SCHEDULES)],
+    schedules=Mapping[str, Annotated[Choice, PartOf(SCHEDULES)]],
+)
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """How text becomes pieces."""
+
+    tokenizer: Annotated[Choice, PartOf(TOKENIZERS)] = Choice("subwords")
+    shared: bool = True  # one vocabulary for both sides
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """How a trained model is searched."""
+
+    search: Annotated[Choice, PartOf(SEARCHES)] = Choice("beam")
+    features: Annotated[tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany()] = ()
+    batch_tokens: Annotated[int, Ge(1)] = 4096
+    max_source: Annotated[int, Ge(1)] = 1024  # pieces of a text to translate; longer ones are refused
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """What is told of a trained model."""
+
+    metrics: Annotated[tuple[Annotated[Choice, PartOf(METRICS)], ...], OneOrMany()] = (Choice("bleu"), Choice("chrf"))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The settings of one run. Complete: what a file left out is written down with its default."""
+
+    data: Annotated[DataSettings, FieldsOf(DataSettings)] = field(default_factory=DataSettings)
+    text: Annotated[TextSettings, FieldsOf(TextSettings)] = field(default_factory=TextSettings)
+    model: Annotated[ModelSettings, _MODEL] = field(default_factory=ModelSettings)
+    objective: Annotated[Choice, PartOf(OBJECTIVES)] = Choice("likelihood")
+    training: Annotated[TrainingSettings, _TRAINING] = field(default_factory=TrainingSettings)
+    decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
+    evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)
+    task: Literal["translation"] = "translation"
+    run: Path | None = None  # the folder of the trained model; None: named after the time and the languages
+    format: Literal[1] = 1
+
+    def save(self, path: Path) -> None:
+        """To a file that `load_experiment` reads back the same."""
+        write_yaml(path, plain(self))

@@ -1,0 +1,61 @@
+"""Sensible defaults by the size of the data, for `regard train --source a --target b` with nothing else said.
+
+| pairs       | pieces | dim | layers | feed-forward | heads | dropout | tokens a batch | warm-up | updates |
+|-------------|-------:|----:|-------:|-------------:|------:|--------:|---------------:|--------:|--------:|
+| < 20,000    |  4,000 | 128 |      3 |          256 |     4 |     0.3 |          2,048 |     400 |  10,000 |
+| < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
+| more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
+
+Up to 2,000 pairs, at most a twentieth, are held out as a dev part when there is none, and training stops early when it
+no longer gets better on them. Every number can be overridden; a run keeps those it was made with.
+"""
+
+from typing import Any, NamedTuple
+
+LARGE = 500_000  # pairs; there is no need to count further
+
+
+class _Size(NamedTuple):
+    pairs: int  # fewer than these
+    pieces: int
+    dim: int
+    num_layers: int
+    feedforward_dim: int
+    num_heads: int
+    dropout: float
+    batch_tokens: int
+    warmup: int
+    updates: int
+    learning_rate: float
+
+
+_SIZES = (
+    _Size(20_000, 4_000, 128, 3, 256, 4, 0.3, 2_048, 400, 10_000, 5e-3),
+    _Size(LARGE, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
+)
+_LARGEST = _Size(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4)
+
+
+def defaults_for(pairs: int) -> dict[str, Any]:
+    """Settings, as a file would say them, for a training set of so many sentence pairs."""
+    size = next((size for size in _SIZES if pairs < size.pairs), _LARGEST)
+    blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
+    attention = {"score": "scaled_dot", "num_heads": size.num_heads}
+    return {
+        "data": {"dev_share": round(min(2_000, pairs / 20) / max(pairs, 1), 6)},
+        "text": {"tokenizer": {"name": "subwords", "size": size.pieces}},
+        "model": {
+            "dim": size.dim,
+            "dropout": size.dropout,
+            "encoder": blocks,
+            "decoder": blocks,
+            "attention": attention,
+            "self_attention": attention,
+        },
+        "training": {
+            "batch_tokens": size.batch_tokens,
+            "max_updates": size.updates,
+            "learning_rate": size.learning_rate,
+            "schedule": {"name": "inverse_sqrt", "warmup": size.warmup},
+        },
+    }

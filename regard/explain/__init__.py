@@ -1,0 +1,24 @@
+"""What a prediction looked at, for people: alignments, symptoms, pictures and a page. All on plain values."""
+
+from regard.explain.alignment import WordAlignment, align, format_pharaoh, parse_pharaoh, word_alignment
+from regard.explain.diagnosis import Flag, diagnose
+from regard.explain.page import fragment, page, to_json
+from regard.explain.pictures import png, svg
+from regard.explain.terminal import render, show
+
+__all__ = [
+    "Flag",
+    "WordAlignment",
+    "align",
+    "diagnose",
+    "format_pharaoh",
+    "fragment",
+    "page",
+    "parse_pharaoh",
+    "png",
+    "render",
+    "show",
+    "svg",
+    "to_json",
+    "word_alignment",
+]

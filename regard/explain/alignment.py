@@ -1,0 +1,111 @@
+"""Attention weights → word alignments. Everything here is plain lists; rows are targets, columns are sources."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from regard.errors import ConfigError, RegardError, nearest
+from regard.explain.tokens import Word, is_end, words_of
+
+Link = tuple[int, int]  # (source, target) positions, from 0
+Weights = Sequence[Sequence[float]]
+Method = Literal["argmax", "mutual", "threshold"]
+
+
+class WordAlignment(NamedTuple):
+    """An alignment of words, and the weights it was read from."""
+
+    source_words: list[Word]
+    target_words: list[Word]
+    weights: list[list[float]]  # (target word, source word)
+    links: list[Link]  # of word positions
+
+
+def align(
+    weights: Weights,
+    *,
+    method: Method = "argmax",
+    threshold: float = 0.0,
+    skip_sources: Collection[int] = (),
+    skip_targets: Collection[int] = (),
+) -> list[Link]:
+    """(target, source) weights → links (source, target), sorted by target.
+
+    `argmax`: each target to the source it looks at most, the first of equals; `mutual`: only those where the source is
+    looked at most by that target too; `threshold`: every pair. A link's weight must be above zero and not below
+    `threshold`. Skipped positions (end symbols) take no part. Raises ConfigError for an unknown method.
+    """
+    columns = [source for source in range(_width(weights)) if source not in skip_sources]
+    rows = [target for target in range(len(weights)) if target not in skip_targets]
+    if method not in get_args(Method):
+        raise ConfigError("method", f"there is no '{method}'", nearest(method, get_args(Method)))
+    if method == "threshold" or not columns:
+        links = [(source, target) for target in rows for source in columns]
+    else:
+        links = [(_most(weights[target], columns), target) for target in rows]
+    if method == "mutual":
+        transposed = list(zip(*weights, strict=True))
+        links = [(source, target) for source, target in links if _most(transposed[source], rows) == target]
+    return [(source, target) for source, target in links if weights[target][source] >= max(threshold, 1e-12)]
+
+
+def word_alignment(
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    weights: Weights,
+    *,
+    method: Method = "argmax",
+    threshold: float = 0.0,
+) -> WordAlignment:
+    """Pieces and their weights → words and their links; end symbols are left out.
+
+    A target word looks as its pieces do on average, and a source word is looked at as much as its pieces together, so
+    rows that sum to one still do, up to the share of the end symbol. Raises RegardError when the counts do not agree.
+    """
+    if len(weights) != len(target_tokens) or _width(weights) not in {0, len(source_tokens)}:
+        raise RegardError(
+            f"alignment: weights of {len(weights)} by {_width(weights)}, but {len(target_tokens)} target and "
+            f"{len(source_tokens)} source tokens"
+        )
+    sources = [word for word in words_of(source_tokens) if not is_end(source_tokens, word.pieces[0])]
+    targets = [word for word in words_of(target_tokens) if not is_end(target_tokens, word.pieces[0])]
+    merged = merge(weights, [word.pieces for word in targets], [word.pieces for word in sources])
+    return WordAlignment(sources, targets, merged, align(merged, method=method, threshold=threshold))
+
+
+def merge(weights: Weights, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> list[list[float]]:
+    """Mean over the rows of a group, sum over its columns."""
+    return [
+        [sum(weights[row][column] for row in group for column in others) / len(group) for others in columns]
+        for group in rows
+    ]
+
+
+def format_pharaoh(links: Iterable[Link]) -> str:
+    """`0-0 1-2`: source before target, from 0."""
+    return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def parse_pharaoh(text: str) -> list[Link]:
+    """`0-0 1-2` → links. Raises RegardError for anything else."""
+    links = []
+    for item in text.split():
+        source, dash, target = item.partition("-")
+        if not (dash and _number(source) and _number(target)):
+            raise RegardError(f"alignment: '{item[:40]}' is no link; write source-target, both from 0: 0-0 1-2")
+        links.append((int(source), int(target)))
+    return links
+
+
+def _number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9
+
+
+def _width(weights: Weights) -> int:
+    widths = {len(row) for row in weights}
+    if len(widths) > 1:
+        raise RegardError(f"alignment: rows of weights differ in length: {sorted(widths)}")
+    return widths.pop() if widths else 0
+
+
+def _most(row: Sequence[float], allowed: Sequence[int]) -> int:
+    return max(allowed, key=lambda position: (row[position], -position))

@@ -1,0 +1,86 @@
+"""What may be wrong with a translation, read from its words, where they looked and how sure the model was."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from regard.explain.alignment import Weights, word_alignment
+from regard.results import Prediction
+
+NEAR = 3  # a repeated word stands within so many words
+TOP = 2  # and shares one of so many places it looked at most
+
+
+class Flag(NamedTuple):
+    """Something worth a look."""
+
+    kind: str  # "repeated", "untranslated", "unattended" or "unsure"
+    side: str  # "source" or "target": where the word stands
+    word: int  # position, from 0
+    value: float  # repeated: distance in words; untranslated, unattended: weight; unsure: probability
+
+
+def diagnose(prediction: Prediction) -> list[Flag]:
+    """All flags of a prediction, by side and word; none when it carries no explanation."""
+    found = prediction.explanation
+    if found is None:
+        return (
+            [] if prediction.finished else [Flag("unfinished", "target", max(len(prediction.text.split()) - 1, 0), 0.0)]
+        )
+    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+    source, target = [word.text for word in sources], [word.text for word in targets]
+    flags = [*unattended(source, weights), *untranslated(source, target, weights), *repeated(target, weights)]
+    if len(prediction.log_probs) == len(found.target_tokens):
+        flags += unsure([sum(prediction.log_probs[piece] for piece in word.pieces) for word in targets])
+    return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
+
+
+def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:
+    """Words that stand among the last three already; with weights only where both looked at a same source word."""
+    flags = []
+    for word, text in enumerate(target):
+        earlier = [before for before in range(max(word - NEAR, 0), word) if target[before] == text]
+        if earlier and _letters(text) and (not weights or _top(weights[word]) & _top(weights[earlier[-1]])):
+            flags.append(Flag("repeated", "target", word, float(word - earlier[-1])))
+    return flags
+
+
+def untranslated(source: Sequence[str], target: Sequence[str], weights: Weights = ()) -> list[Flag]:
+    """Target words copied from the source; with weights only where they looked at that very word most.
+
+    Names and numbers are copied rightly, so this is a question, not a verdict; words without letters do not count.
+    """
+    flags = []
+    for word, text in enumerate(target):
+        places = [place for place, other in enumerate(source) if other == text]
+        if not places or not _letters(text):
+            continue
+        weight = max(weights[word][place] for place in places) if weights else 1.0
+        if not weights or weight >= max(weights[word]):
+            flags.append(Flag("untranslated", "target", word, weight))
+    return flags
+
+
+def unattended(source: Sequence[str], weights: Weights, *, below: float = 0.2) -> list[Flag]:
+    """Source words that no target word looked at with a weight of `below` or more."""
+    most = [max((row[word] for row in weights), default=0.0) for word in range(len(source))]
+    return [
+        Flag("unattended", "source", word, weight)
+        for word, weight in enumerate(most)
+        if weight < below and _letters(source[word])
+    ]
+
+
+def unsure(log_probs: Sequence[float], *, below: float = 0.3) -> list[Flag]:
+    """Target words the model gave a probability under `below`; `log_probs` of words, in nats."""
+    chances = [math.exp(min(value, 0.0)) for value in log_probs]
+    return [Flag("unsure", "target", word, chance) for word, chance in enumerate(chances) if chance < below]
+
+
+def _letters(text: str) -> bool:
+    return any(character.isalpha() for character in text)
+
+
+def _top(row: Sequence[float]) -> set[int]:
+    order = sorted(range(len(row)), key=lambda place: -row[place])
+    return {place for place in order[:TOP] if row[place] > 0}

@@ -1,0 +1,128 @@
+"""One self-contained HTML page that shows predictions and what they looked at: a function of plain JSON."""
+
+import json
+import math
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from regard.errors import RegardError
+from regard.explain.diagnosis import diagnose
+from regard.explain.tokens import words_of
+from regard.results import AttentionMap, Explanation, Prediction
+
+FORMAT = 1
+DIGITS = 3  # of a weight
+SCRIPTS = (
+    "strings.js",
+    "data.js",
+    "words.js",
+    "heatmap.js",
+    "panels.js",
+    "page.js",
+)  # in the order they need each other
+_UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+
+
+def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    """Predictions → what the page takes, nothing but JSON values; positions count from 0, a value that is no number is null.
+
+    {format: 1, predictions: [prediction]}
+    prediction: {source, text, score, finished, log_probs: [number per target piece], alternatives: [prediction],
+                 flags: [{kind, side, word, value}], explanation: null or
+      {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}], alignment: [[source, target]],
+       weights: [target][source], maps: [{name, kind, layer, weights: [head][query][key]}]}}
+    """
+    return {"format": FORMAT, "predictions": [_prediction(prediction) for prediction in predictions]}
+
+
+def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None) -> str:
+    """The page for `to_json` data: works from disk, asks for nothing outside itself, safe against hostile texts.
+
+    `language` is `en` or `zh`; None leaves it to the reader's browser. Only the script and the style with the page's
+    nonce may run, texts are handed over as escaped JSON and shown as text. Raises RegardError when `data` is not JSON.
+    """
+    if language not in {None, "en", "zh"}:
+        raise RegardError(f"page: there is no language '{language}'; there is en, zh")
+    fields = {
+        "nonce": secrets.token_urlsafe(18),
+        "title": escape(title),
+        "language": language or "",
+        "style": _static("page.css"),
+        "data": html_json(data),
+        "script": "\n".join(map(_static, SCRIPTS)),
+    }
+    # One pass, so that nothing inside a field is read as the name of another.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _static("page.html"))
+
+
+def fragment(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None, height: int = 760) -> str:
+    """The page inside a sandboxed frame, for a notebook's `_repr_html_`: it can reach nothing around it."""
+    inner = escape(page(data, title=title, language=language), quote=True)
+    return (
+        f'<iframe title="{escape(title)}" sandbox="allow-scripts allow-downloads" srcdoc="{inner}" '
+        f'style="width:100%;height:{int(height)}px;border:0"></iframe>'
+    )
+
+
+def html_json(data: Any) -> str:
+    """JSON that can stand inside a script element: no character of it means anything to HTML or ends a line of script."""
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RegardError(f"page: the data is not JSON: {error}") from error
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _prediction(prediction: Prediction) -> dict[str, Any]:
+    found = prediction.explanation
+    return {
+        "source": prediction.source,
+        "text": prediction.text,
+        "score": _number(prediction.score),
+        "finished": prediction.finished,
+        "log_probs": [_number(value) for value in prediction.log_probs],
+        "flags": [{**flag._asdict(), "value": _number(flag.value)} for flag in diagnose(prediction)],
+        "explanation": None if found is None else _explanation(found),
+        "alternatives": [_prediction(other) for other in prediction.alternatives],
+    }
+
+
+def _explanation(found: Explanation) -> dict[str, Any]:
+    return {
+        "source_tokens": list(found.source_tokens),
+        "target_tokens": list(found.target_tokens),
+        "source_words": [word._asdict() for word in words_of(found.source_tokens)],
+        "target_words": [word._asdict() for word in words_of(found.target_tokens)],
+        "alignment": [list(link) for link in found.alignment],
+        "weights": _matrix(found.weights),
+        "maps": [_map(each) for each in found.maps],
+    }
+
+
+def _map(each: AttentionMap) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "kind": each.kind,
+        "layer": each.layer,
+        "weights": [_matrix(head) for head in each.weights],
+    }
+
+
+def _matrix(rows: Sequence[Sequence[float]]) -> list[list[float | int | None]]:
+    return [[_number(value) for value in row] for row in rows]
+
+
+def _number(value: float) -> float | int | None:
+    """Rounded; whole numbers without `.0`, since most weights are 0."""
+    if not math.isfinite(value):
+        return None
+    short = round(value, DIGITS)
+    return int(short) if short == int(short) else short
+
+
+def _static(name: str) -> str:
+    return (files("regard.explain") / "static" / name).read_text(encoding="utf-8")

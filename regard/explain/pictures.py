@@ -1,0 +1,130 @@
+"""Heat maps of attention as files: SVG written by hand, PNG through matplotlib (the extra `[plot]`)."""
+
+import io
+import warnings
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from regard.errors import RegardError
+from regard.explain.alignment import Weights
+from regard.explain.tokens import right_to_left, visible
+
+CELL = 26  # pixels
+FONT = 14
+INK, PAPER, SHADE, RULE = "#1d2433", "#ffffff", "#4338ca", "#e3e6ee"
+FAMILY = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+PLOT_FONTS = (  # the first that is there leads, the rest fill in what it lacks
+    "DejaVu Sans",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Microsoft YaHei",
+    "Arial Unicode MS",
+)
+WIDE = 0x1100  # from here on most letters are as wide as they are high
+
+
+def svg(
+    source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Weights, *, title: str = "Attention"
+) -> str:
+    """A heat map as one SVG document: a row for each target token, a column for each source token; darker is more.
+
+    Self-contained and safe against hostile tokens; every cell tells its pair and weight as a tooltip. Columns run from
+    right to left when the source does. Raises RegardError when the counts do not agree.
+    """
+    columns, rows = _labels(source_tokens, target_tokens, weights)
+    place = list(range(len(columns)))
+    if right_to_left(source_tokens):
+        place.reverse()
+    left = 16 + max(map(_width, rows), default=0)
+    top = 44 + round(0.75 * max(map(_width, columns), default=0))
+    width = (
+        left + CELL * len(columns) + 16 + round(0.75 * _width(columns[place.index(len(columns) - 1)]) if columns else 0)
+    )
+    height = top + CELL * len(rows) + 14
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" font-family="{FAMILY}" font-size="{FONT}">',
+        f"<title>{escape(visible_line(title))}</title>",
+        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
+        f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(visible_line(title))}</text>',
+    ]
+    for column, label in enumerate(columns):
+        x, y = left + CELL * place[column] + CELL // 2 + 4, top - 8
+        parts.append(f'<text transform="translate({x} {y}) rotate(-45)" fill="{INK}">{escape(label)}</text>')
+    for row, label in enumerate(rows):
+        y = top + CELL * row + CELL // 2 + 5
+        parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="{INK}">{escape(label)}</text>')
+        for column, other in enumerate(columns):
+            tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
+            parts.append(_cell(left + CELL * place[column], top + CELL * row, weights[row][column], tip))
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def png(
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    weights: Weights,
+    *,
+    title: str = "Attention",
+    dpi: int = 150,
+) -> bytes:
+    """The same heat map as a PNG file's bytes. Raises RegardError when matplotlib is not installed."""
+    columns, rows = _labels(source_tokens, target_tokens, weights)
+    if right_to_left(source_tokens):
+        columns, weights = columns[::-1], [row[::-1] for row in weights]
+    try:
+        from matplotlib import font_manager, rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RegardError("a PNG picture needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
+    there = {font.name for font in font_manager.fontManager.ttflist}
+    fonts = [name for name in PLOT_FONTS if name in there] or ["sans-serif"]
+    file = io.BytesIO()
+    with rc_context({"font.family": fonts}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
+        size = (2 + 0.36 * len(columns), 2 + 0.36 * len(rows))
+        figure = Figure(figsize=size, dpi=dpi, layout="constrained")
+        _draw(figure.add_subplot(), columns, rows, weights, visible_line(title))
+        figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+def visible_line(text: str) -> str:
+    """Visible glyphs for what would not be seen, but plain spaces."""
+    return " ".join(map(visible, text.split(" ")))
+
+
+def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:
+    if columns and rows:
+        axes.imshow(weights, cmap="Purples", vmin=0, vmax=1, aspect="equal")
+    plain = {"parse_math": False}  # a $ is a $
+    axes.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor", **plain)
+    axes.set_yticks(range(len(rows)), rows, **plain)
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.set_title(title, loc="left", **plain)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _labels(sources: Sequence[str], targets: Sequence[str], weights: Weights) -> tuple[list[str], list[str]]:
+    if len(weights) != len(targets) or any(len(row) != len(sources) for row in weights):
+        raise RegardError(f"picture: weights must be {len(targets)} rows (target) of {len(sources)} columns (source)")
+    return [visible(token) for token in sources], [visible(token) for token in targets]
+
+
+def _cell(x: int, y: int, weight: float, tip: str) -> str:
+    opacity = min(max(weight, 0.0), 1.0)
+    box = f'x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" rx="3"'
+    frame = f'<rect {box} fill="none" stroke="{RULE}"/>'
+    return f'<g>{frame}<rect {box} fill="{SHADE}" fill-opacity="{opacity:.3f}"><title>{tip}</title></rect></g>'
+
+
+def _width(label: str) -> int:
+    """Pixels of a label, roughly: there is no font to ask."""
+    return round(sum(FONT if ord(character) >= WIDE else 0.58 * FONT for character in label)) + 4

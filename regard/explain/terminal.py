@@ -1,0 +1,83 @@
+"""A prediction on a terminal: its text, what each word looked at, and a small heat map of shades."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from regard.explain.alignment import Weights, WordAlignment, word_alignment
+from regard.explain.pictures import visible_line
+from regard.explain.tokens import visible
+from regard.results import Prediction
+
+SHADES = " ░▒▓█"
+SHOWN = 3  # source words named beside a target word
+LEAST = 0.05  # weight worth a name
+LARGEST = 40  # source words in a heat map; wider ones do not fit a terminal
+
+
+def show(predictions: Iterable[Prediction], console: Console | None = None) -> None:
+    """Prints predictions; colour and NO_COLOR are the console's business."""
+    console = console or Console()
+    for prediction in predictions:
+        console.print(render(prediction), soft_wrap=True)
+
+
+def render(prediction: Prediction) -> RenderableType:
+    """One prediction as something rich prints. Tokens are never read as markup and cannot send control sequences."""
+    head = Text.assemble(
+        (visible_line(prediction.source), "dim"),
+        "\n",
+        (visible_line(prediction.text), "bold"),
+        f"  {prediction.score:.3f}",
+    )
+    if not prediction.finished:
+        head.append("  cut off at the length limit", "yellow")
+    parts: list[RenderableType] = [head]
+    found = prediction.explanation
+    if found is not None and found.weights:
+        aligned = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+        parts.append(_lines(aligned))
+        if 0 < len(aligned.source_words) <= LARGEST:
+            words = [word.text for word in aligned.target_words]
+            parts.append(Text(heat_map([word.text for word in aligned.source_words], words, aligned.weights)))
+    for rank, other in enumerate(prediction.alternatives, start=2):
+        parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
+    return Group(*parts, Text())
+
+
+def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: Weights) -> str:
+    """Rows of shades, one row for each target word; the source words stand below, one to a line, each led to its column.
+
+    A shade is the nearest of 0, 1/4, 1/2, 3/4, 1.
+    """
+    labels = [visible(word) for word in target_words]
+    left = max(map(cell_len, labels), default=0)
+    lines = [
+        " " * (left - cell_len(label)) + f"{label} │" + "".join(_shade(weight) * 2 for weight in row) + "│"
+        for label, row in zip(labels, weights, strict=True)
+    ]
+    count = len(source_words)
+    for column in reversed(range(count)):
+        lines.append(
+            " " * (left + 2) + "│ " * column + "└" + "──" * (count - column) + f" {visible(source_words[column])}"
+        )
+    return "\n".join(lines)
+
+
+def _lines(aligned: WordAlignment) -> Text:
+    text = Text()
+    for word, row in zip(aligned.target_words, aligned.weights, strict=True):
+        order = sorted(range(len(row)), key=lambda place: -row[place])[:SHOWN]
+        seen = [
+            f"{visible(aligned.source_words[place].text)} {row[place]:.0%}" for place in order if row[place] >= LEAST
+        ]
+        text.append(f"  {visible(word.text)}", "cyan")
+        text.append(" ← " + ", ".join(seen) + "\n" if seen else "\n")
+    text.rstrip()
+    return text
+
+
+def _shade(weight: float) -> str:
+    return SHADES[round(min(max(weight, 0.0), 1.0) * (len(SHADES) - 1))]

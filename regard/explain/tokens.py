@@ -1,0 +1,102 @@
+"""Tokens as people read them: nothing invisible, and pieces put together to words."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+END = "</s>"  # how the end symbol is shown beside pieces
+SPACE_MARK = "▁"  # U+2581, the space before a piece
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}  # controls, formats (bidi), surrogates, separators
+_JOINERS = {"\u200c", "\u200d"}  # needed inside words of many scripts
+_CONTROL_PICTURES = 0x2400
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
+
+
+class Word(NamedTuple):
+    """A word of a text and the positions of its pieces."""
+
+    text: str
+    pieces: list[int]
+
+
+def visible(text: str) -> str:
+    """The text with a glyph for everything that would not be seen, or would move other characters about.
+
+    >>> visible("a b\\u202e")
+    'a␣b⟨U+202E⟩'
+    """
+    return "".join(map(_glyph, text))
+
+
+def _glyph(character: str) -> str:
+    code = ord(character)
+    if character == " ":
+        return "␣"
+    if code < 0x20:
+        return chr(_CONTROL_PICTURES + code)
+    if unicodedata.category(character) not in _HIDDEN or character in _JOINERS:
+        return character
+    return f"⟨U+{code:04X}⟩"
+
+
+def words_of(tokens: Sequence[str]) -> list[Word]:
+    """Pieces put together to words; a Han or Kana character, a mark and the end symbol stand alone.
+
+    A piece begins a word when it starts with a space or its mark. Where no token does, the tokens are the words.
+    """
+    marked = any(token[:1] in (SPACE_MARK, " ") for token in tokens)
+    groups: list[list[int]] = []
+    for position, token in enumerate(tokens):
+        if position and marked and _continues(tokens[position - 1], token):
+            groups[-1].append(position)
+        else:
+            groups.append([position])
+    return [Word(_joined([tokens[piece] for piece in group]), group) for group in groups]
+
+
+def is_end(tokens: Sequence[str], position: int) -> bool:
+    """Whether this is the end symbol and no text."""
+    return position == len(tokens) - 1 and tokens[position] == END
+
+
+def right_to_left(tokens: Sequence[str]) -> bool:
+    """Whether most letters are of a script written from right to left."""
+    directions = [unicodedata.bidirectional(character) for token in tokens for character in token]
+    right = sum(direction in {"R", "AL"} for direction in directions)
+    return right > directions.count("L")
+
+
+def byte_of(token: str) -> int | None:
+    """The byte that a fallback piece such as `<0xE4>` stands for."""
+    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+        try:
+            return int(token[3:5], 16)
+        except ValueError:
+            return None
+    return None
+
+
+def _continues(before: str, token: str) -> bool:
+    if END in (before, token):
+        return False
+    if before in (SPACE_MARK, " "):
+        return not token.startswith((SPACE_MARK, " "))
+    return _joins(before, -1) and _joins(token, 0)
+
+
+def _joins(token: str, end: int) -> bool:
+    if not token or byte_of(token) is not None:
+        return True
+    character = token[end]
+    letter = unicodedata.category(character)[0] in "LMN"
+    return letter and not unicodedata.name(character, "").startswith(_UNSPACED)
+
+
+def _joined(pieces: Sequence[str]) -> str:
+    """The text of a word, its byte pieces read as UTF-8, without the space before it."""
+    parts: list[bytes] = []
+    for piece in pieces:
+        byte = byte_of(piece)
+        parts.append(bytes([byte]) if byte is not None else piece.encode("utf-8", "replace"))
+    text = b"".join(parts).decode("utf-8", "replace")
+    return text.lstrip(f"{SPACE_MARK} ") or text

@@ -1,0 +1,167 @@
+"""Checkpoints: safetensors and JSON in a sealed folder that appears whole or not at all. No pickle."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn, optim
+
+from regard.data.sealed import making, publish, seal, unseal
+from regard.errors import CheckpointError
+
+FORMAT = 1
+FOLDER = "checkpoints"
+MODEL, OBJECTIVE, OPTIMIZERS, GENERATORS, STATE = (
+    "model.safetensors", "objective.safetensors", "optimizers.safetensors", "generators.safetensors", "state.json",
+)  # fmt: skip
+
+Tensors = dict[str, Tensor]
+
+
+class Checkpoint(NamedTuple):
+    """What was written, verified."""
+
+    folder: Path
+    model: Tensors
+    objective: Tensors
+    optimizers: Tensors
+    generators: Tensors
+    state: dict[str, Any]
+
+
+def save(
+    folder: Path,
+    model: nn.Module,
+    state: Mapping[str, Any],
+    *,
+    objective: nn.Module | None = None,
+    optimizers: Mapping[str, optim.Optimizer] | None = None,
+) -> None:
+    """Writes a checkpoint to `folder`. Raises CheckpointError where the disk does not take it; nothing else is touched."""
+    groups, moments = {}, {}
+    for turn, optimizer in (optimizers or {}).items():
+        kept = optimizer.state_dict()
+        groups[turn] = kept["param_groups"]
+        moments.update(
+            {
+                f"{turn}.{number}.{name}": value
+                for number, values in kept["state"].items()
+                for name, value in values.items()
+            }
+        )
+    try:
+        with making(folder) as made:
+            aliases = _write(model.state_dict(), made / MODEL)
+            if objective is not None:
+                _write(objective.state_dict(), made / OBJECTIVE)
+                _write(moments, made / OPTIMIZERS)
+                _write(_generators(), made / GENERATORS)
+            (made / STATE).write_text(json.dumps({**state, "groups": groups, "aliases": aliases}), encoding="utf-8")
+            for path in made.iterdir():
+                path.chmod(0o644)  # a server under another user reads it
+            seal(made, {"format": FORMAT, "torch": torch.__version__})
+            publish(made, folder)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(folder, f"could not be written: {error}", "is the disk full?") from error
+
+
+def load(folder: Path) -> Checkpoint:
+    """Reads and verifies. Raises CheckpointError for what is missing, foreign, or not as it was written."""
+    if not folder.is_dir():
+        raise CheckpointError(folder, "there is no such checkpoint")
+    content = unseal(folder)
+    if content is None:
+        problem = "is damaged, cut short or no checkpoint: its files are not as its manifest says"
+        raise CheckpointError(folder, problem, "go back to an earlier one")
+    if content.get("format") != FORMAT:
+        raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {FORMAT}")
+    try:
+        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        model = load_file(folder / MODEL)
+        model.update({alias: model[name] for alias, name in state["aliases"].items()})
+        rest = [load_file(path) if path.exists() else {} for path in _rest(folder)]
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise CheckpointError(folder, f"cannot be read: {error}") from error
+    return Checkpoint(folder, model, *rest, state=state)
+
+
+def load_model(model: nn.Module, checkpoint: Checkpoint) -> None:
+    """Puts the weights into a model of the same settings."""
+    try:
+        model.load_state_dict(checkpoint.model)
+    except RuntimeError as error:
+        first = str(error).splitlines()[-1].strip()
+        raise CheckpointError(checkpoint.folder, f"belongs to another model: {first}") from error
+
+
+def load_training(checkpoint: Checkpoint, objective: nn.Module, optimizers: Mapping[str, optim.Optimizer]) -> None:
+    """Puts back what only training needs: objective, optimizers and the generators of torch."""
+    objective.load_state_dict(checkpoint.objective)
+    for turn, optimizer in optimizers.items():
+        states: dict[int, Tensors] = {}
+        for name, value in checkpoint.optimizers.items():
+            owner, number, field = name.split(".", 2)
+            if owner == turn:
+                states.setdefault(int(number), {})[field] = value
+        optimizer.load_state_dict({"state": states, "param_groups": checkpoint.state["groups"][turn]})
+    torch.set_rng_state(checkpoint.generators["cpu"])
+    if torch.cuda.is_available() and "cuda" in checkpoint.generators:
+        torch.cuda.set_rng_state(checkpoint.generators["cuda"])
+
+
+def steps(run: Path) -> list[Path]:
+    """The folders of numbered checkpoints, latest first; not verified."""
+    return sorted((run / FOLDER).glob("step-*"), reverse=True)
+
+
+def step_folder(run: Path, update: int) -> Path:
+    """Where the checkpoint after an update stands."""
+    return run / FOLDER / f"step-{update:08d}"
+
+
+def latest_valid(run: Path) -> tuple[Checkpoint, list[str]]:
+    """The latest checkpoint that is whole, and what is wrong with later ones. CheckpointError where none is left."""
+    warnings: list[str] = []
+    for folder in steps(run):
+        try:
+            return load(folder), warnings
+        except CheckpointError as error:
+            warnings.append(str(error))
+    raise CheckpointError(run, "holds no whole checkpoint", "; ".join(warnings) or "training has not saved one yet")
+
+
+def remove(folder: Path) -> None:
+    """Deletes a checkpoint; it stops being one at once, by its manifest."""
+    (folder / "manifest.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rest(folder: Path) -> Iterator[Path]:
+    return (folder / name for name in (OBJECTIVE, OPTIMIZERS, GENERATORS))
+
+
+def _generators() -> Tensors:
+    found = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        found["cuda"] = torch.cuda.get_rng_state()
+    return found
+
+
+def _write(tensors: Mapping[str, Tensor], path: Path) -> dict[str, str]:
+    """Each storage once: tied tables are saved under their first name, the others are returned as aliases of it."""
+    kept: Tensors = {}
+    aliases, seen = {}, dict[tuple[int, torch.Size], str]()
+    for name, tensor in tensors.items():
+        key = (tensor.data_ptr(), tensor.shape)
+        if tensor.numel() and key in seen:
+            aliases[name] = seen[key]
+            continue
+        seen[key] = name
+        kept[name] = tensor.detach().contiguous().cpu()
+    save_file(kept, path)
+    return aliases

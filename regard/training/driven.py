@@ -1,0 +1,57 @@
+"""The numbers that schedules drive: the learning rate, and any other by its dotted name."""
+
+from typing import Any
+
+from torch import nn
+
+from regard.errors import ConfigError
+from regard.objectives import Objective
+from regard.training.schedules import SCHEDULES
+from regard.training.settings import TrainingSettings
+
+
+class Driven:
+    """`schedules: {objective.label_smoothing: {name: linear, updates: 1000}}` drives an attribute of the objective (or of
+    a module of the model) between 0 and the value it was built with.
+    """
+
+    def __init__(self, settings: TrainingSettings, model: nn.Module, objective: Objective) -> None:
+        self.rate = SCHEDULES.build(settings.schedule, settings.learning_rate)
+        self._owners = {name: _owner(name, model, objective) for name in settings.schedules}
+        self._schedules = {
+            name: SCHEDULES.build(choice, float(getattr(*self._owners[name])))
+            for name, choice in settings.schedules.items()
+        }
+
+    def drive(self, update: int) -> float:
+        """Sets every named number for an update; returns the learning rate."""
+        for name, schedule in self._schedules.items():
+            setattr(*self._owners[name], schedule.value(update))
+        return self.rate.value(update)
+
+    def observe(self, score: float, higher_is_better: bool) -> None:
+        """Tells all of a validation."""
+        for schedule in (self.rate, *self._schedules.values()):
+            schedule.observe(score, higher_is_better)
+
+    def state(self) -> dict[str, Any]:
+        """Of every schedule."""
+        return {"": self.rate.state(), **{name: schedule.state() for name, schedule in self._schedules.items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """The way back."""
+        self.rate.restore(state[""])
+        for name, schedule in self._schedules.items():
+            schedule.restore(state[name])
+
+
+def _owner(name: str, model: nn.Module, objective: Objective) -> tuple[Any, str]:
+    first, *path = name.split(".")
+    thing: Any = {"objective": objective, "model": model}.get(first)
+    *inner, last = path or [""]
+    for part in inner:
+        thing = getattr(thing, part, None)
+    if not isinstance(getattr(thing, last, None), float):
+        problem = "names no number that could be driven"
+        raise ConfigError(f"training.schedules.{name}", problem, "for example objective.label_smoothing")
+    return thing, last

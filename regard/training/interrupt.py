@@ -1,0 +1,45 @@
+"""Ctrl-C and SIGTERM: the first asks for an end at the next update, the second ends at once."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(Exception):
+    """Training was asked to end; it has saved, and can be resumed."""
+
+
+class Interruption:
+    """Whether somebody asked for an end."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    def __call__(self) -> bool:
+        return self.wanted
+
+
+@contextmanager
+def listening() -> Iterator[Interruption]:
+    """Listens while inside; in a thread other than the main one, where Python allows no handler, it never hears any."""
+    interruption = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield interruption
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        interruption.wanted = True
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+    for number in SIGNALS:
+        signal.signal(number, hear)
+    try:
+        yield interruption
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

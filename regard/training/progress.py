@@ -1,0 +1,75 @@
+"""What a person sees of training, and the file that keeps it."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+METRICS_FILE = "metrics.jsonl"
+PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
+
+
+class Progress:
+    """Lines of `metrics.jsonl`, and the same for a person: one line redrawn on a terminal, else one now and then."""
+
+    def __init__(self, run: Path, *, quiet: bool = False) -> None:
+        self.path, self.quiet = run / METRICS_FILE, quiet
+        self.console = Console(stderr=True, highlight=False)
+        self._shown = -PLAIN_SECONDS
+
+    def position(self) -> int:
+        """Bytes of `metrics.jsonl` so far: a resumed run cuts it there, so that no line is told twice."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def cut(self, position: int) -> None:
+        """Forgets what was written after a checkpoint."""
+        if self.position() > position:
+            os.truncate(self.path, position)
+
+    def update(self, values: Mapping[str, Any], left: str) -> None:
+        """After some updates: loss, speed, what is left."""
+        self._write({"event": "update", **values})
+        if self.quiet:
+            return
+        line = (
+            f"update {values['update']:,} · epoch {values['epoch']} · loss {values['loss']:.3f} · "
+            f"{values['tokens_per_second']:,.0f} tokens/s · rate {values['learning_rate']:.2e}{left}"
+        )
+        if self.console.is_terminal:
+            self.console.print(line, end="\r", overflow="ellipsis", no_wrap=True)
+        elif time.monotonic() - self._shown >= PLAIN_SECONDS:
+            self._shown = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+    def validation(self, values: Mapping[str, Any], best: bool) -> None:
+        """After a validation: the scores."""
+        self._write({"event": "validation", **values, "best": best})
+        scores = " · ".join(
+            f"{name} {value:.2f}" for name, value in values.items() if name not in ("update", "epoch", "seconds")
+        )
+        self.say(f"update {values['update']:,} · {scores}{' · best so far' if best else ''}")
+
+    def say(self, line: str) -> None:
+        """Something a person should know."""
+        if not self.quiet:
+            self.console.print(line, soft_wrap=True)
+
+    def warn(self, line: str) -> None:
+        """Something a person must know."""
+        self.console.print(f"warning: {line}", soft_wrap=True, style="yellow")
+
+    def _write(self, values: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(values) + "\n")
+
+
+def remaining(seconds: float | None) -> str:
+    """· 12 min left"""
+    if seconds is None:
+        return ""
+    return f" · {seconds / 60:.0f} min left" if seconds >= 90 else f" · {seconds:.0f} s left"

@@ -1,0 +1,139 @@
+"""Schedules: a number as a function of the update. They drive the learning rate and any other named number."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+from regard.registry import Registry
+
+
+class Schedule(ABC):
+    """Built with (peak,). Updates count from 1."""
+
+    def __init__(self, peak: float) -> None:
+        self.peak = peak
+
+    @abstractmethod
+    def value(self, update: int) -> float:
+        """The number at an update."""
+
+    def observe(self, score: float, higher_is_better: bool) -> None:
+        """Hears of each validation; most do not care."""
+
+    def state(self) -> dict[str, Any]:
+        """What a resumed run must know."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """The way back."""
+
+
+class ConstantSchedule(Schedule):
+    """The peak, reached in a line over `warmup` updates."""
+
+    def __init__(self, peak: float, *, warmup: int = 0) -> None:
+        super().__init__(peak)
+        self.warmup = warmup
+
+    def value(self, update: int) -> float:
+        """peak · min(1, update / warmup)."""
+        return self.peak * min(1.0, update / max(1, self.warmup))
+
+
+class InverseSqrtSchedule(Schedule):
+    """peak · min(update / warmup, sqrt(warmup / update)): https://arxiv.org/abs/1706.03762, equation 3, by its peak."""
+
+    def __init__(self, peak: float, *, warmup: int = 1000) -> None:
+        super().__init__(peak)
+        self.warmup = max(1, warmup)
+
+    def value(self, update: int) -> float:
+        """Rises in a line, falls as one over the root."""
+        return self.peak * min(update / self.warmup, math.sqrt(self.warmup / update))
+
+
+class NoamSchedule(Schedule):
+    """peak · dim^-0.5 · min(update^-0.5, update · warmup^-1.5): the same equation as printed; a peak of 1 is the paper's."""
+
+    def __init__(self, peak: float, *, dim: int = 512, warmup: int = 4000) -> None:
+        super().__init__(peak)
+        self.dim, self.warmup = dim, max(1, warmup)
+
+    def value(self, update: int) -> float:
+        """Equation 3."""
+        return float(self.peak * self.dim**-0.5 * min(update**-0.5, update * self.warmup**-1.5))
+
+
+class LinearSchedule(Schedule):
+    """Rises over `warmup`, then falls in a line to `floor` · peak at `updates`."""
+
+    def __init__(self, peak: float, *, updates: int, warmup: int = 0, floor: float = 0.0) -> None:
+        super().__init__(peak)
+        self.updates, self.warmup, self.floor = updates, warmup, floor
+
+    def value(self, update: int) -> float:
+        """Two lines."""
+        fall = 1.0 - (1.0 - self.floor) * _share(update, self.warmup, self.updates)
+        return self.peak * min(1.0, update / max(1, self.warmup)) * fall
+
+
+class CosineSchedule(Schedule):
+    """Rises over `warmup`, then falls as half a cosine to `floor` · peak at `updates` (arXiv:1608.03983)."""
+
+    def __init__(self, peak: float, *, updates: int, warmup: int = 0, floor: float = 0.0) -> None:
+        super().__init__(peak)
+        self.updates, self.warmup, self.floor = updates, warmup, floor
+
+    def value(self, update: int) -> float:
+        """A line, then half a cosine."""
+        fall = 0.5 * (1 + math.cos(math.pi * _share(update, self.warmup, self.updates)))
+        return self.peak * min(1.0, update / max(1, self.warmup)) * (self.floor + (1 - self.floor) * fall)
+
+
+class PlateauSchedule(Schedule):
+    """The peak, times `factor` whenever `patience` validations in a row were no better than the best before."""
+
+    def __init__(self, peak: float, *, factor: float = 0.5, patience: int = 2, warmup: int = 0) -> None:
+        super().__init__(peak)
+        self.factor, self.patience, self.warmup = factor, patience, warmup
+        self.best: float | None = None
+        self.waited, self.scale = 0, 1.0
+
+    def value(self, update: int) -> float:
+        """peak · factor^(how often it stalled)."""
+        return self.peak * self.scale * min(1.0, update / max(1, self.warmup))
+
+    def observe(self, score: float, higher_is_better: bool) -> None:
+        """Counts validations without progress."""
+        if self.best is None or (score > self.best if higher_is_better else score < self.best):
+            self.best, self.waited = score, 0
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            self.waited, self.scale = 0, self.scale * self.factor
+
+    def state(self) -> dict[str, Any]:
+        """Best score, patience and scale."""
+        return {"best": self.best, "waited": self.waited, "scale": self.scale}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """The way back."""
+        self.best, self.waited, self.scale = state["best"], state["waited"], state["scale"]
+
+
+def _share(update: int, warmup: int, updates: int) -> float:
+    """How far between the end of the warm-up and the last update, 0 to 1."""
+    return min(1.0, max(0.0, (update - warmup) / max(1, updates - warmup)))
+
+
+SCHEDULES: Registry[Schedule] = Registry(
+    "training.schedule",
+    {
+        "constant": ConstantSchedule,
+        "cosine": CosineSchedule,
+        "inverse_sqrt": InverseSqrtSchedule,
+        "linear": LinearSchedule,
+        "noam": NoamSchedule,
+        "plateau": PlateauSchedule,
+    },
+)

@@ -1,0 +1,34 @@
+"""What a config may say of training."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from regard.registry import Choice
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Everything the trainer needs beside a model, an objective and batches."""
+
+    max_updates: int | None = None  # it ends at whichever limit comes first
+    max_epochs: int | None = None
+    max_minutes: float | None = None  # of training, validation included, over all resumed parts
+    batch_tokens: int = 4096  # rows × longest sequence of a batch
+    accumulate: int = 1  # batches per update
+    optimizer: Choice = Choice("adam")
+    learning_rate: float = 0.002  # the schedule's peak
+    schedule: Choice = Choice("inverse_sqrt")
+    schedules: Mapping[str, Choice] = field(default_factory=dict)  # more numbers to drive: "objective.label_smoothing"
+    clip_norm: float = 1.0  # of the gradient, 0 = off
+    validate_every: int = 500  # updates
+    patience: int | None = 10  # validations without a better score before it ends
+    metric: str = "bleu"  # that tells better from worse: bleu, chrf, exact_match, perplexity …
+    keep_best: int = 5  # checkpoints by score
+    average: int = 5  # of the best are averaged at the end; 1 = the best itself
+    save_every_minutes: float = 10.0
+    seed: int = 1
+    precision: Literal["auto", "float32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
+    compile: bool = False  # torch.compile
+    workers: int = 1  # threads that make batches ahead
+    log_every: int = 25  # updates between lines of metrics.jsonl

@@ -1,0 +1,252 @@
+"""The one trainer. It knows neither task nor objective by name."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import nn
+
+from regard.data.batches import Cursor
+from regard.errors import CheckpointError
+from regard.memory import keep_memory
+from regard.objectives import Objective
+from regard.records import Batch
+from regard.training import checkpoint as files
+from regard.training.average import average
+from regard.training.driven import Driven
+from regard.training.interrupt import Interrupted, Interruption, listening
+from regard.training.progress import Progress, remaining
+from regard.training.settings import TrainingSettings
+from regard.training.stopping import Best
+from regard.training.updating import Updated, Updater
+
+FINAL = "final.json"
+AVERAGE = "average"
+
+Validate = Callable[[Callable[[], bool]], Mapping[str, float]]  # given: whether to stop early
+
+
+class Stream(Protocol):
+    """Batches without end; `regard.data.batches.Batches` is one."""
+
+    def stream(self, start: Cursor, *, workers: int) -> Iterator[tuple[Cursor, Batch]]:
+        """Each batch with the cursor after it."""
+        ...
+
+
+class Report(NamedTuple):
+    """How training ended."""
+
+    updates: int
+    seconds: float
+    reason: str
+    checkpoint: Path  # the one to use
+    score: float | None
+
+
+class Trainer:
+    """Trains a model on a stream of batches, in a run folder."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        batches: Stream,
+        *,
+        settings: TrainingSettings,
+        run: Path,
+        validate: Validate | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        keep_memory()
+        self.model, self.objective, self.batches = model, objective, batches
+        self.settings, self.run, self.validate = settings, run, validate
+        self.progress = progress or Progress(run)
+        self.updater = Updater(model, objective, settings)
+        self.driven = Driven(settings, model, objective)
+        self.best = Best(settings.metric, settings.keep_best, settings.patience)
+        self.update, self.cursor, self.seconds = 0, Cursor(), 0.0
+        self._saved = -1  # the update of the last checkpoint
+        self._clock = self._since_save = time.monotonic()
+
+    def train(self, *, resume: bool = False) -> Report:
+        """Until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, when it has saved."""
+        if resume:
+            self._resume()
+        else:
+            torch.manual_seed(self.settings.seed)
+        with listening() as interruption:
+            reason = self._loop(interruption)
+            if self.settings.average > 1 and self.validate is not None and len(self.best.updates) > 1:
+                self._average(interruption)
+        return self._finish(reason)
+
+    def _loop(self, interruption: Interruption) -> str:
+        self._clock = self._since_save = time.monotonic()
+        self.model.train()
+        self.objective.train()
+        stream = self.batches.stream(self.cursor, workers=self.settings.workers)
+        window = _Window()
+        try:
+            while not (reason := self._over()):
+                micro = list(islice(stream, self.settings.accumulate))
+                rate = self.driven.drive(self.update + 1)
+                done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
+                self.update, self.cursor = self.update + 1, micro[-1][0]
+                window.add(done)
+                if self.update % self.settings.log_every == 0:
+                    self._log(window.values(), rate)
+                    window = _Window()
+                self._after_update(interruption)
+            return reason
+        finally:
+            getattr(stream, "close", lambda: None)()
+
+    def _after_update(self, interruption: Interruption) -> None:
+        if self.validate is not None and self.update % self.settings.validate_every == 0:
+            self._validate(interruption)
+        if interruption():
+            self._save(needed=True)
+            raise Interrupted(f"saved after update {self.update:,}")
+        if time.monotonic() - self._since_save > self.settings.save_every_minutes * 60:
+            self._save()
+
+    def _over(self) -> str:
+        limits = self.settings
+        if limits.max_updates is not None and self.update >= limits.max_updates:
+            return f"{limits.max_updates:,} updates are done"
+        if limits.max_epochs is not None and self.cursor.epoch >= limits.max_epochs:
+            return f"{limits.max_epochs} epochs are done"
+        if limits.max_minutes is not None and self._elapsed() >= limits.max_minutes * 60:
+            return f"{limits.max_minutes:g} minutes are over"
+        return f"no better {limits.metric} in {limits.patience} validations" if self.best.over else ""
+
+    def _validate(self, interruption: Interruption) -> None:
+        scores = self._scores(interruption)
+        if interruption() or scores is None:
+            return
+        score = scores[self.settings.metric]
+        first = self.best.add(score, self.update)
+        self.driven.observe(score, self.best.higher_is_better)
+        values = {"update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2), **scores}
+        self.progress.validation(values, first)
+        self._save()
+
+    def _scores(self, interruption: Interruption) -> Mapping[str, float] | None:
+        if self.validate is None:
+            return None
+        self.model.eval()
+        try:
+            return self.validate(interruption)
+        finally:
+            self.model.train()
+
+    def _save(self, *, needed: bool = False) -> None:
+        """A disk that is full now may not be later: only the last checkpoint of all must be written."""
+        if self._saved == self.update:
+            return
+        self._since_save = time.monotonic()
+        state = {
+            "update": self.update, "cursor": self.cursor, "seconds": self._elapsed(), "best": self.best.state(),
+            "driven": self.driven.state(), "metrics": self.progress.position(),
+        }  # fmt: skip
+        folder = files.step_folder(self.run, self.update)
+        try:
+            files.save(folder, self.model, state, objective=self.objective, optimizers=self.updater.optimizers)
+        except CheckpointError as error:
+            if needed:
+                raise
+            self.progress.warn(f"{error}; training goes on, the earlier checkpoint is kept")
+            return
+        self._saved = self.update
+        kept = {files.step_folder(self.run, update) for update in [self.update, *self.best.updates]}
+        for old in files.steps(self.run):
+            if old not in kept:
+                files.remove(old)
+
+    def _resume(self) -> None:
+        checkpoint, warnings = files.latest_valid(self.run)
+        for warning in warnings:
+            self.progress.warn(warning)
+        state = checkpoint.state
+        files.load_model(self.model, checkpoint)
+        files.load_training(checkpoint, self.objective, self.updater.optimizers)
+        self.update = self._saved = state["update"]
+        self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
+        self.best.restore(state["best"])
+        self.driven.restore(state["driven"])
+        self.progress.cut(state["metrics"])
+
+    def _average(self, interruption: Interruption) -> None:
+        """The mean of the best checkpoints, kept if it scores better than the best of them."""
+        self._save(needed=True)
+        chosen = [files.step_folder(self.run, update) for update in self.best.updates[: self.settings.average]]
+        models = [files.load(folder).model for folder in chosen]
+        before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        self.model.load_state_dict(average(models))
+        scores = self._scores(interruption)
+        score = None if scores is None or interruption() else scores[self.settings.metric]
+        ranked = Best(self.settings.metric, 1, None)
+        ranked.add(self.best.ranked[0][0], 0)
+        if score is not None and ranked.add(score, 1):
+            folder = self.run / files.FOLDER / AVERAGE
+            files.remove(folder)
+            files.save(folder, self.model, {"update": self.update, "averaged": self.best.updates, "score": score})
+            self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
+        self.model.load_state_dict(before)
+
+    def _finish(self, reason: str) -> Report:
+        self._save(needed=True)
+        averaged = self.run / files.FOLDER / AVERAGE
+        folder, score = files.step_folder(self.run, self.update), None
+        if averaged.exists():
+            folder, score = averaged, files.load(averaged).state["score"]
+        elif self.best.ranked:
+            score, update = self.best.ranked[0]
+            folder = files.step_folder(self.run, update)
+        final = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
+        (self.run / FINAL).write_text(json.dumps(final, indent=1), encoding="utf-8")
+        return Report(self.update, self._elapsed(), reason, folder, score)
+
+    def _log(self, window: "dict[str, float]", rate: float) -> None:
+        values: dict[str, Any] = {
+            "update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2),
+            "learning_rate": rate, **window,
+        }  # fmt: skip
+        self.progress.update(values, remaining(self._left()))
+
+    def _left(self) -> float | None:
+        guesses = []
+        if self.settings.max_updates is not None:
+            guesses.append((self.settings.max_updates - self.update) * self._elapsed() / max(1, self.update))
+        if self.settings.max_minutes is not None:
+            guesses.append(self.settings.max_minutes * 60 - self._elapsed())
+        return max(0.0, min(guesses)) if guesses else None
+
+    def _elapsed(self) -> float:
+        return self.seconds + time.monotonic() - self._clock
+
+
+class _Window:
+    """Sums since the last line of the log."""
+
+    def __init__(self) -> None:
+        self._start, self._loss, self._norm, self._tokens, self._updates = time.monotonic(), 0.0, 0.0, 0, 0
+
+    def add(self, done: Updated) -> None:
+        self._loss += done.loss * done.tokens
+        self._norm += done.norm
+        self._tokens += done.tokens
+        self._updates += 1
+
+    def values(self) -> dict[str, float]:
+        seconds = time.monotonic() - self._start
+        return {
+            "loss": self._loss / max(1, self._tokens),
+            "norm": self._norm / max(1, self._updates),
+            "tokens_per_second": self._tokens / max(seconds, 1e-9),
+        }

@@ -1,0 +1,120 @@
+"""Errors become lines and exit codes in one place."""
+
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from regard.cli.group import Group, tell
+from regard.errors import ConfigError, Fault
+
+
+def run(body, *options):
+    app = typer.Typer(cls=Group, pretty_exceptions_enable=False)
+    app.callback()(callback)
+    app.command("work")(body)
+    return CliRunner().invoke(app, [*options, "work"])
+
+
+def callback(traceback: bool = False) -> None:
+    pass
+
+
+def two_faults() -> None:
+    raise ConfigError.of([Fault("model.dim", "must be a number"), Fault("run", "exists", "choose another")])
+
+
+def test_a_fault_of_the_user_is_told_in_lines_with_code_2():
+    done = run(two_faults)
+    assert done.exit_code == 2
+    assert done.stderr == "error: model.dim: must be a number\nerror: run: exists (choose another)\n"
+    assert done.stdout == ""
+
+
+def test_traceback_shows_where_it_came_from():
+    done = run(two_faults, "--traceback")
+    assert isinstance(done.exception, ConfigError)
+
+
+def test_a_fault_of_ours_is_not_hidden():
+    def body() -> None:
+        raise ZeroDivisionError
+
+    assert isinstance(run(body).exception, ZeroDivisionError)
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
+    def body() -> None:
+        (tmp_path / "missing").open()
+
+    done = run(body)
+    assert done.exit_code == 2
+    assert done.stderr == f"error: {tmp_path / 'missing'}: No such file or directory\n"
+
+
+def test_warnings_are_lines_too():
+    def body() -> None:
+        warnings.resetwarnings()
+        warnings.warn("'luong' has two meanings", stacklevel=1)
+
+    with warnings.catch_warnings():
+        done = run(body)
+    assert (done.exit_code, done.stderr) == (0, "warning: 'luong' has two meanings\n")
+
+
+def test_lines_are_coloured_on_a_terminal_alone(monkeypatch, capsys):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    tell("red")
+    monkeypatch.setenv("NO_COLOR", "1")
+    tell("plain")
+    assert capsys.readouterr().err == "\x1b[31merror:\x1b[0m red\nerror: plain\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(["tran"], "train"), (["predict", "run", "--inptu", "x"], "--input"), (["predict"], "RUN")],
+    ids=["command", "option", "missing"],
+)
+def test_a_misspelt_command_line_names_what_was_meant(words, meant):
+    done = subprocess.run([sys.executable, "-m", "regard", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert meant in done.stderr
+
+
+WAITS = """
+import time
+from regard.cli import app
+app.app.command("wait")(lambda: (print("ready", flush=True), time.sleep(30)) and None)
+app.main()
+"""
+FLOODS = """
+from regard.cli import app
+app.app.command("flood")(lambda: [print("line") for _ in range(100000)] and None)
+app.main()
+"""
+
+
+def test_ctrl_c_is_code_130_without_a_traceback():
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITS, "wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as work:
+        assert work.stdout.readline() == b"ready\n"
+        os.kill(work.pid, signal.SIGINT)
+        assert work.wait(timeout=30) == 130
+        assert work.stderr.read() == b""
+
+
+def test_a_closed_pipe_is_quiet():
+    with subprocess.Popen(
+        [sys.executable, "-c", FLOODS, "flood"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as work:
+        assert work.stdout.readline() == b"line\n"
+        work.stdout.close()
+        assert work.wait(timeout=30) == 141
+        assert work.stderr.read() == b""

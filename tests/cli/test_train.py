@@ -1,0 +1,31 @@
+"""The words of `regard train` → an experiment."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.cli.train import quoted, split_words
+from regard.config import parse_changes
+
+
+@pytest.mark.parametrize(
+    ("words", "split"),
+    [
+        ([], (None, [])),
+        (["config.yaml"], (Path("config.yaml"), [])),
+        (["config.yaml", "a=1"], (Path("config.yaml"), ["a=1"])),
+        (["a=1", "b=2"], (None, ["a=1", "b=2"])),
+    ],
+)
+def test_the_first_word_may_be_a_config(words, split):
+    assert split_words(words) == split
+
+
+def test_a_config_may_have_an_equals_sign_in_its_name(tmp_path):
+    (tmp_path / "dim=8.yaml").touch()
+    assert split_words([str(tmp_path / "dim=8.yaml"), "a=1"]) == (tmp_path / "dim=8.yaml", ["a=1"])
+
+
+@pytest.mark.parametrize("name", ["no", "1: a", "#x", "it's", "@home", "[a", "", "true", "a\\b"])
+def test_any_file_name_may_be_given(name):
+    assert parse_changes([f"data.source={quoted(name)}"]) == {"data": {"source": name}}

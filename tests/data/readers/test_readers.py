@@ -1,0 +1,135 @@
+"""Every reader streams the same examples, plain or packed, and names the line of what it cannot use."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.data.readers import READERS, Part
+from regard.errors import ConfigError, DataError
+from regard.registry import Choice
+
+COLUMNS = ("source", "target")
+PAIRS = [("a dog", "ein Hund"), ("", "leer"), ("two\u2028lines", "zwei \\ 'Zeilen'"), ("", ""), ("naïve 你好", "naiv")]
+
+
+def save(path: Path, lines: list[str]) -> str:
+    data = "".join(line + "\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return str(path)
+
+
+def parallel(folder, ending):
+    sides = zip(*PAIRS, strict=True)
+    files = {column: save(folder / (column + ending), list(side)) for column, side in zip(COLUMNS, sides, strict=True)}
+    return {"files": files}
+
+
+def tsv(folder, ending):
+    return {"file": save(folder / f"pairs.tsv{ending}", ["\t".join(pair) if any(pair) else "" for pair in PAIRS])}
+
+
+def jsonl(folder, ending):
+    rows = [json.dumps(dict(zip(COLUMNS, pair, strict=True))) if any(pair) else "" for pair in PAIRS]
+    return {"file": save(folder / f"pairs.jsonl{ending}", rows)}
+
+
+WRITERS = {"parallel": parallel, "tsv": tsv, "jsonl": jsonl}
+
+
+def read(name, **settings):
+    return [(line, *texts.values()) for line, texts in READERS.build(Choice(name, settings), COLUMNS)]
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_every_reader_reads_what_was_written_as_often_as_asked(name, ending, tmp_path):
+    reader = READERS.build(Choice(name, WRITERS[name](tmp_path, ending)), COLUMNS)
+    wanted = [(line, dict(zip(COLUMNS, pair, strict=True))) for line, pair in enumerate(PAIRS, start=1)]
+    assert list(reader) == wanted
+    assert list(reader) == wanted
+    assert reader.columns == COLUMNS
+    assert all(path.exists() for path in reader.files)
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_every_reader_refuses_missing_and_empty_files(name, tmp_path):
+    settings = WRITERS[name](tmp_path, "")
+    for path in READERS.build(Choice(name, settings), COLUMNS).files:
+        text = path.read_bytes()
+        path.write_bytes(b"")
+        with pytest.raises(DataError, match=rf"{path.name}: the file is empty"):
+            read(name, **settings)
+        path.unlink()
+        with pytest.raises(DataError, match=rf"{path.name}: there is no such file"):
+            read(name, **settings)
+        path.write_bytes(text)
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_parts_divide_the_examples(name, tmp_path):
+    reader = READERS.build(Choice(name, WRITERS[name](tmp_path, "")), COLUMNS)
+    held, rest = (Part(reader, 0.5, seed=3, held_out=held_out) for held_out in (True, False))
+    assert sorted([*held, *rest]) == sorted(reader)
+    assert len({reader.key(), held.key(), rest.key(), Part(reader, 0.5, seed=4, held_out=True).key()}) == 4
+    assert held.files == reader.files
+
+
+def test_columns_of_a_table_are_chosen(tmp_path):
+    path = save(tmp_path / "t.tsv", ["id\tde\ten", "1\tHund\tdog\textra"])
+    assert read("tsv", file=path, fields={"source": 3, "target": 2}, header=True) == [(2, "dog", "Hund")]
+    path = save(tmp_path / "t.jsonl", [' {"de": "Hund", "en": "dog", "id": 1}\r'])
+    assert read("jsonl", file=path, fields={"source": "en", "target": "de"}) == [(1, "dog", "Hund")]
+
+
+@pytest.mark.parametrize("row", ["only one", "a", "\u2028"])
+def test_short_rows_are_named(tmp_path, row):
+    path = save(tmp_path / "t.tsv", ["a\tb", row])
+    with pytest.raises(DataError, match=r"t\.tsv:2: 1 fields between tabs, 2 are needed"):
+        read("tsv", file=path)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("{", "not JSON"),
+        ('{"source": "a", "target": "b"} x', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("1" * 10_000, "not JSON"),
+        ('["a", "b"]', "a JSON object is needed, this is an array"),
+        ('"text"', "a JSON object is needed, this is a string"),
+        ('{"source": "a", "traget": "b"}', r"the object has no 'target' \(did you mean 'traget'\?\)"),
+        ("{}", r"the object has no 'source' \(there is none\)"),
+        ('{"source": "a", "target": null}', "'target' must be a string, this is null"),
+        ('{"source": true, "target": "b"}', "'source' must be a string, this is a truth value"),
+        ('{"source": 1.5, "target": "b"}', "'source' must be a string, this is a number"),
+    ],
+)
+def test_rows_that_are_no_objects_of_strings_are_named(tmp_path, row, problem):
+    path = save(tmp_path / "t.jsonl", ['{"source": "a", "target": "b"}', row])
+    with pytest.raises(DataError, match=r"t\.jsonl:2: " + problem):
+        read("jsonl", file=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("parallel", {"files": {"source": "a", "traget": "b"}}),
+        ("parallel", {"files": {}}),
+        ("tsv", {"file": "a", "fields": {"source": 1}}),
+        ("tsv", {"file": "a", "fields": {"source": 0, "target": 1}}),
+        ("jsonl", {"file": "a", "fields": {"text": "a"}}),
+    ],
+)
+def test_wrong_columns_are_a_fault_of_the_settings(name, settings):
+    with pytest.raises(ConfigError, match="source, target"):
+        READERS.build(Choice(name, settings), COLUMNS)
+
+
+def test_settings_that_change_what_is_read_change_the_key(tmp_path):
+    keys = [
+        READERS.build(Choice("tsv", {"file": "x", **settings}), COLUMNS).key()
+        for settings in ({}, {"header": True}, {"fields": {"source": 2, "target": 1}})
+    ]
+    assert len(set(keys)) == 3

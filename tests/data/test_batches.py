@@ -1,0 +1,216 @@
+"""A batch is a pure function of (corpus, seed, epoch, index); an epoch holds every line once, within the budget."""
+
+import itertools
+import threading
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from regard.data.batches import Batches, Cursor
+from regard.errors import ConfigError, DataError
+from regard.records import EOS, PAD
+
+COLUMNS = ("source", "target")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, corpus_of, sentences):
+    return corpus_of(tmp_path_factory.mktemp("batches"), sentences)
+
+
+def take(batches, count, start=Cursor(), workers=0):  # noqa: B008  # a cursor never changes
+    stream = batches.stream(start, workers=workers)
+    try:
+        return list(itertools.islice(stream, count))
+    finally:
+        stream.close()
+
+
+def assert_same(one, other):
+    assert (one.route, one.count) == (other.route, other.count)
+    assert one.lines.tolist() == other.lines.tolist()
+    for column in COLUMNS:
+        assert_close(one.columns[column].items, other.columns[column].items, rtol=0, atol=0)
+        assert_close(one.columns[column].mask, other.columns[column].mask)
+
+
+def assert_same_streams(one, other):
+    assert [cursor for cursor, _ in one] == [cursor for cursor, _ in other]
+    for (_, first), (_, second) in zip(one, other, strict=True):
+        assert_same(first, second)
+
+
+@given(
+    st.one_of(st.none(), st.integers(1, 300)),
+    st.integers(1, 50),
+    st.integers(1, 600),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+def test_every_line_once_and_the_budget_is_kept(corpus, tokens, sentences, pool, seed, epoch):
+    plan = Batches(corpus, COLUMNS, tokens=tokens, sentences=sentences, pool=pool, seed=seed).epoch_plan(epoch)
+    assert sorted(line for lines in plan for line in lines.tolist()) == list(range(len(corpus)))
+    for lines in plan:
+        longest = max(corpus.lengths(column)[lines].max() + 1 for column in COLUMNS)
+        assert len(lines) <= sentences
+        assert tokens is None or len(lines) * longest <= tokens or len(lines) == 1
+
+
+def test_budgets_by_sentences_and_by_tokens_differ(corpus):
+    by_sentences = Batches(corpus, COLUMNS, tokens=None, sentences=64).epoch_plan(0)
+    assert sorted(len(lines) for lines in by_sentences) == [500 % 64] + [64] * 7
+    by_tokens = Batches(corpus, COLUMNS, tokens=256).epoch_plan(0)
+    assert max(map(len, by_tokens)) > 2 * min(map(len, by_tokens))
+
+
+def test_a_batch_holds_the_ids_of_its_lines(corpus):
+    batches = Batches(corpus, COLUMNS, tokens=200, route="letters")
+    for _, batch in take(batches, len(batches.epoch_plan(0))):
+        assert batch.route == "letters"
+        for column in COLUMNS:
+            rows = [corpus.ids(column, line).tolist() + [EOS] for line in batch.lines.tolist()]
+            longest = max(map(len, rows))
+            assert batch.columns[column].items.tolist() == [row + [PAD] * (longest - len(row)) for row in rows]
+            assert_close(batch.columns[column].mask, batch.columns[column].items != PAD)
+        assert batch.count == int((batch.columns["target"].items != PAD).sum())
+        assert batch.columns["source"].items.dtype == batch.lines.dtype == torch.int64
+
+
+def test_order_depends_on_seed_and_epoch_alone(corpus):
+    def lines(seed, epoch):
+        return [batch.tolist() for batch in Batches(corpus, COLUMNS, tokens=200, seed=seed).epoch_plan(epoch)]
+
+    plans = [lines(seed, epoch) for seed in (0, 1) for epoch in (0, 1)]
+    assert plans == [lines(seed, epoch) for seed in (0, 1) for epoch in (0, 1)]
+    for one, other in itertools.combinations(plans, 2):
+        assert one != other
+        assert {frozenset(batch) for batch in one} != {frozenset(batch) for batch in other}
+
+
+def test_long_and_short_batches_come_mixed(corpus):
+    batches = Batches(corpus, COLUMNS, tokens=200)
+    longest = [int(corpus.lengths("target")[lines].max()) for lines in batches.epoch_plan(0)]
+    rises = sum(later > earlier for earlier, later in itertools.pairwise(longest))
+    assert 0.3 < rises / len(longest) < 0.7
+
+
+def test_there_is_little_padding(corpus):
+    batches = Batches(corpus, COLUMNS, tokens=400)
+    padded, real = dict.fromkeys(COLUMNS, 0), dict.fromkeys(COLUMNS, 0)
+    for _, batch in take(batches, len(batches.epoch_plan(0))):
+        for column in COLUMNS:
+            padded[column] += batch.columns[column].mask.numel()
+            real[column] += int(batch.columns[column].mask.sum())
+    assert real["target"] / padded["target"] > 0.9
+    assert real["source"] / padded["source"] > 0.75
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("sampling", [False, True])
+def test_workers_change_neither_content_nor_order(corpus, letters, workers, sampling):
+    tokenizers = dict.fromkeys(COLUMNS, letters(samples=sampling))
+    batches = Batches(corpus, COLUMNS, tokenizers, tokens=300)
+    count = 2 * len(batches.epoch_plan(0)) + 3
+    assert_same_streams(take(batches, count, workers=workers), take(batches, count))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_going_on_from_any_cursor_equals_never_stopping(corpus, letters, workers):
+    def batches():
+        return Batches(corpus, COLUMNS, {"source": letters(samples=True)}, tokens=600, seed=5)
+
+    count = 2 * len(batches().epoch_plan(0)) + 1
+    whole = take(batches(), count)
+    for stop in range(1, count):
+        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers), whole[stop:])
+
+
+def test_the_cursor_is_the_place_after_its_batch(corpus):
+    batches = Batches(corpus, COLUMNS, tokens=None, sentences=200)
+    cursors = [cursor for cursor, _ in take(batches, 7)]
+    assert cursors == [(0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+    for (epoch, index), (_, batch) in zip([(0, 0), *cursors], take(batches, 7), strict=False):
+        assert_same(batches.batch(epoch, index), batch)
+    assert_same(
+        take(batches, 1, Cursor(0, 3))[0][1], batches.batch(1, 0)
+    )  # the end of an epoch is the next one's start
+
+
+def test_a_cursor_of_other_data_is_refused(corpus):
+    batches = Batches(corpus, COLUMNS, tokens=None, sentences=200)
+    with pytest.raises(DataError, match="epoch 2 has 3 batches, the saved position is after 4"):
+        next(batches.stream(Cursor(2, 4)))
+
+
+def test_sampled_ids_are_new_in_each_epoch_and_differ_between_columns(tmp_path, corpus_of, letters):
+    corpus = corpus_of(tmp_path, [(text, text) for text in ("abcdefghijklmnopqrst", "uvwxyzabcdefghijklmn")])
+    batches = Batches(corpus, COLUMNS, dict.fromkeys(COLUMNS, letters(samples=True)))
+    seen = set()
+    for epoch in range(10):
+        batch = batches.batch(epoch, 0)
+        for column in COLUMNS:
+            rows = dict(zip(batch.lines.tolist(), batch.columns[column].items.tolist(), strict=True))
+            seen |= {(line, tuple(token for token in row if token != PAD)) for line, row in rows.items()}
+        assert all(row[-1] == EOS for row in map(list, {ids for _, ids in seen}))
+    assert len(seen) == 40
+    without = [{line: ids for line, ids in seen if line == 0}, {}]
+    assert len(without[0]) == 1
+    letters_of = {(line, tuple(key for key, _ in itertools.groupby(ids))) for line, ids in seen}
+    assert len(letters_of) == 2
+
+
+def test_a_draw_over_the_limit_is_not_taken(tmp_path, corpus_of, letters):
+    corpus = corpus_of(tmp_path, [("a" * 20, "b" * 20)], max_tokens=20)
+    batches = Batches(corpus, COLUMNS, {"source": letters(samples=True, slack=1.0)})
+    assert batches.batch(0, 0).columns["source"].items.shape == (1, 21)
+
+
+def test_tokenizers_that_do_not_sample_change_nothing(corpus, letters):
+    plain, given = (Batches(corpus, COLUMNS, tokenizers) for tokenizers in (None, {"source": letters()}))
+    assert_same(plain.batch(0, 0), given.batch(0, 0))
+
+
+class Broken(Exception):
+    pass
+
+
+@pytest.mark.parametrize("workers", [0, 1, 4])
+def test_a_fault_of_a_worker_is_raised_where_its_batch_would_come(corpus, letters, workers):
+    class Sampler(letters):
+        def sample(self, text, seed):
+            if text == corpus.text("source", bad):
+                raise Broken(text)
+            return super().sample(text, seed)
+
+    batches = Batches(corpus, COLUMNS, {"source": Sampler(samples=True)}, tokens=200)
+    plan = batches.epoch_plan(0)
+    bad = int(plan[9][0])
+    stream = batches.stream(workers=workers)
+    assert [batch.lines.tolist() for _, batch in itertools.islice(stream, 9)] == [lines.tolist() for lines in plan[:9]]
+    with pytest.raises(Broken):
+        next(stream)
+    assert [thread for thread in threading.enumerate() if thread.name.startswith("regard-data")] == []
+
+
+def test_closing_a_stream_ends_its_threads(corpus):
+    stream = Batches(corpus, COLUMNS).stream(workers=3)
+    next(stream)
+    assert any(thread.name.startswith("regard-data") for thread in threading.enumerate())
+    stream.close()
+    assert [thread for thread in threading.enumerate() if thread.name.startswith("regard-data")] == []
+
+
+def test_one_column_is_enough(corpus):
+    batches = Batches(corpus, ("target",), route="write", tokens=300)
+    batch = batches.batch(0, 0)
+    assert set(batch.columns) == {"target"}
+    assert batch.count == int(batch.columns["target"].mask.sum())
+
+
+@pytest.mark.parametrize("settings", [{"tokens": None}, {"tokens": 0}, {"sentences": 0}, {"pool": 0}])
+def test_impossible_limits_are_refused(corpus, settings):
+    with pytest.raises(ConfigError, match=r"data\."):
+        Batches(corpus, COLUMNS, **settings)

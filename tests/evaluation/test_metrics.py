@@ -1,0 +1,175 @@
+"""Metrics against sacrebleu's own corpus functions, against counts by hand, and on every degenerate text."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu import corpus_bleu, corpus_chrf, corpus_ter
+
+from regard.errors import ConfigError, RegardError
+from regard.evaluation import METRICS
+from regard.evaluation.bleu import Bleu
+from regard.evaluation.chrf import Chrf
+from regard.evaluation.exact_match import ExactMatch
+from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate, repetitions
+from regard.evaluation.scripts import bleu_tokenizer, words
+from regard.evaluation.ter import Ter
+from regard.registry import Choice
+
+SUBJECTS = ["The cat", "A small dog", "My sister's friend", "Nobody", "The old man (who slept)"]
+ENDINGS = [
+    "sat on the mat.",
+    "ran 3.5 miles, then slept!",
+    "reads a book.",
+    "has seen it; twice.",
+    "would not go home?",
+]
+REFERENCES = [f"{subject} {ending}" for subject in SUBJECTS for ending in ENDINGS] * 2  # 50 lines
+HYPOTHESES = [text.replace("the", "a").replace("small ", "") for text in REFERENCES[1:]] + [""]
+CHINESE = ["我喜欢读书。", "猫坐在垫子上。"]
+
+
+@pytest.fixture(params=sorted(METRICS))
+def metric(request):
+    return METRICS.build(Choice(request.param))
+
+
+def test_bleu_equals_sacrebleu():
+    ours = Bleu().score(HYPOTHESES, REFERENCES)
+    assert ours.value == corpus_bleu(HYPOTHESES, [REFERENCES]).score
+    assert 0 < ours.value < 100
+    assert ours.signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "intl", "zh", "char", "none"])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_bleu_settings_equal_those_of_sacrebleu(tokenize, lowercase):
+    ours = Bleu(tokenize=tokenize, lowercase=lowercase).score(HYPOTHESES, REFERENCES)
+    theirs = corpus_bleu(HYPOTHESES, [REFERENCES], tokenize=tokenize, lowercase=lowercase, force=True)
+    assert ours.value == theirs.score
+    assert f"tok:{tokenize}|" in ours.signature
+    assert f"case:{'lc' if lowercase else 'mixed'}|" in ours.signature
+
+
+def test_chrf_and_ter_equal_sacrebleu():
+    assert Chrf().score(HYPOTHESES, REFERENCES).value == corpus_chrf(HYPOTHESES, [REFERENCES]).score
+    plus = Chrf(word_order=2).score(HYPOTHESES, REFERENCES)
+    assert plus.value == corpus_chrf(HYPOTHESES, [REFERENCES], word_order=2).score
+    assert "nw:2" in plus.signature
+    assert Ter().score(HYPOTHESES, REFERENCES).value == corpus_ter(HYPOTHESES, [REFERENCES]).score
+    assert Ter(lowercase=False).score(HYPOTHESES, REFERENCES).value > 0
+
+
+def test_several_references_and_as_many_as_a_sentence_has():
+    second = [text.upper() for text in REFERENCES]
+    both = Bleu().score(HYPOTHESES, list(zip(REFERENCES, second, strict=True)))
+    assert both.value == corpus_bleu(HYPOTHESES, [REFERENCES, second]).score
+    assert both.signature.startswith("nrefs:2|")
+    some = [second[0], *[None] * (len(REFERENCES) - 1)]
+    uneven = Bleu().score(HYPOTHESES, [[REFERENCES[0], second[0]], *([text] for text in REFERENCES[1:])])
+    assert uneven.value == corpus_bleu(HYPOTHESES, [REFERENCES, some]).score
+    assert uneven.signature.startswith("nrefs:var|")
+
+
+def test_the_tokenizer_follows_the_script_of_the_references():
+    assert "tok:zh|" in Bleu().score(CHINESE, CHINESE).signature
+    assert "asian:yes" in Ter().score(CHINESE, CHINESE).signature
+    assert bleu_tokenizer(["Ein Satz mit 漢字.", "Noch einer"]) == "13a"
+    assert bleu_tokenizer(["私は本を読むのが好きです。"]) == "char"
+    assert bleu_tokenizer(["ฉันชอบอ่านหนังสือ"]) == "char"
+    assert bleu_tokenizer([]) == "13a"
+
+
+def test_one_wrong_character_costs_ter_a_character_not_the_sentence():
+    assert Ter().score(["我喜欢看书。"], ["我喜欢读书。"]).value == pytest.approx(100 / 6)
+
+
+def test_a_perfect_corpus(metric):
+    score = metric.score(REFERENCES, REFERENCES, ["Quelle"] * len(REFERENCES))
+    best = {None: 1.0, True: 100.0, False: 0.0}[score.higher_is_better]
+    assert score.value == pytest.approx(best, abs=1e-9)
+    assert f"{score}" == f"{score.name} = {best:.2f} ({score.signature})"
+
+
+def test_empty_hypotheses_are_no_crash(metric):
+    value = metric.score([""] * 3, REFERENCES[:3], ["a"] * 3).value
+    assert value == (100.0 if metric.name == "TER" else 0.0)
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
+def test_any_text_gets_a_finite_figure(rows):
+    hypotheses, references, sources = (list(column) for column in zip(*rows, strict=True))
+    for name in METRICS:
+        value = METRICS.build(Choice(name)).score(hypotheses, references, sources).value
+        assert 0 <= value < float("inf")
+
+
+def test_exact_match_by_hand():
+    texts, references = ["A b", "caf\u00e9", "x y", "no"], [["a b", "A  b "], "cafe\u0301", "xy", "yes"]
+    assert ExactMatch().score(texts, references).value == 50
+    assert ExactMatch(ignore_spaces=True).score(texts, references).value == 75
+    assert ExactMatch(lowercase=True).score(["AB"], ["ab"]).value == 100
+    assert ExactMatch().score(["AB"], ["ab"]).value == 0
+
+
+def test_words_of_any_script():
+    assert words("I can't, 我喜欢Python。") == ["I", "can", "'", "t", ",", "我", "喜", "欢", "Python", "。"]
+
+
+def test_repetitions_by_hand():
+    assert repetitions(["the", "the", "big", "cat", "the", "big", "cat"]) == 1
+    assert repetitions(["ha", "ha", "ha"]) == 2
+    assert repetitions(["a", "b", "a", "b", "c"]) == 1
+    assert repetitions([]) == 0
+    rate = RepetitionRate()
+    assert rate.score(["a b a b c", "x"], ["a b c", "x"]).value == pytest.approx(100 / 6)
+    assert rate.score(["a b a b c"], ["d d"]).value == 0  # the reference repeats as much
+    assert rate.score(["a", "b b"], ["c c", "d"]).value == pytest.approx(100 / 3)  # one sentence pays not for another
+
+
+def test_untranslated_words_by_hand():
+    rate = UntranslatedRate()
+    assert rate.score(["I see Haus 7 Berlin"], ["I see house 7 Berlin"], ["Haus 7 Berlin"]).value == 20
+    assert rate.score(["7 !"], ["eight"], ["7 !"]).value == 0
+    with pytest.raises(RegardError, match="needs the source texts"):
+        rate.score(["a"], ["b"])
+
+
+def test_length_ratio_by_hand():
+    assert LengthRatio().score(["a b", "c"], [["a b c d", "a b c"], "c"]).value == 3 / 4
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "sources", "message"),
+    [
+        ([], [], None, "no sentences"),
+        (["a"], ["a", "b"], None, "1 hypotheses but 2 references"),
+        (["a"], ["a"], [], "1 hypotheses but 0 sources"),
+        (["a", "b"], ["a", []], None, "sentence 2 has no reference"),
+    ],
+)
+def test_wrong_counts_are_told(hypotheses, references, sources, message):
+    with pytest.raises(RegardError, match=message):
+        Bleu().score(hypotheses, references, sources)
+
+
+def test_wrong_settings_are_told():
+    with pytest.raises(ConfigError, match=r"no tokenizer '13b'.*did you mean '13a'\?"):
+        Bleu(tokenize="13b")
+    with pytest.raises(ConfigError, match="chrf"):
+        Chrf(character_order=0)
+    assert METRICS.settings("bleu").keys() == {"tokenize", "lowercase"}
+
+
+def test_a_tokenizer_without_its_software_is_told(monkeypatch):
+    for module in ("MeCab", "ipadic", "sacrebleu.tokenizers.tokenizer_ja_mecab"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigError, match=r"'ja-mecab' needs software.*sacrebleu\[ja\]"):
+        Bleu(tokenize="ja-mecab").score(["a"], ["a"])
+
+
+def test_evaluation_needs_no_torch():
+    program = "import sys, regard.evaluation; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,135 @@
+"""The rules of the house that no linter knows."""
+
+import ast
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import regard
+
+ROOT = Path(__file__).parents[1]
+CODE = sorted(path for folder in ("regard", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
+PACKAGE = [path for path in CODE if path.is_relative_to(ROOT / "regard")]
+MAX_LINES, MAX_FUNCTION_LINES = 400, 50
+MAX_HELP_SECONDS = 0.5
+
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+DEAF_IGNORE = re.compile(
+    r"#\s*(type:\s*ignore|noqa)(\[[\w\s,-]+\]|:\s*[A-Z]+[0-9]+(,\s*[A-Z]+[0-9]+)*)?\s*$", re.MULTILINE
+)
+UNSAFE_MODULES = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle"}
+UNSAFE_CALLS = {"eval", "exec", "torch.load", "torch.save", "yaml.unsafe_load", "yaml.full_load", "os.system"}
+MACHINE_PATH = re.compile(r"(?<![\w.~}:/-])/(home|root|work|Users|opt|mnt)/\w+")
+TEXTS = [path for kind in ("*.md", "*.toml", "*.yaml", "*.txt", "Makefile") for path in ROOT.glob(kind)]
+TEXTS += [
+    path for folder in ("configs", "docs") for path in (ROOT / folder).rglob("*.*") if path.suffix in (".md", ".yaml")
+]
+OTHER_WORDS = {"src", "trg", "tgt", "pad_mask", "key_padding_mask", "energies", "alphas", "glimpse", "memory_bank"}
+OTHER_WORDS |= {
+    "d_model",
+    "n_layer",
+    "n_layers",
+    "nhead",
+    "model_dir",
+    "ckpt",
+    "save_dir",
+}  # we have one word per thing
+
+
+def offenders(paths: list[Path], look: Callable[[str], object]) -> dict[str, object]:
+    """What `look` finds in the text of each file, where it finds anything."""
+    found = {path.relative_to(ROOT).as_posix(): look(path.read_text("utf-8")) for path in paths}
+    return {name: what for name, what in found.items() if what}
+
+
+def nodes(text: str, *kinds: type[ast.AST]) -> list[Any]:
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+
+
+def test_files_are_small():
+    assert offenders(CODE, lambda text: max(0, text.count("\n") - MAX_LINES)) == {}
+
+
+def test_functions_are_short():
+    def long(text: str) -> dict[str, int]:
+        functions = nodes(text, ast.FunctionDef, ast.AsyncFunctionDef)
+        sizes = {node.name: node.end_lineno - node.lineno + 1 for node in functions}
+        return {name: size for name, size in sizes.items() if size > MAX_FUNCTION_LINES}
+
+    assert offenders(CODE, long) == {}
+
+
+def test_nothing_is_left_unfinished():
+    assert offenders([path for path in CODE if path != Path(__file__)], UNFINISHED.findall) == {}
+
+
+def test_an_ignored_rule_has_its_reason_beside_it():
+    assert offenders(CODE, lambda text: [found.group() for found in DEAF_IGNORE.finditer(text)]) == {}
+
+
+def test_no_path_of_one_machine():
+    assert offenders([*CODE, *TEXTS], lambda text: [found.group() for found in MACHINE_PATH.finditer(text)]) == {}
+
+
+def test_one_word_per_thing():
+    def others(text: str) -> set[str]:
+        names = {node.arg for node in nodes(text, ast.arg)}
+        names |= {node.id for node in nodes(text, ast.Name) if isinstance(node.ctx, ast.Store)}
+        return names & OTHER_WORDS
+
+    assert offenders(PACKAGE, others) == {}
+
+
+def test_nothing_on_disk_is_run():
+    def unsafe(text: str) -> set[str]:
+        modules = {alias.name for node in nodes(text, ast.Import) for alias in node.names}
+        modules |= {node.module or "" for node in nodes(text, ast.ImportFrom)}
+        called = {ast.unparse(node.func) for node in nodes(text, ast.Call)}
+        return {module.partition(".")[0] for module in modules} & UNSAFE_MODULES | called & UNSAFE_CALLS
+
+    assert offenders(PACKAGE, unsafe) == {}
+
+
+def test_every_module_says_what_it_is_for():
+    assert offenders(PACKAGE, lambda text: text.strip() and not ast.get_docstring(ast.parse(text))) == {}
+
+
+def test_public_names():
+    visible = {name for name in dir(regard) if not name.startswith("_")}
+    folders = {path.stem for path in (ROOT / "regard").iterdir()}
+    helpers = {"Any", "TYPE_CHECKING", "import_module"}
+    assert visible - folders - helpers == set(regard.__all__)
+    assert regard.__all__ == sorted(regard.__all__)
+    for name in regard.__all__:
+        assert getattr(regard, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'regard' has no attribute 'lod'"):
+        getattr(regard, "lod")  # noqa: B009  the point is that it is not there
+
+
+@pytest.mark.parametrize("command", [["-c", "import regard"], ["-m", "regard", "--help"]], ids=["import", "help"])
+def test_torch_is_not_loaded_for(command):
+    probe = (
+        "import runpy, sys; sys.argv = ['regard', '--help']\ntry: runpy.run_module('regard')\nexcept SystemExit: pass"
+    )
+    code = command[1] if command[0] == "-c" else probe
+    heavy = f"{code}\nimport sys; print(sorted({{'torch', 'numpy', 'sacrebleu'}} & set(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_help_is_quick():
+    def seconds() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "regard", "--help"], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < MAX_HELP_SECONDS
