@@ -48,7 +48,7 @@ class Registry(Generic[T]):
         """What a user may set of a part: its keyword-only parameters, so the signature is the schema."""
         part = self[name]
         target = part.__init__ if inspect.isclass(part) else part
-        hints = get_type_hints(target)
+        hints = get_type_hints(target, include_extras=True)  # a part may name another table: PartOf
         parameters = inspect.signature(part).parameters.values()
         return {
             parameter.name: Setting(hints[parameter.name], parameter.default)

@@ -61,7 +61,7 @@ def word_alignment(
     A target word looks as its pieces do on average, and a source word is looked at as much as its pieces together, so
     rows that sum to one still do, up to the share of the end symbol. Raises RegardError when the counts do not agree.
     """
-    if len(weights) != len(target_tokens) or _width(weights) not in {0, len(source_tokens)}:
+    if len(weights) != len(target_tokens) or (weights and _width(weights) != len(source_tokens)):
         raise RegardError(
             f"alignment: weights of {len(weights)} by {_width(weights)}, but {len(target_tokens)} target and "
             f"{len(source_tokens)} source tokens"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from regard.explain.alignment import Weights, word_alignment
-from regard.results import Prediction
+from regard.results import Explanation, Prediction
 
 NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
@@ -14,25 +14,33 @@ TOP = 2  # and shares one of so many places it looked at most
 class Flag(NamedTuple):
     """Something worth a look."""
 
-    kind: str  # "repeated", "untranslated", "unattended" or "unsure"
+    kind: str  # "repeated", "untranslated", "unattended", "unsure" or "unfinished"
     side: str  # "source" or "target": where the word stands
     word: int  # position, from 0
-    value: float  # repeated: distance in words; untranslated, unattended: weight; unsure: probability
+    value: float  # repeated: distance in words; untranslated, unattended: weight; unsure: probability; unfinished: 0
 
 
 def diagnose(prediction: Prediction) -> list[Flag]:
-    """All flags of a prediction, by side and word; none when it carries no explanation."""
+    """All flags of a prediction, by side and word; without an explanation only whether it was cut off."""
     found = prediction.explanation
-    if found is None:
-        return (
-            [] if prediction.finished else [Flag("unfinished", "target", max(len(prediction.text.split()) - 1, 0), 0.0)]
-        )
-    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
-    source, target = [word.text for word in sources], [word.text for word in targets]
-    flags = [*unattended(source, weights), *untranslated(source, target, weights), *repeated(target, weights)]
-    if len(prediction.log_probs) == len(found.target_tokens):
-        flags += unsure([sum(prediction.log_probs[piece] for piece in word.pieces) for word in targets])
+    flags, last = _explained(found, prediction.log_probs) if found else ([], len(prediction.text.split()) - 1)
+    if not prediction.finished:
+        flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
+
+
+def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Flag], int]:
+    """What words and weights tell, and the position of the last target word. A model may tell no weights at all."""
+    told = found.weights or [[0.0] * len(found.source_tokens)] * len(found.target_tokens)
+    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, told)
+    source, target = [word.text for word in sources], [word.text for word in targets]
+    looked = weights if found.weights else []
+    flags = [*untranslated(source, target, looked), *repeated(target, looked)]
+    if looked:
+        flags += unattended(source, looked)
+    if len(log_probs) == len(found.target_tokens):
+        flags += unsure([sum(log_probs[piece] for piece in word.pieces) for word in targets])
+    return flags, len(targets) - 1
 
 
 def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:

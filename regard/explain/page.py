@@ -11,7 +11,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
-from regard.explain.tokens import words_of
+from regard.explain.tokens import visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
 FORMAT = 1
@@ -19,8 +19,11 @@ DIGITS = 3  # of a weight
 SCRIPTS = (
     "strings.js",
     "data.js",
+    "elements.js",
     "words.js",
+    "layout.js",
     "heatmap.js",
+    "overview.js",
     "panels.js",
     "page.js",
 )  # in the order they need each other
@@ -28,13 +31,15 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
-    """Predictions → what the page takes, nothing but JSON values; positions count from 0, a value that is no number is null.
+    """Predictions → what the page takes, nothing but JSON values.
 
+    Positions count from 0, a value that is no number is null:
     {format: 1, predictions: [prediction]}
     prediction: {source, text, score, finished, log_probs: [number per target piece], alternatives: [prediction],
                  flags: [{kind, side, word, value}], explanation: null or
-      {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}], alignment: [[source, target]],
-       weights: [target][source], maps: [{name, kind, layer, weights: [head][query][key]}]}}
+      {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
+       alignment: [[source, target]], weights: [target][source],
+       maps: [{name, kind, layer, weights: [head][query][key]}]}}
     """
     return {"format": FORMAT, "predictions": [_prediction(prediction) for prediction in predictions]}
 
@@ -49,7 +54,7 @@ def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None
         raise RegardError(f"page: there is no language '{language}'; there is en, zh")
     fields = {
         "nonce": secrets.token_urlsafe(18),
-        "title": escape(title),
+        "title": escape(visible_line(title)),
         "language": language or "",
         "style": _static("page.css"),
         "data": html_json(data),
@@ -63,13 +68,13 @@ def fragment(data: Mapping[str, Any], *, title: str = "Regard", language: str | 
     """The page inside a sandboxed frame, for a notebook's `_repr_html_`: it can reach nothing around it."""
     inner = escape(page(data, title=title, language=language), quote=True)
     return (
-        f'<iframe title="{escape(title)}" sandbox="allow-scripts allow-downloads" srcdoc="{inner}" '
+        f'<iframe title="{escape(visible_line(title))}" sandbox="allow-scripts allow-downloads" srcdoc="{inner}" '
         f'style="width:100%;height:{int(height)}px;border:0"></iframe>'
     )
 
 
 def html_json(data: Any) -> str:
-    """JSON that can stand inside a script element: no character of it means anything to HTML or ends a line of script."""
+    """JSON that can stand inside a script element: none of its characters means anything to HTML or ends a line."""
     try:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.alignment import Weights
-from regard.explain.tokens import right_to_left, visible
+from regard.explain.tokens import right_to_left, visible, visible_line
 
 CELL = 26  # pixels
 FONT = 14
@@ -43,9 +43,8 @@ def svg(
         place.reverse()
     left = 16 + max(map(_width, rows), default=0)
     top = 44 + round(0.75 * max(map(_width, columns), default=0))
-    width = (
-        left + CELL * len(columns) + 16 + round(0.75 * _width(columns[place.index(len(columns) - 1)]) if columns else 0)
-    )
+    last = columns[place.index(len(columns) - 1)] if columns else ""  # its label leans out to the right
+    width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
     height = top + CELL * len(rows) + 14
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
@@ -95,11 +94,6 @@ def png(
     return file.getvalue()
 
 
-def visible_line(text: str) -> str:
-    """Visible glyphs for what would not be seen, but plain spaces."""
-    return " ".join(map(visible, text.split(" ")))
-
-
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:
     if columns and rows:
         axes.imshow(weights, cmap="Purples", vmin=0, vmax=1, aspect="equal")
@@ -108,6 +102,10 @@ def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weigh
     axes.set_yticks(range(len(rows)), rows, **plain)
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.set_title(title, loc="left", **plain)
+    axes.set_xticks([place + 0.5 for place in range(len(columns) - 1)], minor=True)
+    axes.set_yticks([place + 0.5 for place in range(len(rows) - 1)], minor=True)
+    axes.grid(which="minor", color=PAPER, linewidth=1.5)  # so that equal cells stay apart
+    axes.tick_params(which="minor", length=0)
     for side in axes.spines.values():
         side.set_visible(False)
 
@@ -119,7 +117,7 @@ def _labels(sources: Sequence[str], targets: Sequence[str], weights: Weights) ->
 
 
 def _cell(x: int, y: int, weight: float, tip: str) -> str:
-    opacity = min(max(weight, 0.0), 1.0)
+    opacity = min(max(0.0, weight), 1.0)  # 0 for what is no number
     box = f'x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" rx="3"'
     frame = f'<rect {box} fill="none" stroke="{RULE}"/>'
     return f'<g>{frame}<rect {box} fill="{SHADE}" fill-opacity="{opacity:.3f}"><title>{tip}</title></rect></g>'

@@ -1,5 +1,6 @@
 """A prediction on a terminal: its text, what each word looked at, and a small heat map of shades."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
@@ -7,8 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from regard.explain.alignment import Weights, WordAlignment, word_alignment
-from regard.explain.pictures import visible_line
-from regard.explain.tokens import visible
+from regard.explain.tokens import visible, visible_line
 from regard.results import Prediction
 
 SHADES = " ░▒▓█"
@@ -48,7 +48,7 @@ def render(prediction: Prediction) -> RenderableType:
 
 
 def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: Weights) -> str:
-    """Rows of shades, one row for each target word; the source words stand below, one to a line, each led to its column.
+    """Rows of shades, one for each target word; the source words stand below, each led to its column.
 
     A shade is the nearest of 0, 1/4, 1/2, 3/4, 1.
     """
@@ -80,4 +80,6 @@ def _lines(aligned: WordAlignment) -> Text:
 
 
 def _shade(weight: float) -> str:
+    if not math.isfinite(weight):
+        return SHADES[0]
     return SHADES[round(min(max(weight, 0.0), 1.0) * (len(SHADES) - 1))]

@@ -1,5 +1,6 @@
 """Tokens as people read them: nothing invisible, and pieces put together to words."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,6 +9,7 @@ END = "</s>"  # how the end symbol is shown beside pieces
 SPACE_MARK = "▁"  # U+2581, the space before a piece
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}  # controls, formats (bidi), surrogates, separators
 _JOINERS = {"\u200c", "\u200d"}  # needed inside words of many scripts
+_BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _CONTROL_PICTURES = 0x2400
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
 
@@ -28,15 +30,26 @@ def visible(text: str) -> str:
     return "".join(map(_glyph, text))
 
 
+def visible_line(text: str) -> str:
+    """Visible glyphs for what would not be seen, but plain spaces."""
+    return " ".join(map(visible, text.split(" ")))
+
+
 def _glyph(character: str) -> str:
     code = ord(character)
     if character == " ":
         return "␣"
     if code < 0x20:
         return chr(_CONTROL_PICTURES + code)
-    if unicodedata.category(character) not in _HIDDEN or character in _JOINERS:
+    shown = unicodedata.category(character) not in _HIDDEN or character in _JOINERS
+    if shown and not _no_character(code):
         return character
     return f"⟨U+{code:04X}⟩"
+
+
+def _no_character(code: int) -> bool:
+    """Codes that Unicode will never give to a character; XML forbids some of them."""
+    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def words_of(tokens: Sequence[str]) -> list[Word]:
@@ -68,12 +81,7 @@ def right_to_left(tokens: Sequence[str]) -> bool:
 
 def byte_of(token: str) -> int | None:
     """The byte that a fallback piece such as `<0xE4>` stands for."""
-    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
-        try:
-            return int(token[3:5], 16)
-        except ValueError:
-            return None
-    return None
+    return int(token[3:5], 16) if _BYTE.fullmatch(token) else None
 
 
 def _continues(before: str, token: str) -> bool:
@@ -94,9 +102,12 @@ def _joins(token: str, end: int) -> bool:
 
 def _joined(pieces: Sequence[str]) -> str:
     """The text of a word, its byte pieces read as UTF-8, without the space before it."""
-    parts: list[bytes] = []
-    for piece in pieces:
+    text, waiting = "", bytearray()
+    for piece in [*pieces, ""]:
         byte = byte_of(piece)
-        parts.append(bytes([byte]) if byte is not None else piece.encode("utf-8", "replace"))
-    text = b"".join(parts).decode("utf-8", "replace")
+        if byte is not None:
+            waiting.append(byte)
+        else:
+            text += waiting.decode("utf-8", "replace") + piece
+            waiting.clear()
     return text.lstrip(f"{SPACE_MARK} ") or text

@@ -11,6 +11,7 @@ class Head(nn.Module, ABC):
     """Built with (dim, vocab_size, weight): weight is an embedder's table to share, or None."""
 
     needs_weights = False  # True: reads the decoder's alignment
+    copies = False  # True: takes ids of the source for words of the target, so both need one vocabulary
 
     @abstractmethod
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:

@@ -8,6 +8,7 @@ from regard.attention import Attention, Memory, extend
 from regard.dropout import Dropout
 from regard.layers.feedforward import FeedForward
 from regard.layers.layer import Layer
+from regard.layers.shared_source import look
 from regard.records import Encoded
 
 
@@ -32,14 +33,18 @@ class TransformerBlock(Layer):
         cross: Attention | None,
         feedforward: FeedForward,
         *,
+        context_dim: int | None = None,
         norm: Literal["pre", "post"] = "pre",
         dropout: float = 0.1,
     ) -> None:
+        """`context_dim` is how wide the cross attention's contexts are; another width than `dim` is projected."""
         super().__init__()
         self.dim, self.pre = dim, norm == "pre"
         self.own, self.cross, self.feedforward = own, cross, feedforward
         self.own_norm, self.feedforward_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.cross_norm = None if cross is None else nn.LayerNorm(dim)
+        fits = context_dim in (None, dim)
+        self.from_context = nn.Identity() if fits else nn.Linear(context_dim or dim, dim)
         self.dropout = Dropout(dropout)
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: BlockPast | None = None) -> tuple[Tensor, BlockPast]:
@@ -64,7 +69,7 @@ class TransformerBlock(Layer):
         fold: int = 1,
         need_weights: bool = False,
     ) -> tuple[Tensor, BlockPast, Tensor | None]:
-        """inputs (rows, n, dim), and the source's memory → outputs, past, cross weights (..., n, source) if asked.
+        """inputs (rows, n, dim), and the source's memory → outputs, past, cross weights (rows, n, source) if asked.
 
         With `fold` > 1 the memory has one row per `fold` rows of inputs, which then must be one word long (n = 1).
         """
@@ -75,9 +80,8 @@ class TransformerBlock(Layer):
         source_past = weights = None
         if self.cross is not None and self.cross_norm is not None and source is not None:
             states = self._enter(outputs, self.cross_norm)
-            folded = states.view(-1, fold, self.dim) if fold > 1 else states
-            looked = self.cross(folded, source, past.source_past, need_weights=need_weights)
-            outputs = self._leave(outputs, looked.context.view(outputs.shape), self.cross_norm)
+            looked = look(self.cross, states, source, past.source_past, fold=fold, need_weights=need_weights)
+            outputs = self._leave(outputs, self.from_context(looked.context), self.cross_norm)
             source_past, weights = looked.past, looked.weights
         states = self._enter(outputs, self.feedforward_norm)
         outputs = self._leave(outputs, self.feedforward(states), self.feedforward_norm)

@@ -60,7 +60,6 @@ def test_hidden_keys_cannot_change_the_context(attention, queries, keys, mask):
 def test_a_fully_hidden_row_is_zero_with_finite_gradients(attention, queries, keys, mask):
     queries.requires_grad_()
     keys.requires_grad_()
-    attention.heads = None  # a projection's bias is no context
     attended = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
     assert attended.weights is not None
     assert bool((attended.context[2] == 0).all()) and bool((attended.weights[2] == 0).all())

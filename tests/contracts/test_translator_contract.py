@@ -16,7 +16,8 @@ from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 
 VOCAB, DIM = 13, 8
-SMALL = {"transformer": {"num_layers": 2, "feedforward_dim": 12}}
+SMALL = {"transformer": {"num_layers": 2, "feedforward_dim": 12}, "recurrent": {"num_layers": 2, "hidden_dim": 8}}
+SMALL_ENCODER = {**SMALL, "recurrent": {"num_layers": 2, "hidden_dim": 4}}  # in each direction
 PAIRS = list(itertools.product(ENCODERS, DECODERS))
 
 
@@ -25,7 +26,7 @@ def make(
 ) -> Translator:
     settings = ModelSettings(
         dim=DIM,
-        encoder=Choice(encoder, SMALL.get(encoder, {})),
+        encoder=Choice(encoder, SMALL_ENCODER.get(encoder, {})),
         decoder=Choice(decoder, SMALL.get(decoder, {})),
         attention=AttentionSettings(**{"score": Choice("additive"), **cross}),
         self_attention=AttentionSettings(num_heads=2),
@@ -138,6 +139,19 @@ def test_the_first_word_read_is_bos(batch):
     read = shifted(batch.columns["target"].items)
     assert read[:, 0].tolist() == [BOS] * 3
     assert torch.equal(read[:, 1:], batch.columns["target"].items[:, :-1])
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("num_heads", [1, 2])
+def test_a_source_may_be_wider_than_the_decoder(decoder, num_heads, batch):
+    settings = ModelSettings(
+        dim=DIM,
+        encoder=Choice("recurrent", {"hidden_dim": 7}),
+        decoder=Choice(decoder, SMALL[decoder]),
+        attention=AttentionSettings(score=Choice("additive"), num_heads=num_heads),
+        self_attention=AttentionSettings(num_heads=2),
+    )
+    assert build_translator(settings, VOCAB, VOCAB).nll(batch).shape == (3, 6)
 
 
 def test_routes_may_share_an_encoder_and_write_apart(batch):

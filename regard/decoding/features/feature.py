@@ -11,6 +11,9 @@ from regard.records import Batch, State, Step
 class Feature(ABC):
     """Adds to the score of each continuation, and once more to a finished hypothesis."""
 
+    rewards = False  # True: may add more than 0, so a search cannot tell early that nothing better will come
+    needs_weights = False  # True: reads the writer's alignment
+
     @abstractmethod
     def start(self, batch: Batch) -> State:
         """A state with one row per example."""

@@ -1,5 +1,5 @@
 // From the page's JSON to labels and one matrix of weights: choosing, averaging, joining pieces to words.
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}]/u;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}\p{Noncharacter_Code_Point}]/u;
 
 // A glyph for what would not be seen, or would move other characters about.
 function visible(text, spaces = true) {

@@ -2,38 +2,7 @@
 const DENSE = 4096; // cells; above, only those worth seeing are drawn and the others when the keyboard comes by
 const FAINT = 0.01;
 const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca" };
-const FONTS = "system-ui, 'Segoe UI', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif";
-const pen = document.createElement("canvas").getContext("2d"); // measures text
 let map = null; // the geometry of the drawn map
-
-function labelWidth(text, size) {
-  pen.font = `600 ${size}px ${FONTS}`;
-  return pen.measureText(text).width;
-}
-
-function short(text) {
-  const letters = [...text];
-  return letters.length > 16 ? `${letters.slice(0, 15).join("")}…` : text;
-}
-
-// Where everything stands, for the room there is.
-function layout(room) {
-  const labels = { rows: view.rows.map((unit) => short(visible(unit.text))), columns: view.columns.map((unit) => short(visible(unit.text))) };
-  const size = 13;
-  const left = Math.ceil(Math.max(0, ...labels.rows.map((text) => labelWidth(text, size)))) + 12;
-  const widest = Math.max(0, ...labels.columns.map((text) => labelWidth(text, size)));
-  const count = Math.max(labels.columns.length, 1);
-  const mirrored = rightToLeft(view.columns.map((unit) => unit.text));
-  const lean = 0.72 * labelWidth(labels.columns[mirrored ? 0 : count - 1] ?? "", size);
-  const cell = Math.max(12, Math.min(36, Math.floor((room - left - lean / 2) / count)));
-  const upright = widest <= cell - 2;
-  const top = Math.ceil(upright ? size + 12 : 0.72 * widest + 16);
-  return {
-    labels, left, top, cell, size, upright, mirrored,
-    width: Math.ceil(left + cell * count + (upright ? 4 : Math.max(lean - cell / 2 + 12, 4))),
-    height: top + cell * labels.rows.length + 4,
-  };
-}
 
 function placeOf(column) {
   return map.left + map.cell * (map.mirrored ? view.columns.length - 1 - column : column);
@@ -54,7 +23,7 @@ function drawMap() {
   map.rowLabels = map.labels.rows.map((text, row) => svgElement("text", { x: map.left - 8, "text-anchor": "end",
     y: map.top + map.cell * (row + 0.5) + map.size * 0.36, fill: PALETTE.ink }, text));
   map.rows = view.rows.map((_, row) => svgElement("g", { role: "row", "aria-rowindex": row + 1 }));
-  svg.append(map.marks, ...map.columnLabels, ...map.rowLabels, ...map.rows);
+  svg.append(...map.columnLabels, ...map.rowLabels, ...map.rows, map.marks);
   map.cells = new Map();
   const dense = view.rows.length * view.columns.length <= DENSE;
   view.weights.forEach((weights, row) => weights.forEach((value, column) => {
@@ -139,7 +108,7 @@ function markMap(row, column) {
   const bands = [];
   if (row !== null) bands.push({ x: map.left, y: map.top + map.cell * row, width, height: map.cell });
   if (column !== null) bands.push({ x: placeOf(column), y: map.top, width: map.cell, height: map.cell * view.rows.length });
-  map.marks.replaceChildren(...bands.map((band) => svgElement("rect", { class: "band", ...band, fill: PALETTE.cell, "fill-opacity": 0.13 })));
+  map.marks.replaceChildren(...bands.map((band) => svgElement("rect", { class: "band", ...band, rx: 4, fill: "none", stroke: PALETTE.cell })));
   map.active?.classList.remove("active");
   map.active = row !== null && column !== null ? cellAt(row, column) : null;
   map.active?.classList.add("active");

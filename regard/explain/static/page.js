@@ -32,13 +32,17 @@ function choose(changes) {
 }
 
 function render() {
+  const some = data.predictions.length > 0;
+  byId("main").hidden = !some;
+  byId("empty").hidden = some;
+  drawTexts();
+  if (!some) return;
   const focused = document.activeElement;
   const inMap = byId("heat").contains(focused) ? state.pointed : null;
   const place = focused?.closest?.("nav, #unit, #overview, #candidates");
   const at = place ? [...place.querySelectorAll("button")].indexOf(focused) : -1;
   state.pointed = null;
   view = makeView();
-  drawTexts();
   drawSentences();
   drawChoice();
   drawCandidates();
@@ -107,14 +111,12 @@ function start() {
     render();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
-  byId("main").hidden = !data.predictions.length;
-  if (!data.predictions.length) return;
   render();
   let width = innerWidth;
   new ResizeObserver(() => {
     if (innerWidth === width) return;
     width = innerWidth;
-    drawMap();
+    if (view) drawMap();
     highlight();
   }).observe(document.body);
 }

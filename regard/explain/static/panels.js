@@ -1,4 +1,4 @@
-// What stands around the words and the map: sentences, selectors, heads, candidates, flags, the table and files.
+// What stands around the words and the map: sentences, selectors, candidates, flags, the table and files.
 const TABLE_CELLS = 20000;
 
 function drawSentences() {
@@ -46,43 +46,6 @@ function drawChoice() {
   }));
 }
 
-// A small picture of every head, which is also the way to choose one.
-function drawOverview() {
-  const explanation = current().explanation;
-  const kind = state.kind === "alignment" ? "cross" : state.kind;
-  const maps = mapsOf(explanation, kind);
-  byId("overview-box").hidden = maps.reduce((sum, each) => sum + each.weights.length, 0) < 2;
-  byId("overview").replaceChildren(...maps.map((each, layer) => {
-    const row = element("div", { class: "layer-row" });
-    row.append(element("span", { "aria-hidden": "true" }, String(layer + 1)), ...each.weights.map((matrix, head) => thumb(kind, layer, head, matrix)));
-    return row;
-  }));
-}
-
-function thumb(kind, layer, head, matrix) {
-  const on = state.kind === kind && state.layer === layer && state.head === head;
-  const label = t("headOf", layer + 1, head + 1);
-  const button = element("button", { type: "button", class: "thumb", "aria-pressed": String(on), "aria-label": label, title: label });
-  button.append(miniature(matrix));
-  button.addEventListener("click", () => choose(on ? { layer: "average", head: "average" } : { kind, layer, head }));
-  return button;
-}
-
-function miniature(matrix) {
-  const [height, width] = [Math.max(matrix.length, 1), Math.max(matrix[0]?.length ?? 1, 1)];
-  const canvas = element("canvas", { width, height });
-  const scale = 62 / Math.max(width, height);
-  canvas.style.width = `${Math.max(width * scale, 12)}px`;
-  canvas.style.height = `${Math.max(height * scale, 12)}px`;
-  const pen = canvas.getContext("2d");
-  pen.fillStyle = getComputedStyle(document.querySelector(".mark")).color;
-  matrix.forEach((row, y) => row.forEach((value, x) => {
-    pen.globalAlpha = Math.min(Math.max(value ?? 0, 0), 1);
-    pen.fillRect(x, y, 1, 1);
-  }));
-  return canvas;
-}
-
 function drawCandidates() {
   const best = data.predictions[state.index];
   const all = [best, ...best.alternatives];
@@ -92,7 +55,7 @@ function drawCandidates() {
     const text = element("span", { class: "text", dir: "auto" });
     text.append(...compared(prediction.text, rank === 0 ? prediction.text : best.text));
     button.append(element("span", { class: "quiet" }, String(rank + 1)), text,
-      element("span", { class: "score" }, prediction.score === null ? "" : String(prediction.score)));
+      element("span", { class: "score" }, prediction.score === null ? "" : decimal(prediction.score)));
     button.addEventListener("click", () => choose({ rank }));
     const item = element("li");
     item.append(button);
@@ -127,7 +90,7 @@ function drawFlags() {
     const words = explanation[`${flag.side}_words`];
     const button = element("button", { type: "button" });
     button.append(element("b", { dir: "auto" }, visible(words[flag.word]?.text ?? "")));
-    const value = flag.kind === "repeated" || flag.value === null ? "" : ` · ${percent(flag.value)}`;
+    const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` · ${percent(flag.value)}`;
     button.append(element("span", { class: "quiet" }, `${t(flag.side)} · ${t(flag.kind)}${value}`));
     button.addEventListener("click", () => showFlag(flag));
     const item = element("li");

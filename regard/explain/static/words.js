@@ -1,24 +1,9 @@
 // The two lines of words, the curves between them and the line that tells what is pointed at.
-const SVG = "http://www.w3.org/2000/svg";
 const LEAST = 0.08; // weight of a curve worth drawing
-
-function element(name, attributes = {}, text = null) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
-  return made;
-}
-
-function svgElement(name, attributes = {}, text = null) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
-  return made;
-}
 
 function drawWords() {
   const prediction = current();
-  byId("score").textContent = prediction.score === null ? "" : t("score", prediction.score);
+  byId("score").textContent = prediction.score === null ? "" : t("score", decimal(prediction.score));
   byId("unfinished").hidden = prediction.finished;
   byId("stage").hidden = !view;
   byId("plain").hidden = Boolean(view);

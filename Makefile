@@ -1,0 +1,58 @@
+# Every command makes its own environment in .venv; a bare Python 3.11 or newer is all it needs.
+
+PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13; do \
+    $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
+SOURCES := regard tests benchmarks
+export OMP_NUM_THREADS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow check bench reproduce clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(READY) ## the environment in .venv, with everything pinned in constraints.txt
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Regard needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (once; torch is large) ..."
+	@$(PIP) $(TORCH) -c constraints.txt
+	@$(PIP) --no-build-isolation --editable '.[dev,plot]' -c constraints.txt
+	@touch $@
+
+demo: $(READY) ## trains a small translator in about a minute, translates, and writes a page of what it looked at
+	@$(BIN)/regard demo
+
+test: check ## the quick tier: check, then every test that is not slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --quiet
+
+test-slow: $(READY) ## kill loops, load and trained figures
+	$(BIN)/python -m pytest -m slow
+
+check: $(READY) ## format, lint, types, floors and the house rules
+	@$(BIN)/ruff format --check --quiet $(SOURCES) || { echo "unformatted: $(BIN)/ruff format $(SOURCES)"; exit 1; }
+	@$(BIN)/ruff check --quiet $(SOURCES)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest --quiet tests/test_house.py
+
+bench: $(READY) ## speed beside peers, as ratios
+	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/translate.py
+
+reproduce: $(READY) ## trains and scores every file in configs/ (hours; REGARD_DATA names the folder of the data)
+	@set -e; for config in configs/*/*.yaml; do \
+	    run="runs/$$(basename "$$config" .yaml)"; \
+	    test -d "$$run" || $(BIN)/regard train "$$config" "run=$$run"; \
+	    $(BIN)/regard evaluate "$$run"; \
+	done
+
+clean: ## removes the environment and what tools left behind; runs/ stays
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

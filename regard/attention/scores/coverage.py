@@ -1,0 +1,54 @@
+"""The coverage score of https://aclanthology.org/P16-1008: what was looked at before counts."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.parts import Attended, Memory, Score
+
+
+class CoverageScore(Score):
+    """v · tanh(W query + U key + V coverage), coverage_tj = coverage_(t-1)j + weight_tj / fertility_j.
+
+    fertility_j = `fertility` · sigmoid(U_f key_j) (equations 8 and 9); with `fertility` 0 it is 1 for every key, and
+    coverage is the sum of the weights so far.
+    """
+
+    sequential = True
+
+    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, fertility: float = 2.0) -> None:
+        super().__init__()
+        self.from_query = nn.Linear(query_dim, hidden_dim, bias=False)
+        self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)
+        self.from_coverage = nn.Linear(1, hidden_dim, bias=False)
+        self.to_score = nn.Linear(hidden_dim, 1, bias=False)
+        self.to_fertility = nn.Linear(key_dim, 1) if fertility else None
+        self.fertility = fertility
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, key_dim) → (..., key, hidden_dim + 1): U keys, and the fertility of each."""
+        prepared = self.from_key(keys)
+        shares = torch.ones_like(prepared[..., :1])
+        if self.to_fertility is not None:
+            shares = self.fertility * torch.sigmoid(self.to_fertility(keys))
+        return torch.cat([prepared, shares], dim=-1)
+
+    def begin(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Coverage 0 and fertility, each (..., key)."""
+        fertility = memory.keys[..., -1]
+        return torch.zeros_like(fertility), fertility
+
+    def forward(self, queries: Tensor, prepared: Tensor, past: tuple[Tensor, Tensor]) -> Tensor:
+        """(..., query, query_dim) → scores (..., query, key), all with the coverage before the first of them."""
+        seen = prepared[..., :-1] + self.from_coverage(past[0].unsqueeze(-1))
+        hidden = torch.tanh(self.from_query(queries)[..., :, None, :] + seen[..., None, :, :])
+        scores: Tensor = self.to_score(hidden).squeeze(-1)
+        return scores
+
+    def after(self, past: tuple[Tensor, Tensor], attended: Attended, scores: Any) -> tuple[Tensor, Tensor]:
+        """Adds what was looked at."""
+        coverage, fertility = past
+        if attended.weights is None:
+            raise ValueError("the coverage of keys needs the weights of each query")
+        return coverage + attended.weights.sum(dim=-2) / fertility, fertility

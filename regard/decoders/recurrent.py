@@ -1,0 +1,148 @@
+"""Recurrent decoders: of https://arxiv.org/abs/1409.0473, https://arxiv.org/abs/1508.04025 and https://arxiv.org/abs/1406.1078."""
+
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Sockets
+from regard.decoders.decoder import Decoder
+from regard.dropout import Dropout
+from regard.errors import ConfigError
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.recurrent import RECURRENT, Cell, Past, Stack
+from regard.layers.shared_source import SharedSource, has_past, look
+from regard.records import Decoded, Encoded, select
+from regard.registry import Choice
+
+
+class RecurrentState(NamedTuple):
+    """What is remembered of the rows being written."""
+
+    words: Any  # past of the embedder
+    layers: tuple[Past, ...]
+    fed: Tensor  # (rows, dim): the state written last, for input feeding
+    final: Tensor  # (rows, source_dim), where that is what is read
+    source: SharedSource
+    looked: tuple[Any, ...] | None  # past of the attention
+
+    def select(self, rows: Tensor) -> "RecurrentState":
+        """Rows in that order."""
+        kept = select((self.words, self.layers, self.fed, self.final, self.looked), rows)
+        words, layers, fed, final, looked = kept
+        return RecurrentState(
+            words, layers, fed, final, self.source.select(rows, together=not has_past(looked)), looked
+        )
+
+
+class RecurrentDecoder(Decoder):
+    """order "bahdanau": c_i = attention(s_(i-1)), s_i = f(s_(i-1), [y; c_i]), state = readout [s_i; y; c_i].
+
+    order "luong": s_i = f(s_(i-1), y), c_i = attention(s_i), state = readout [c_i; s_i], which `input_feeding` puts
+    beside the next y. reads "final": c is the encoder's last state at every step: no attention. The readout is a
+    layer of tanh or maxout, as wide as the embedding. s_0 = tanh(W final), or the encoder's own with `copy_past`.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        source_dim: int,
+        sockets: Sockets,
+        *,
+        order: Literal["bahdanau", "luong"] = "bahdanau",
+        input_feeding: bool = False,
+        reads: Literal["states", "final"] = "states",
+        cell: Cell = Choice("gru"),
+        hidden_dim: int = 256,
+        num_layers: int = 1,
+        copy_past: bool = False,
+        readout: Literal["tanh", "maxout"] = "tanh",
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
+        self.luong, self.feeds, self.copy_past, self.maxout = (
+            order == "luong",
+            input_feeding,
+            copy_past,
+            readout == "maxout",
+        )
+        self.attention = sockets.cross(hidden_dim, source_dim) if reads == "states" else None
+        context_dim = source_dim if self.attention is None else self.attention.context_dim(source_dim)
+        input_dim = self.dim + (0 if self.luong else context_dim) + (self.dim if input_feeding else 0)
+        layers = [
+            RECURRENT.build(cell, hidden_dim if number else input_dim, hidden_dim) for number in range(num_layers)
+        ]
+        self.stack = Stack(layers, dropout=dropout)
+        self.starts = None if copy_past else nn.Linear(source_dim, hidden_dim * num_layers)
+        read_dim = hidden_dim + context_dim + (0 if self.luong else self.dim)
+        self.to_state = nn.Linear(read_dim, self.dim * (2 if self.maxout else 1))
+
+    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> RecurrentState:
+        """The source's keys are computed here, once per sentence."""
+        (seen,) = encoded
+        source, final = SharedSource(()), seen.final.new_zeros(len(seen.final), 0)
+        if self.attention is None:
+            final = seen.final
+        else:
+            values = seen.states if seen.values is None else seen.values
+            source = SharedSource((self.attention.remember(seen.states, values, mask=seen.mask),))
+        fed = seen.final.new_zeros(len(seen.final), self.dim)
+        state = RecurrentState(None, self._first(seen), fed, final, source, None)
+        return state if rows is None else state.select(rows)
+
+    def forward(
+        self, ids: Tensor, state: RecurrentState, *, need_weights: bool = False
+    ) -> tuple[Decoded, RecurrentState]:
+        """ids (rows, n) → states (rows, n, dim); all steps at once where no step needs the one before."""
+        vectors, words = self.embedder(ids, state.words)
+        state = state._replace(words=words)
+        if ids.shape[-1] > 1:
+            state = state._replace(source=state.source.unfolded())
+        if not self.feeds and (self.luong or self.attention is None):
+            return self._together(vectors, state, need_weights)
+        steps = []
+        for vector in vectors.split(1, dim=1):
+            decoded, state = self._together(vector, state, need_weights)
+            steps.append(decoded)
+        weights = [step.weights for step in steps if step.weights is not None]
+        joined = torch.cat([step.states for step in steps], dim=1) if steps else vectors
+        return Decoded(joined, torch.cat(weights, dim=1) if weights else None), state
+
+    def _together(self, vectors: Tensor, state: RecurrentState, need_weights: bool) -> tuple[Decoded, RecurrentState]:
+        inputs = [vectors, state.fed.unsqueeze(1).expand(-1, vectors.shape[1], -1)] if self.feeds else [vectors]
+        if self.luong:
+            outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, state.layers)
+            context, weights, looked = self._read(outputs, state, need_weights)
+            read = [context, outputs]
+        else:
+            before = state.layers[-1][0].unsqueeze(1)  # where several words come at once, there is no attention
+            context, weights, looked = self._read(before.expand(-1, vectors.shape[1], -1), state, need_weights)
+            outputs, layers = self.stack(torch.cat([*inputs, context], dim=-1), None, state.layers)
+            read = [outputs, vectors, context]
+        states = self.to_state(torch.cat(read, dim=-1))
+        states = states.unflatten(-1, (-1, 2)).amax(dim=-1) if self.maxout else torch.tanh(states)
+        fed = states[:, -1] if states.shape[1] else state.fed
+        return Decoded(self.dropout(states), weights), state._replace(layers=layers, fed=fed, looked=looked)
+
+    def _read(
+        self, queries: Tensor, state: RecurrentState, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None, tuple[Any, ...] | None]:
+        """queries (rows, n, hidden_dim) → contexts (rows, n, context_dim), weights if asked for, past."""
+        if self.attention is None:
+            return state.final.unsqueeze(1).expand(-1, queries.shape[1], -1), None, None
+        (memory,), fold = state.source.memories, state.source.fold
+        seen = look(self.attention, queries, memory, state.looked, fold=fold, need_weights=need_weights)
+        return seen.context, seen.weights, seen.past
+
+    def _first(self, seen: Encoded) -> tuple[Past, ...]:
+        """The past of each layer before the first word."""
+        nothing = [layer.nothing(seen.final) for layer in self.stack.layers]
+        if self.starts is not None:
+            states = torch.tanh(self.starts(seen.final)).chunk(len(nothing), dim=-1)
+            return tuple((state, *past[1:]) for state, past in zip(states, nothing, strict=True))
+        given = seen.past or ()
+        if [[one.shape for one in past] for past in given] != [[one.shape for one in past] for past in nothing]:
+            problem = "the encoder's states are not as many and as wide as the decoder's"
+            raise ConfigError("model.decoder.copy_past", problem, "give both the same cell, num_layers and width")
+        return tuple(given)

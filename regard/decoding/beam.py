@@ -1,0 +1,150 @@
+"""Beam search with length normalisation, and a stop that is never too early."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from regard.decoding.features.feature import Feature
+from regard.decoding.search import Guided, Hypothesis, Search, top
+from regard.records import EOS, Batch, Writer
+
+NEVER = float("-inf")
+
+
+class BeamSearch(Search):
+    """Keeps the `size` best unfinished hypotheses of each sentence.
+
+    score = sum of log-probabilities / n^length_penalty, or by `normalisation: gnmt` / ((5 + n) / 6)^length_penalty
+    (https://arxiv.org/abs/1609.08144, equation 14), n with EOS; what features say of the end is added after that.
+    stop "exact": a sentence goes on while an unfinished hypothesis could still beat the n best finished ones; "full":
+    until `size` are finished, which is quicker.
+    """
+
+    def __init__(
+        self,
+        *,
+        size: int = 5,
+        n_best: int = 1,
+        length_penalty: float = 1.0,
+        normalisation: Literal["length", "gnmt"] = "length",
+        stop: Literal["exact", "full"] = "exact",
+        max_ratio: float = 2.0,
+        max_extra: int = 10,
+        min_length: int = 0,
+    ) -> None:
+        super().__init__(max_ratio, max_extra, min_length)
+        self.size, self.n_best = max(size, n_best), n_best
+        self.length_penalty, self.gnmt, self.exact = length_penalty, normalisation == "gnmt", stop == "exact"
+
+    def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
+        """The n best of each example."""
+        beams = _Beams(self, self.limits(batch))
+        guided = Guided(writer, features, batch, self.min_length)
+        open_ended = any(feature.rewards for feature in features)
+        while len(beams.sentences):
+            totals, plain = guided.step()
+            words, rows = beams.grow(totals, plain, guided.ending())
+            kept = beams.keep(open_ended)
+            words, rows = words[kept].flatten(), rows[kept].flatten()
+            if len(rows):
+                unmoved = len(rows) == len(totals) and torch.equal(rows, torch.arange(len(rows), device=rows.device))
+                guided.go_on(words, None if unmoved else rows)
+        return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
+
+    def norm(self, lengths: Tensor) -> Tensor:
+        """What a sum of log-probabilities is divided by."""
+        lengths = lengths.double()
+        return ((5 + lengths) / 6 if self.gnmt else lengths) ** self.length_penalty
+
+
+class _Beams:
+    """The hypotheses of the sentences that are still being written, each tensor (sentence, beam, …)."""
+
+    def __init__(self, search: BeamSearch, limits: Tensor) -> None:
+        self.search, self.limits = search, limits
+        count, longest = len(limits), int(limits.max()) if len(limits) else 0
+        self.sentences = torch.arange(count, device=limits.device)
+        self.sums = torch.zeros(count, 1, dtype=torch.float64, device=limits.device)
+        self.ids = torch.full((count, 1, longest), EOS, device=limits.device)
+        self.log_probs = torch.zeros(count, 1, longest, dtype=torch.float64, device=limits.device)
+        self.bar = torch.full((count,), NEVER, dtype=torch.float64, device=limits.device)  # n-th best finished score
+        self.length = 0
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
+
+    def grow(self, totals: Tensor, plain: Tensor, ending: Tensor | float) -> tuple[Tensor, Tensor]:
+        """One word more: EOS among the best `size` ends a hypothesis, the best `size` others go on.
+
+        (rows, vocab) scores and log-probabilities → words and the rows they follow, each (sentence, beam).
+        """
+        (sentences, width), size = self.sums.shape, self.search.size
+        best, words = top(totals, size + 1)  # one more than go on, since EOS does not
+        sums = (self.sums.unsqueeze(-1) + best.view(sentences, width, -1)).flatten(1)
+        sums, order = sums.sort(dim=-1, descending=True, stable=True)
+        words, parents = words.view(sentences, -1).gather(1, order), order // best.shape[-1]
+        rows = parents + torch.arange(sentences, device=parents.device).unsqueeze(-1) * width
+        self.length += 1
+        self._finish(sums[:, :size], words[:, :size], rows[:, :size], plain, ending)
+        going = sums.masked_fill(words == EOS, NEVER).sort(dim=-1, descending=True, stable=True)
+        self.sums, going = going.values[:, :size], going.indices[:, :size]
+        words, rows = words.gather(1, going), rows.gather(1, going)
+        self.ids, self.log_probs = self.ids.flatten(0, 1)[rows], self.log_probs.flatten(0, 1)[rows]
+        self.ids[:, :, self.length - 1] = words
+        self.log_probs[:, :, self.length - 1] = plain[rows, words].double()
+        return words, rows
+
+    def keep(self, open_ended: bool) -> Tensor:
+        """Drops the sentences that are done; which of them stay (kept,)."""
+        at_limit = self.limits <= self.length
+        alive = self.sums > NEVER
+        best = self.sums[:, 0]
+        ends = torch.stack([torch.full_like(self.limits, self.length + 1), self.limits])
+        hope = (best / self.search.norm(ends)).amax(dim=0)  # of the best: all ends between are no better
+        counts = torch.tensor([len(self.finished[sentence]) for sentence in self.sentences.tolist()])
+        if not self.search.exact:
+            done = (counts >= self.search.size).to(best.device)
+        else:
+            done = (hope <= self.bar) & (not open_ended)
+        done |= at_limit | ~alive.any(dim=-1)
+        self._give_up(done.nonzero().squeeze(-1))
+        kept = (~done).nonzero().squeeze(-1)
+        if len(kept) < len(done):
+            self.sentences, self.limits, self.bar = self.sentences[kept], self.limits[kept], self.bar[kept]
+            self.sums, self.ids, self.log_probs = self.sums[kept], self.ids[kept], self.log_probs[kept]
+        return kept
+
+    def _finish(self, sums: Tensor, words: Tensor, rows: Tensor, plain: Tensor, ending: Tensor | float) -> None:
+        """Notes the hypotheses that end here, unless as many better ones are known."""
+        scores = sums / self.search.norm(torch.tensor(self.length, device=sums.device))
+        scores = scores + torch.as_tensor(ending, dtype=scores.dtype, device=scores.device).expand(len(plain))[rows]
+        ends = (words == EOS) & (sums > NEVER)
+        if self.search.exact:
+            ends &= scores > self.bar.unsqueeze(-1)
+        places, beams = ends.nonzero(as_tuple=True)
+        if not len(places):
+            return
+        ended = rows[places, beams]
+        log_probs = self.log_probs.flatten(0, 1)[ended, : self.length].clone()
+        log_probs[:, -1] = plain[ended, EOS].double()
+        ids = self.ids.flatten(0, 1)[ended, : self.length - 1].tolist()
+        found = zip(places.tolist(), ids, scores[places, beams].tolist(), log_probs.tolist(), strict=True)
+        for place, written, score, each in found:
+            self._note(place, Hypothesis(written, score, each, True))
+
+    def _note(self, place: int, hypothesis: Hypothesis) -> None:
+        known = self.finished[int(self.sentences[place])]
+        known.append(hypothesis)
+        if len(known) >= self.search.n_best:
+            self.bar[place] = sorted((one.score for one in known), reverse=True)[self.search.n_best - 1]
+
+    def _give_up(self, places: Tensor) -> None:
+        """A sentence whose limit came before enough ends is answered by what was written of it."""
+        for place in places.tolist():
+            known = self.finished[int(self.sentences[place])]
+            norm = float(self.search.norm(torch.tensor(self.length)))
+            for beam in range(min(self.search.n_best, self.sums.shape[1])):
+                if known and known[0].finished:
+                    break
+                ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
+                known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))

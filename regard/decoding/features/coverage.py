@@ -1,0 +1,47 @@
+"""A penalty for source words that were hardly looked at (https://arxiv.org/abs/1609.08144, equation 14)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.decoding.features.feature import Feature
+from regard.records import Batch, Step
+
+
+class Looked(NamedTuple):
+    """How much each source word was looked at."""
+
+    sums: Tensor  # (rows, source)
+    mask: Tensor  # (rows, source)
+
+    def select(self, rows: Tensor) -> "Looked":
+        """Rows in that order."""
+        return Looked(self.sums[rows], self.mask[rows])
+
+
+class CoverageFeature(Feature):
+    """cp = `weight` · sum over the source of log min(sum over the target of the weights, 1), added at the end."""
+
+    needs_weights = True
+
+    def __init__(self, *, weight: float = 0.2, least: float = 0.01) -> None:
+        self.weight = weight
+        self.least = least  # what a word that was never looked at counts as: log 0 would forbid it
+
+    def start(self, batch: Batch) -> Looked:
+        """Nothing was looked at."""
+        mask = batch.sequences("source").mask
+        return Looked(torch.zeros(mask.shape, device=mask.device), mask)
+
+    def step(self, step: Step, ids: Tensor, state: Looked) -> tuple[Tensor, Looked]:
+        """Adds up the weights; scores of words are left alone."""
+        nothing = step.log_probs.new_zeros(1, 1)
+        if step.weights is None:
+            return nothing, state
+        return nothing, state._replace(sums=state.sums + step.weights.float())
+
+    def finish(self, state: Looked) -> Tensor:
+        """(rows,) what was left out."""
+        shares = state.sums.clamp(min=self.least, max=1.0).log().masked_fill(~state.mask, 0.0)
+        return self.weight * shares.sum(dim=-1)

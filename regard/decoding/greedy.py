@@ -1,0 +1,72 @@
+"""The likeliest next word, again and again."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from regard.decoding.features.feature import Feature
+from regard.decoding.search import Guided, Hypothesis, Search, top
+from regard.records import EOS, Batch, Writer
+
+CROWDED = 0.8  # rows are dropped when no more than this share of them still writes: each drop copies the state
+
+Choose = Callable[[Tensor, Tensor, int], Tensor]  # scores (rows, vocab), which rows, step → one word each
+
+
+class GreedySearch(Search):
+    """Beam search of size 1, without its bookkeeping. The score is the sum of the log-probabilities."""
+
+    def __init__(self, *, max_ratio: float = 2.0, max_extra: int = 10, min_length: int = 0) -> None:
+        super().__init__(max_ratio, max_extra, min_length)
+
+    def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
+        """One hypothesis for each example."""
+        guided = Guided(writer, features, batch, self.min_length)
+        return [[only] for only in write_down(guided, self.limits(batch), _likeliest)]
+
+
+def write_down(guided: Guided, limits: Tensor, choose: Choose) -> list[Hypothesis]:
+    """Writes the chosen word of each row until EOS or its limit (rows,); finished rows are dropped in bunches."""
+    count, longest = len(limits), int(limits.max()) if len(limits) else 0
+    ids = torch.full((count, longest), EOS, device=limits.device)
+    log_probs = torch.zeros(count, longest, dtype=torch.float64, device=limits.device)
+    scores = torch.zeros(count, dtype=torch.float64, device=limits.device)
+    rows, writing = torch.arange(count, device=limits.device), torch.ones(count, dtype=torch.bool, device=limits.device)
+    for place in range(longest):
+        totals, plain = guided.step()
+        chosen = choose(totals, rows, place)
+        live = rows[writing]
+        ids[live, place] = chosen[writing]
+        log_probs[live, place] = _of(plain, chosen)[writing]
+        scores[live] += _of(totals, chosen)[writing]
+        ended = writing & ((chosen == EOS) | (place + 1 >= limits[rows]))
+        if bool(ended.any()):
+            scores[rows[ended]] += torch.as_tensor(guided.ending(), device=limits.device).expand(len(rows))[ended]
+        writing = writing & ~ended
+        left = int(writing.sum())
+        if left == 0:
+            break
+        if left <= CROWDED * len(rows):
+            kept = writing.nonzero().squeeze(-1)
+            guided.go_on(chosen[kept], kept)
+            rows, writing = rows[kept], writing[kept]
+        else:
+            guided.go_on(chosen)
+    written = zip(ids.tolist(), log_probs.tolist(), scores.tolist(), limits.tolist(), strict=True)
+    return [_hypothesis(*row) for row in written]
+
+
+def _hypothesis(ids: list[int], log_probs: list[float], score: float, limit: int) -> Hypothesis:
+    """A row as it was written → what it says: up to EOS, or to its limit."""
+    finished = EOS in ids[:limit]
+    end = ids.index(EOS) if finished else limit
+    return Hypothesis(ids[:end], score, log_probs[: end + finished], finished)
+
+
+def _likeliest(totals: Tensor, rows: Tensor, step: int) -> Tensor:
+    return top(totals, 1)[1].squeeze(-1)
+
+
+def _of(values: Tensor, chosen: Tensor) -> Tensor:
+    return values.gather(-1, chosen.unsqueeze(-1)).squeeze(-1).double()

@@ -1,0 +1,108 @@
+"""Draws from the model's distribution, each sentence from its own stream of random numbers."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.decoding.features.feature import Feature
+from regard.decoding.greedy import write_down
+from regard.decoding.search import Guided, Hypothesis, Search
+from regard.records import Batch, Sequences, Writer
+
+
+class SamplingSearch(Search):
+    """Ancestral sampling at a temperature, from the `top_k` likeliest words (0: all) or the smallest set of words that
+    together has probability `top_p` (nucleus, https://arxiv.org/abs/1904.09751).
+
+    Draws depend on (seed, source ids, sample, step): neither batch mates nor the order of sentences matter. `n_best`
+    samples are drawn and ranked by the sum of the log-probabilities that the model itself gives.
+    """
+
+    def __init__(
+        self,
+        *,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        n_best: int = 1,
+        seed: int = 1,
+        max_ratio: float = 2.0,
+        max_extra: int = 10,
+        min_length: int = 0,
+    ) -> None:
+        super().__init__(max_ratio, max_extra, min_length)
+        self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
+        self.n_best, self.seed = n_best, seed
+
+    def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
+        """`n_best` samples of each example, the likeliest first."""
+        guided = Guided(writer, features, batch, self.min_length)
+        count = len(batch.lines)
+        rows = torch.arange(count, device=batch.lines.device).repeat_interleave(self.n_best)
+        if self.n_best > 1:
+            guided.repeat(rows)
+        seeds = [_stream(self.seed, ids, sample) for ids in _sources(batch) for sample in range(self.n_best)]
+        draws = _Draws(self, seeds)
+        drawn = write_down(guided, self.limits(batch)[rows], draws.choose)
+        groups = [drawn[first : first + self.n_best] for first in range(0, len(drawn), self.n_best)]
+        return [sorted(group, key=lambda one: -one.score) for group in groups]
+
+    def probabilities(self, scores: Tensor) -> Tensor:
+        """Scores (rows, vocab) → what is drawn from, in float64."""
+        sure = (scores.double() / self.temperature).softmax(dim=-1)
+        if self.top_k:
+            least = sure.topk(min(self.top_k, sure.shape[-1]), dim=-1).values[:, -1:]
+            sure = sure.masked_fill(sure < least, 0.0)
+        if self.top_p < 1.0:
+            ranked, order = sure.sort(dim=-1, descending=True, stable=True)
+            before = ranked.cumsum(dim=-1) - ranked
+            sure = sure.masked_fill(
+                torch.zeros_like(sure, dtype=torch.bool).scatter(
+                    -1, order, before >= self.top_p * ranked.sum(dim=-1, keepdim=True)
+                ),
+                0.0,
+            )
+        return sure
+
+
+class _Draws:
+    """A stream of uniform numbers for each row."""
+
+    def __init__(self, search: SamplingSearch, seeds: list[int]) -> None:
+        self.search = search
+        self.seeds = np.array(seeds, np.uint64)
+
+    def choose(self, totals: Tensor, rows: Tensor, step: int) -> Tensor:
+        """(rows, vocab) scores of the given rows → one word each (rows,): the inverse of the cumulative distribution."""
+        sums = self.search.probabilities(totals).cumsum(dim=-1)
+        uniform = torch.from_numpy(uniforms(self.seeds[rows.cpu().numpy()], step)).to(sums.device)
+        found = torch.searchsorted(sums, (uniform * sums[:, -1]).unsqueeze(-1), right=True).squeeze(-1)
+        last = (sums < sums[:, -1:]).sum(dim=-1)  # rounding must not lead beyond the last word that has a chance
+        return torch.minimum(found, last)
+
+
+def uniforms(
+    seeds: "np.ndarray[tuple[int], np.dtype[np.uint64]]", step: int
+) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """The number at `step` of each stream, in [0, 1): splitmix64 of seed and step."""
+    with np.errstate(over="ignore"):
+        mixed = seeds + np.uint64(step + 1) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _stream(seed: int, source: list[int], sample: int) -> int:
+    text = f"{seed} {sample} {source}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def _sources(batch: Batch) -> list[list[int]]:
+    """The ids of each source; a batch without one has its line numbers to tell rows apart."""
+    column = batch.columns.get("source")
+    if not isinstance(column, Sequences):
+        return [[line] for line in batch.lines.tolist()]
+    return [ids[mask].tolist() for ids, mask in zip(column.items, column.mask, strict=True)]

@@ -1,0 +1,97 @@
+"""The contract of searches, and what all of them need."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.decoding.features.feature import Feature
+from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
+
+BLOCKS_FROM = 2000  # values from which two passes beat torch's selection (measured on two cores)
+
+
+class Hypothesis(NamedTuple):
+    """One way to write a target."""
+
+    ids: list[int]  # neither BOS nor EOS
+    score: float  # what hypotheses are ranked by
+    log_probs: list[float]  # per id, that of EOS at the end if it is finished
+    finished: bool  # False: the length limit cut it off
+
+
+class Search(ABC):
+    """Finds targets of high score. It knows two verbs of a writer, `start` and `step`, and nothing else of it.
+
+    A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and min_length before EOS.
+    """
+
+    def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
+        self.max_ratio, self.max_extra, self.min_length = max_ratio, max_extra, min_length
+
+    @abstractmethod
+    def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
+        """For each example its hypotheses, best first, at least one."""
+
+    def limits(self, batch: Batch) -> Tensor:
+        """(batch,) most ids of each target; max_extra where the examples have no source."""
+        source = batch.columns.get("source")
+        lengths = source.mask.sum(dim=-1) if isinstance(source, Sequences) else torch.zeros_like(batch.lines)
+        return (lengths * self.max_ratio).long().add(self.max_extra).clamp(min=1)
+
+
+class Guided:
+    """A writer and the features of a log-linear model, stepping together."""
+
+    def __init__(self, writer: Writer, features: Sequence[Feature], batch: Batch, min_length: int) -> None:
+        self.writer, self.features, self.min_length = writer, tuple(features), min_length
+        self.need_weights = any(feature.needs_weights for feature in features)
+        self.state: Any = writer.start(batch)
+        self.guides: list[Any] = [feature.start(batch) for feature in features]
+        self.ids = torch.full((len(batch.lines), 1), BOS, device=batch.lines.device)  # last written, of each row
+        self.written = 0
+
+    def step(self) -> tuple[Tensor, Tensor]:
+        """(rows, vocab) scores of the next word, -inf where it may not stand, and plain log-probabilities."""
+        step, self.state = self.writer.step(self.ids, self.state, need_weights=self.need_weights)
+        scores = step.log_probs
+        for place, feature in enumerate(self.features):
+            added, self.guides[place] = feature.step(step, self.ids, self.guides[place])
+            scores = scores + added
+        forbidden = [PAD, BOS, EOS] if self.written < self.min_length else [PAD, BOS]
+        scores = scores.index_fill(-1, torch.tensor(forbidden, device=scores.device), float("-inf"))
+        self.written += 1
+        return scores, step.log_probs
+
+    def ending(self) -> Tensor | float:
+        """What the features add to rows that end here."""
+        ends = [feature.finish(guide) for feature, guide in zip(self.features, self.guides, strict=True)]
+        return sum(ends) if ends else 0.0
+
+    def repeat(self, rows: Tensor) -> None:
+        """Before the first step: the given examples (rows,) in place of one row each."""
+        self.state = self.state.select(rows)
+        self.guides = [guide.select(rows) for guide in self.guides]
+        self.ids = self.ids[rows]
+
+    def go_on(self, ids: Tensor, rows: Tensor | None = None) -> None:
+        """ids (rows,) are written next, each behind the given row; None: every row behind itself."""
+        self.ids = ids.unsqueeze(-1)
+        if rows is not None:
+            self.state = self.state.select(rows)
+            self.guides = [guide.select(rows) for guide in self.guides]
+
+
+def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest of the last axis and where they stand, exactly; blocks first, which is one fast pass on a CPU."""
+    size = values.shape[-1]
+    block = next((size // parts for parts in (100, 128, 64, 125, 80, 50) if size % parts == 0), 0)
+    if size < BLOCKS_FROM or not block or count > size // block:
+        return values.topk(min(count, size), dim=-1)
+    blocks = values.unflatten(-1, (-1, block))
+    chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices
+    inside = blocks.gather(-2, chosen.unsqueeze(-1).expand(*chosen.shape, block)).flatten(-2)
+    found, places = inside.topk(count, dim=-1)
+    return found, chosen.gather(-1, places // block) * block + places % block

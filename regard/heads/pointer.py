@@ -1,0 +1,46 @@
+"""Writes a word of its vocabulary or copies one of the source (https://arxiv.org/abs/1704.04368, section 2.2)."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import ConfigError
+from regard.heads.head import Head
+from regard.heads.linear import LinearHead
+from regard.records import PAD, Decoded, Encoded
+
+TINY = 1e-20  # below any probability in float32 that matters; keeps log 0 finite
+
+
+class PointerHead(Head):
+    """p(w) = g · softmax(states Wᵀ)_w + (1 - g) · sum of the weights on source words that are w, g = sigmoid(u · state).
+
+    Source and target must be written in one vocabulary. `keep` is g at the start of training.
+    """
+
+    needs_weights = True
+    copies = True
+
+    def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None, *, keep: float = 0.9) -> None:
+        super().__init__()
+        if not 0 < keep < 1:
+            raise ConfigError("model.head.keep", f"is {keep}", "must lie between 0 and 1")
+        self.words = LinearHead(dim, vocab_size, weight)
+        self.to_gate = nn.Linear(dim, 1)
+        nn.init.constant_(self.to_gate.bias, float(torch.logit(torch.tensor(keep))))
+
+    def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
+        """states (rows, n, dim), weights (rows, n, source) → (rows, n, vocab)."""
+        if decoded.weights is None or encoded is None or encoded.ids is None:
+            raise ConfigError("model.head", "'pointer' needs a decoder that looks at the source", "try 'linear'")
+        written = self.words.log_probs(decoded, encoded).exp()
+        gate = torch.sigmoid(self.to_gate(decoded.states))
+        ids = encoded.ids.unsqueeze(-2).expand(decoded.weights.shape)
+        copied = torch.zeros_like(written).scatter_add(-1, ids, decoded.weights.to(written.dtype))
+        return (gate * written + (1 - gate) * copied).clamp(min=TINY).log()
+
+    def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
+        """targets (rows, n) → losses (rows, n)."""
+        log_probs = self.log_probs(decoded, encoded)
+        gold = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+        losses = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)
+        return losses.masked_fill(targets == PAD, 0.0)

@@ -1,0 +1,18 @@
+"""Recurrent layers. One file a row, each built with (input_dim, dim)."""
+
+from typing import Annotated
+
+from regard.config import PartOf
+from regard.layers.recurrent.directions import Bidirectional, reverse
+from regard.layers.recurrent.gru import GruLayer
+from regard.layers.recurrent.lstm import LstmLayer
+from regard.layers.recurrent.recurrent import Past, Recurrent
+from regard.layers.recurrent.rnn import RnnLayer
+from regard.layers.recurrent.stack import Stack
+from regard.registry import Choice, Registry
+
+RECURRENT: Registry[Recurrent] = Registry("cell", {"gru": GruLayer, "lstm": LstmLayer, "rnn": RnnLayer})
+
+Cell = Annotated[Choice, PartOf(RECURRENT)]
+
+__all__ = ["RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "reverse"]

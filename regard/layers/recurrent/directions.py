@@ -1,0 +1,30 @@
+"""Reading from right to left, and both ways at once."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.layers.recurrent.recurrent import Past, Recurrent
+
+
+class Bidirectional(nn.Module):
+    """[left to right; right to left] (https://doi.org/10.1109/78.650093). It needs the whole sequence, so it is no Layer."""
+
+    def __init__(self, forwards: Recurrent, backwards: Recurrent) -> None:
+        super().__init__()
+        self.forwards, self.backwards = forwards, backwards
+        self.dim = forwards.dim + backwards.dim
+
+    def forward(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim) and the pasts of both ways side by side."""
+        ahead, end = self.forwards(inputs, mask)
+        back, start = self.backwards(reverse(inputs, mask), mask)
+        joined = tuple(torch.cat(both, dim=-1) for both in zip(end, start, strict=True))
+        return torch.cat([ahead, reverse(back, mask)], dim=-1), joined
+
+
+def reverse(items: Tensor, mask: Tensor) -> Tensor:
+    """(batch, n, …) backwards within the true length of each row; padding stays where it is."""
+    places = torch.arange(mask.shape[1], device=mask.device)
+    turned = mask.sum(dim=1, keepdim=True) - 1 - places
+    index = torch.where(mask, turned, places)
+    return items.gather(1, index.view(*index.shape, *[1] * (items.dim() - 2)).expand_as(items))

@@ -1,0 +1,47 @@
+"""Gated recurrent units (https://arxiv.org/abs/1406.1078, section 2.3)."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
+
+
+class GruLayer(Recurrent):
+    """r, z = sigmoid(W x + U h + b); h_t = z · h + (1 - z) · h'.
+
+    reset_after: h' = tanh(W x + b + r · (U h + c)), as in torch, and quick; else h' = tanh(W x + b + U (r · h) + c), as
+    in the paper.
+    """
+
+    def __init__(self, input_dim: int, dim: int, *, reset_after: bool = True) -> None:
+        super().__init__()
+        self.dim, self.reset_after = dim, reset_after
+        self.network = nn.GRU(input_dim, dim, batch_first=True)
+        initialise(self.network)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim), (h,)."""
+        past = self.nothing(inputs) if past is None else past
+        return run(self.network, inputs, mask, past) if self.reset_after else self._reset_before(inputs, mask, past[0])
+
+    def nothing(self, inputs: Tensor) -> Past:
+        """h = 0."""
+        return (inputs.new_zeros(len(inputs), self.dim),)
+
+    def _reset_before(self, inputs: Tensor, mask: Tensor | None, state: Tensor) -> tuple[Tensor, Past]:
+        network, outputs = self.network, []
+        from_input = nn.functional.linear(inputs, network.weight_ih_l0, network.bias_ih_l0)
+        gates, new = network.weight_hh_l0.split([2 * self.dim, self.dim])
+        gates_bias, new_bias = network.bias_hh_l0.split([2 * self.dim, self.dim])
+        for place in range(inputs.shape[1]):
+            reset, keep, candidate = from_input[:, place].chunk(3, dim=-1)
+            r, z = (torch.cat([reset, keep], dim=-1) + state @ gates.t() + gates_bias).sigmoid().chunk(2, dim=-1)
+            candidate = torch.tanh(candidate + (r * state) @ new.t() + new_bias)
+            updated = z * state + (1 - z) * candidate
+            if mask is None:
+                state, shown = updated, updated
+            else:
+                real = mask[:, place : place + 1]
+                state, shown = torch.where(real, updated, state), updated.masked_fill(~real, 0.0)
+            outputs.append(shown)
+        return torch.stack(outputs, dim=1) if outputs else inputs.new_zeros(len(inputs), 0, self.dim), (state,)

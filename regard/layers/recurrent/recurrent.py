@@ -1,0 +1,59 @@
+"""The contract of recurrent layers, and how torch's own networks keep it."""
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from regard.layers.layer import Layer
+
+Past = tuple[Tensor, ...]  # each (batch, dim); what others may see stands first
+
+
+class Recurrent(Layer):
+    """Reads left to right. Built with (input_dim, dim). A padded step keeps the state; its output is zero."""
+
+    @abstractmethod
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim), mask (batch, n) of rows padded on the right → outputs (batch, n, dim), past."""
+
+    @abstractmethod
+    def nothing(self, inputs: Tensor) -> Past:
+        """The past of rows that have read nothing."""
+
+
+def run(network: nn.RNNBase, inputs: Tensor, mask: Tensor | None, past: Past) -> tuple[Tensor, Past]:
+    """One of torch's networks of one layer and direction over rows of different lengths."""
+    if inputs.shape[1] == 0:
+        return inputs.new_zeros(len(inputs), 0, network.hidden_size), past
+    start = tuple(one.unsqueeze(0) for one in past)
+    given = start if len(start) > 1 else start[0]
+    if mask is None:
+        outputs, end = network(inputs, given)
+        return outputs, _past(end)
+    lengths = mask.sum(dim=1)
+    packed = pack_padded_sequence(inputs, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+    outputs, end = network(packed, given)
+    outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])
+    some = (lengths > 0).unsqueeze(-1)  # packing needs one step at least; what it made of an empty row is dropped
+    kept = tuple(torch.where(some, new, old) for new, old in zip(_past(end), past, strict=True))
+    return outputs.masked_fill(~mask.unsqueeze(-1), 0.0), kept
+
+
+def initialise(network: nn.RNNBase) -> None:
+    """Orthogonal recurrent weights gate by gate (https://arxiv.org/abs/1409.0473, appendix B.1), biases zero."""
+    size = network.hidden_size
+    for name, parameter in network.named_parameters():
+        if name.startswith("weight_hh"):
+            for gate in parameter.data.split(size):
+                nn.init.orthogonal_(gate)
+        elif name.startswith("weight"):
+            for gate in parameter.data.split(size):
+                nn.init.xavier_uniform_(gate)
+        else:
+            nn.init.zeros_(parameter)
+
+
+def _past(end: Tensor | tuple[Tensor, ...]) -> Past:
+    return (end.squeeze(0),) if isinstance(end, Tensor) else tuple(one.squeeze(0) for one in end)

@@ -1,0 +1,25 @@
+"""The simple recurrent network (https://doi.org/10.1207/s15516709cog1402_1)."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
+
+
+class RnnLayer(Recurrent):
+    """h_t = tanh(W x_t + U h_(t-1) + b), or with max(0, ·)."""
+
+    def __init__(self, input_dim: int, dim: int, *, nonlinearity: Literal["tanh", "relu"] = "tanh") -> None:
+        super().__init__()
+        self.dim = dim
+        self.network = nn.RNN(input_dim, dim, nonlinearity=nonlinearity, batch_first=True)
+        initialise(self.network)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim), (h,)."""
+        return run(self.network, inputs, mask, self.nothing(inputs) if past is None else past)
+
+    def nothing(self, inputs: Tensor) -> Past:
+        """h = 0."""
+        return (inputs.new_zeros(len(inputs), self.dim),)

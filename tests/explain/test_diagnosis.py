@@ -1,0 +1,95 @@
+"""Symptoms seen by hand, and healthy translations left alone."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from regard.explain import Flag, diagnose
+from regard.explain.diagnosis import repeated, unattended, unsure, untranslated
+from regard.results import Explanation, Prediction
+
+
+def test_a_word_said_again_is_told_with_its_distance():
+    assert repeated(["the", "the", "old", "man", "old"]) == [
+        Flag("repeated", "target", 1, 1.0),
+        Flag("repeated", "target", 4, 2.0),
+    ]
+
+
+def test_a_word_said_again_far_away_is_well():
+    assert repeated(["so", "a", "b", "c", "so"]) == []
+
+
+def test_signs_may_come_again():
+    assert repeated([",", ",", "7", "7"]) == []
+
+
+def test_a_word_said_again_about_something_else_is_well():
+    apart = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    together = [[0.6, 0.4, 0.0], [0.0, 0.5, 0.5]]
+    assert repeated(["very", "very"], apart) == []
+    assert [flag.word for flag in repeated(["very", "very"], together)] == [1]
+
+
+def test_a_copied_word_is_a_question():
+    assert untranslated(["der", "Hund", "7"], ["Hund", "7"]) == [Flag("untranslated", "target", 0, 1.0)]
+
+
+def test_a_copy_counts_only_where_it_looked_at_that_word_most():
+    assert untranslated(["in", "out"], ["in"], [[0.75, 0.25]]) == [Flag("untranslated", "target", 0, 0.75)]
+    assert untranslated(["in", "out"], ["in"], [[0.25, 0.75]]) == []
+
+
+def test_source_words_nobody_looked_at():
+    weights = [[0.9, 0.1, 0.0], [0.75, 0.15, 0.1]]
+    assert unattended(["a", "b", "!"], weights) == [Flag("unattended", "source", 1, 0.15)]
+    assert unattended(["a", "b", "!"], weights, below=0.1) == []
+
+
+def test_words_below_three_in_ten_are_unsure():
+    assert [flag.word for flag in unsure([math.log(0.29), math.log(0.31), -math.inf, 0.001])] == [0, 2]
+    assert unsure([math.log(0.25)])[0].value == pytest.approx(0.25)
+
+
+def test_a_healthy_translation_has_no_flag():
+    weights = [[0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]]
+    found = Explanation(["▁gut", "▁so", "</s>"], ["▁fine", "▁thus", "</s>"], [], weights)
+    assert diagnose(Prediction("", "", 0.0, [-0.1, -0.1, -9.0], explanation=found)) == []
+
+
+def test_flags_of_a_prediction_stand_by_side_and_word():
+    weights = [[0.9, 0.1, 0.0], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]
+    found = Explanation(["▁gut", "▁so", "</s>"], ["▁gut", "▁gut", "</s>"], [], weights)
+    flags = diagnose(Prediction("", "gut gut", 0.0, [-0.1, -2.0, -0.1], explanation=found))
+    assert [flag[:3] for flag in flags] == [
+        ("unattended", "source", 1),
+        ("untranslated", "target", 0),
+        ("repeated", "target", 1),
+        ("unsure", "target", 1),
+        ("untranslated", "target", 1),
+    ]
+
+
+def test_a_word_is_as_sure_as_its_pieces_together():
+    found = Explanation(["▁a"], ["▁x", "y"], [], [[1.0], [1.0]])
+    (flag,) = diagnose(Prediction("", "xy", 0.0, [math.log(0.5), math.log(0.5)], explanation=found))
+    assert (flag.kind, flag.word, flag.value) == ("unsure", 0, pytest.approx(0.25))
+
+
+def test_probabilities_of_another_length_are_left_alone():
+    found = Explanation(["▁a"], ["▁x"], [], [[1.0]])
+    assert diagnose(Prediction("", "x", 0.0, [-9.0, -9.0], explanation=found)) == []
+
+
+def test_a_model_without_weights_can_still_repeat_itself():
+    found = Explanation(["▁a", "▁b"], ["▁x", "▁x"], [], [])
+    assert diagnose(Prediction("", "x x", 0.0, explanation=found)) == [Flag("repeated", "target", 1, 1.0)]
+
+
+def test_cut_off_is_told_with_and_without_an_explanation(house):
+    cut = replace(house, finished=False)
+    assert Flag("unfinished", "target", 4, 0.0) in diagnose(cut)
+    assert diagnose(replace(cut, explanation=None)) == [Flag("unfinished", "target", 4, 0.0)]
+    assert diagnose(Prediction("", "", 0.0, finished=False)) == [Flag("unfinished", "target", 0, 0.0)]
+    assert diagnose(replace(house, explanation=None)) == []

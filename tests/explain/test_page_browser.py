@@ -1,0 +1,197 @@
+"""The page in a real browser, opened from disk: Debian's chromium (apt-get install chromium)."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.explain import fragment, page, to_json
+from regard.results import Explanation, Prediction
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = ["▁</script><img src=x onerror=alert(1)>", "▁<svg/onload=alert(2)>", "▁\u2028\u202e", "▁\ud800", "▁\"'&amp;"]
+OPACITIES = "cells => cells.map(cell => cell.getAttribute('fill-opacity'))"
+WEIGHTS = "tokens => tokens.map(token => parseFloat(token.style.getPropertyValue('--weight')))"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.fail("this test needs a browser: apt-get install chromium")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """One page opened from disk, and all that it did that it should not."""
+
+    def __init__(self, browser: Any, folder: Path, html: str, **settings: Any) -> None:
+        path = folder / "page.html"
+        path.write_text(html, "utf-8")
+        self.faults: list[str] = []
+        self.tab = browser.new_context(**{"locale": "en-GB", **settings}).new_page()
+        self.tab.on("console", lambda told: self.faults.append(told.text))
+        self.tab.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.tab.on("request", lambda request: self._asked(request.url))
+        self.tab.on("dialog", self._dialog)
+        self.tab.goto(path.as_uri())
+
+    def all(self, selector: str) -> Any:
+        return self.tab.locator(selector)
+
+    def texts(self, selector: str) -> list[str]:
+        return [text.strip() for text in self.all(selector).all_inner_texts()]
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith(("file:", "data:", "blob:", "about:")):
+            self.faults.append(f"asked for {url}")
+
+    def _dialog(self, dialog: Any) -> None:
+        self.faults.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+
+@pytest.fixture
+def visit(browser, tmp_path) -> Iterator[Any]:
+    visits = []
+
+    def open_page(*predictions: Prediction, html: str | None = None, **settings: Any) -> Visit:
+        visits.append(Visit(browser, tmp_path, html or page(to_json(predictions)), **settings))
+        return visits[-1]
+
+    yield open_page
+    assert [fault for each in visits for fault in each.faults] == []
+    for each in visits:
+        each.tab.context.close()
+
+
+def test_pointing_at_a_word_shows_what_it_looked_at(visit, house):
+    seen = visit(house)
+    seen.all("#queries .token").nth(2).hover()
+    weights = seen.all("#keys .token").evaluate_all(WEIGHTS)
+    assert weights.index(max(weights)) == 2  # house ← Haus, of both its pieces
+    assert max(weights) > 80
+    assert weights[4] < 5
+    assert seen.all("#readout").inner_text().replace("\u2068", "").startswith("“house\u2069” looks at Haus")
+    seen.all("#keys .token").nth(4).hover()
+    weights = seen.all("#queries .token").evaluate_all(WEIGHTS)
+    assert weights.index(max(weights)) == 4  # klein → small
+
+
+def test_a_click_pins_and_escape_frees(visit, house):
+    seen = visit(house)
+    pinned = seen.all("#queries .token").nth(0)
+    pinned.click()
+    seen.all("h1").hover()
+    assert pinned.get_attribute("aria-pressed") == "true"
+    seen.tab.keyboard.press("Escape")
+    assert pinned.get_attribute("aria-pressed") == "false"
+
+
+def test_the_map_has_a_cell_for_every_pair(visit, house):
+    seen = visit(house)
+    assert seen.all("#heat .cell").count() == 5 * 5
+    seen.all("#unit button").nth(1).click()
+    assert seen.all("#heat .cell").count() == 6 * 6
+    seen.all("#end").check()
+    assert seen.all("#heat .cell").count() == 7 * 7
+    assert seen.texts("#keys .token")[-1] == "</s>"
+
+
+def test_layers_and_heads_change_the_picture(visit, house):
+    seen = visit(house)
+    pictures = [seen.all("#heat .cell").evaluate_all(OPACITIES)]
+    for chosen, value in (("kind", "cross"), ("head", "3"), ("layer", "2"), ("head", "strongest"), ("kind", "encoder")):
+        seen.all(f"#{chosen}").select_option(value)
+        pictures.append(seen.all("#heat .cell").evaluate_all(OPACITIES))
+    seen.all("#overview .thumb").nth(5).click()
+    assert (seen.all("#layer").input_value(), seen.all("#head").input_value()) == ("1", "1")
+    assert all(before != after for before, after in zip(pictures, pictures[1:], strict=False))
+
+
+def test_one_cell_follows_the_arrows(visit, house):
+    seen = visit(house)
+    seen.all('#heat [tabindex="0"]').focus()
+    for key in ("ArrowRight", "ArrowDown"):
+        seen.tab.keyboard.press(key)
+    assert seen.all("#heat .cell:focus").get_attribute("aria-label") == "“old” looks at “alte”: 74%"
+
+
+def test_two_languages(visit, house):
+    seen = visit(house)
+    assert seen.all("#map-title").inner_text() == "Where it looked"
+    assert seen.all("#language").inner_text() == "简体中文"
+    seen.all("#language").click()
+    assert seen.all("#map-title").inner_text() == "注意力分布"
+    assert seen.all("html").get_attribute("lang") == "zh-CN"
+    seen.all("#language").click()
+    assert seen.all("#map-title").inner_text() == "Where it looked"
+    assert visit(house, locale="zh-CN").all("#map-title").inner_text() == "注意力分布"
+
+
+def test_both_languages_have_every_text(visit, house):
+    chinese = visit(replace(house, finished=False), locale="zh-CN")
+    assert "undefined" not in chinese.all("body").inner_text()
+    assert not re.search("[A-Za-z]{8,}", " ".join(chinese.texts("h2, label, summary, figcaption, .legend, .side")))
+
+
+def test_hostile_tokens_are_shown_and_do_nothing(visit, make):
+    seen = visit(make(HOSTILE, HOSTILE, range(5)))
+    seen.tab.wait_for_timeout(300)
+    assert seen.all("img").count() == 0
+    assert seen.texts("#keys .token") == [
+        "</script><img␣src=x␣onerror=alert(1)>",
+        "<svg/onload=alert(2)>",
+        "⟨U+2028⟩⟨U+202E⟩",
+        "⟨U+D800⟩",
+        "\"'&amp;",
+    ]
+
+
+def test_a_narrow_screen_never_scrolls_sideways(visit, make):
+    long = [f"▁word{place}" for place in range(30)]
+    seen = visit(make(long, long, range(30)), make(["▁a"], ["▁b"], [0]), viewport={"width": 390, "height": 800})
+    assert seen.tab.evaluate("document.documentElement.scrollWidth") == 390
+    seen.all("#sentences button").nth(1).click()
+    assert seen.texts("#queries .token") == ["b"]
+
+
+def test_pages_with_little_to_show(visit):
+    assert visit().all("#empty").is_visible()
+    bare = visit(Prediction("a", "only text", -1.0))
+    assert bare.all("#plain").inner_text() == "only text"
+    assert bare.all("#none").is_visible()
+    empty = visit(Prediction("", "", 0.0, explanation=Explanation([], [], [], [])))
+    assert empty.all("#heat .cell").count() == 0
+
+
+def test_right_to_left_runs_so(visit, make):
+    seen = visit(make(["▁كتاب", "▁جديد"], ["▁new", "▁book"], [1, 0]))
+    first, second = (seen.all("#keys .token").nth(place).bounding_box() for place in range(2))
+    assert first["x"] > second["x"]
+    first, second = (seen.all("#heat .cell").nth(place).bounding_box() for place in range(2))
+    assert first["x"] > second["x"]
+
+
+def test_the_picture_can_be_saved(visit, house):
+    seen = visit(house)
+    with seen.tab.expect_download() as saved:
+        seen.all("#save-svg").click()
+    text = saved.value.path().read_text("utf-8")
+    assert text.startswith("<svg")
+    assert "looks at" in text
+
+
+def test_a_fragment_draws_inside_its_frame(visit, house):
+    seen = visit(html=f"<!doctype html><body>{fragment(to_json([house]))}")
+    assert seen.tab.frame_locator("iframe").locator("#heat .cell").count() == 25

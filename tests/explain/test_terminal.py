@@ -1,0 +1,84 @@
+"""What a terminal gets to see."""
+
+import io
+from dataclasses import replace
+
+from rich.console import Console
+
+from regard.explain import show
+from regard.explain.terminal import heat_map
+from regard.results import Explanation, Prediction
+
+
+def shown(*predictions: Prediction, **settings: object) -> str:
+    file = io.StringIO()
+    show(predictions, Console(file=file, width=200, **settings))
+    return file.getvalue()
+
+
+def test_a_heat_map_by_hand():
+    assert heat_map(["das", "Haus"], ["the", "house"], [[1.0, 0.0], [0.26, 0.74]]).splitlines() == [
+        "  the │██  │",
+        "house │░░▓▓│",
+        "       │ └── Haus",
+        "       └──── das",
+    ]
+
+
+def test_shades_are_the_nearest_quarter():
+    row = heat_map(["a"] * 7, ["x"], [[0.0, 0.12, 0.13, 0.5, 0.88, 1.5, -1.0]]).splitlines()[0]
+    assert row == "x │    ░░▒▒████  │"
+
+
+def test_a_weight_that_is_no_number_has_no_shade():
+    assert heat_map(["a", "b"], ["x"], [[float("nan"), float("inf")]]).splitlines()[0] == "x │    │"
+
+
+def test_wide_letters_keep_the_columns_straight():
+    rows = heat_map(["a"], ["你好", "x"], [[1.0], [1.0]]).splitlines()
+    assert rows[:2] == ["你好 │██│", "   x │██│"]
+
+
+def test_each_word_names_what_it_looked_at():
+    found = Explanation(["▁a", "▁b", "▁c", "▁d"], ["▁x"], [], [[0.2, 0.5, 0.04, 0.26]])
+    lines = shown(Prediction("a b c d", "x", -0.5, explanation=found)).splitlines()
+    assert lines[:3] == ["a b c d", "x  -0.500", "  x ← b 50%, d 26%, a 20%"]
+
+
+def test_small_weights_are_not_named():
+    found = Explanation(["▁a", "▁b"], ["▁x"], [], [[0.96, 0.04]])
+    assert "x ← a 96%\n" in shown(Prediction("", "x", 0.0, explanation=found))
+
+
+def test_the_rest_of_the_n_best_follows():
+    answer = Prediction("s", "best", -1.0, alternatives=[Prediction("s", "good", -2.0), Prediction("s", "bad", -3.0)])
+    assert shown(answer).splitlines() == ["s", "best  -1.000", "2. good  -2.000", "3. bad  -3.000", ""]
+
+
+def test_cut_off_is_said(house):
+    assert "cut off" in shown(replace(house, finished=False))
+    assert "cut off" not in shown(house)
+
+
+def test_a_model_without_weights_shows_its_text():
+    found = Explanation(["▁a"], ["▁x"], [], [])
+    assert shown(Prediction("a", "x", 0.0, explanation=found)).splitlines() == ["a", "x  0.000", ""]
+
+
+def test_a_long_sentence_has_no_heat_map(make):
+    long = [f"▁w{place}" for place in range(41)]
+    assert "│" not in shown(make(long, ["▁x"], [0]))
+    assert "│" in shown(make(long[:40], ["▁x"], [0]))
+
+
+def test_hostile_tokens_are_neither_markup_nor_control(make):
+    hostile = ["▁[bold]a[/bold]", "▁\x1b[31m", "▁\u202e", "▁\ud800", "▁[link=file:///etc]"]
+    text = shown(make(hostile, hostile, range(5)), force_terminal=False)
+    assert "[bold]a[/bold]" in text
+    assert not {"\x1b", "\u202e", "\ud800"} & set(text)
+    text.encode("utf-8")
+
+
+def test_colour_is_the_consoles_business(house):
+    assert "\x1b[" in shown(house, force_terminal=True, color_system="standard", no_color=False, _environ={})
+    assert "\x1b[3" not in shown(house, force_terminal=True, no_color=True, _environ={})
