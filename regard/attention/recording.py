@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import nn
 
 from regard.attention.attention import Attention
@@ -18,10 +19,11 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
     ...     model.nll(batch)
     >>> records["decoders.translate.blocks.0.cross"][0].weights  # (batch, head, query, key)
 
-    A model wrapped by `torch.compile` is unwrapped first: compiled code sees no hook.
+    Compiled models run uncompiled meanwhile: compiled code sees no hook.
     """
     records: dict[str, list[Attended]] = {}
     with ExitStack() as stack:
+        stack.enter_context(torch.compiler.set_stance("force_eager"))
         for name, module in unwrapped(model).named_modules():
             if not isinstance(module, Attention):  # not a question to a part: this is the one class that looks
                 continue

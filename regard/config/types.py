@@ -15,7 +15,7 @@ _SCALARS = {
 }
 _LIMITS = (
     (int, r"dim|size|num_\w+|max_\w+|accumulate|\w+_(dim|size|tokens|every)", (Ge(1),)),
-    (int, r"\w+", (Ge(0),)),
+    (int, r"(?!\w+_layer)\w+", (Ge(0),)),  # layers may be counted from the top: -1
     (float, r"(\w+_)?dropout|label_smoothing", (Ge(0), Lt(1))),
     (float, r"learning_rate|temperature", (Gt(0),)),
     (float, r"\w*minutes", (Ge(0),)),

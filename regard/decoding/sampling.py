@@ -76,7 +76,7 @@ class _Draws:
         self.seeds = np.array(seeds, np.uint64)
 
     def choose(self, totals: Tensor, rows: Tensor, step: int) -> Tensor:
-        """(rows, vocab) scores of the given rows → one word each (rows,): the inverse of the cumulative distribution."""
+        """(rows, vocab) scores of the given rows → one word each (rows,): inverse of the cumulative sums."""
         sums = self.search.probabilities(totals).cumsum(dim=-1)
         uniform = torch.from_numpy(uniforms(self.seeds[rows.cpu().numpy()], step)).to(sums.device)
         found = torch.searchsorted(sums, (uniform * sums[:, -1]).unsqueeze(-1), right=True).squeeze(-1)

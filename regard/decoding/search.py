@@ -85,7 +85,7 @@ class Guided:
 
 
 def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of the last axis and where they stand, exactly; blocks first, which is one fast pass on a CPU."""
+    """The `count` largest of the last axis and where they stand, exactly; blocks first: one fast pass on a CPU."""
     size = values.shape[-1]
     block = next((size // parts for parts in (100, 128, 64, 125, 80, 50) if size % parts == 0), 0)
     if size < BLOCKS_FROM or not block or count > size // block:

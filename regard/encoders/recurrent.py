@@ -1,4 +1,4 @@
-"""Recurrent encoders: of https://arxiv.org/abs/1409.0473 (both ways) and https://arxiv.org/abs/1409.3215 (stacked, reversed)."""
+"""Recurrent encoders: both ways (https://arxiv.org/abs/1409.0473), or deep and reversed (arXiv:1409.3215)."""
 
 from torch import nn
 

@@ -48,6 +48,7 @@ class DataSettings:
     test: Read | None = None
     languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
     dev_share: Annotated[float, Ge(0), Lt(1)] = 0.0  # held out of train for want of a dev part
+    cache: Path | None = None  # where corpora are kept ready; None: in the run folder
     max_length: Annotated[int, Ge(1)] = 256  # pieces of a training sentence; longer ones are counted and left out
 
     def reader(self, part: Part) -> Choice | None:

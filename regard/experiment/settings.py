@@ -95,6 +95,7 @@ class Experiment:
     decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
     evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)
     task: Literal["translation"] = "translation"
+    device: str = "auto"  # auto, cpu, cuda, cuda:1 …
     run: Path | None = None  # the folder of the trained model; None: named after the time and the languages
     format: Literal[1] = 1
 

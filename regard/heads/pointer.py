@@ -12,7 +12,7 @@ TINY = 1e-20  # below any probability in float32 that matters; keeps log 0 finit
 
 
 class PointerHead(Head):
-    """p(w) = g · softmax(states Wᵀ)_w + (1 - g) · sum of the weights on source words that are w, g = sigmoid(u · state).
+    """p(w) = g · softmax(states Wᵀ)_w + (1 - g) · sum of the weights on source words that are w; g = sigmoid(u · s).
 
     Source and target must be written in one vocabulary. `keep` is g at the start of training.
     """

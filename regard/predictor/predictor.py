@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from regard.data.batches import chunks
+from regard.data.packing import chunks
 from regard.errors import DataError
 from regard.memory import keep_memory
 from regard.results import Prediction

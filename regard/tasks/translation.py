@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from regard.attention import recording
-from regard.data.batches import collate
-from regard.decoding import Hypothesis, Search
+from regard.data.collate import collate
+from regard.decoding import Hypothesis, Search, forced
 from regard.decoding.features import Feature
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
@@ -52,13 +52,8 @@ class TranslationTask(Task):
 
     def force(self, model: Any, batch: Batch) -> list[Prediction]:
         """The given targets as predictions: their score is the sum of their log-probabilities."""
-        log_probs = (-model.nll(batch)).tolist()
-        target = batch.columns["target"]
-        predictions = []
-        for text, ids, row in zip(self._texts(batch), _rows(target), log_probs, strict=True):
-            pieces = row[: len(ids)]
-            predictions.append(Prediction(text, self.target.decode(ids[:-1]), sum(pieces), pieces))
-        return predictions
+        pairs = zip(self._texts(batch), forced(model, batch), strict=True)
+        return [self._prediction(text, [found]) for text, found in pairs]
 
     def explain(self, model: Any, batch: Batch) -> list[Explanation]:
         """What each source and target of the batch looked at, in one forced pass."""

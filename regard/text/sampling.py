@@ -76,11 +76,8 @@ class UnigramSampler(Sampler):
             total[end] = _log_sum(ways for _, ways in before[end])
         parts, end = [], len(word)
         while end > 0:
-            point = draws.random()
-            for start, ways in before[end]:
-                point -= math.exp(ways - total[end])
-                if point < 0:
-                    break
+            chances = [math.exp(ways - total[end]) for _, ways in before[end]]
+            ((start, _),) = draws.choices(before[end], chances)
             parts.append(word[start:end])
             end = start
         return parts[::-1]

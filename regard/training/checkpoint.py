@@ -42,7 +42,7 @@ def save(
     objective: nn.Module | None = None,
     optimizers: Mapping[str, optim.Optimizer] | None = None,
 ) -> None:
-    """Writes a checkpoint to `folder`. Raises CheckpointError where the disk does not take it; nothing else is touched."""
+    """Writes a checkpoint. Raises CheckpointError where the disk does not take it; no other file is touched."""
     groups, moments = {}, {}
     for turn, optimizer in (optimizers or {}).items():
         kept = optimizer.state_dict()

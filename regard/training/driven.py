@@ -11,8 +11,8 @@ from regard.training.settings import TrainingSettings
 
 
 class Driven:
-    """`schedules: {objective.label_smoothing: {name: linear, updates: 1000}}` drives an attribute of the objective (or of
-    a module of the model) between 0 and the value it was built with.
+    """`schedules: {objective.label_smoothing: {name: linear, updates: 1000}}` drives an attribute of the objective, or
+    of a module of the model, between 0 and the value it was built with.
     """
 
     def __init__(self, settings: TrainingSettings, model: nn.Module, objective: Objective) -> None:

@@ -53,7 +53,7 @@ class InverseSqrtSchedule(Schedule):
 
 
 class NoamSchedule(Schedule):
-    """peak · dim^-0.5 · min(update^-0.5, update · warmup^-1.5): the same equation as printed; a peak of 1 is the paper's."""
+    """peak · dim^-0.5 · min(update^-0.5, update · warmup^-1.5), as printed there; the paper's peak is 1."""
 
     def __init__(self, peak: float, *, dim: int = 512, warmup: int = 4000) -> None:
         super().__init__(peak)

@@ -22,6 +22,7 @@ class TrainingSettings:
     schedules: Mapping[str, Choice] = field(default_factory=dict)  # more numbers to drive: "objective.label_smoothing"
     clip_norm: float = 1.0  # of the gradient, 0 = off
     validate_every: int = 500  # updates
+    validate_lines: int = 2000  # of the dev part, the first ones
     patience: int | None = 10  # validations without a better score before it ends
     metric: str = "bleu"  # that tells better from worse: bleu, chrf, exact_match, perplexity …
     keep_best: int = 5  # checkpoints by score

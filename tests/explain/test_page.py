@@ -15,7 +15,7 @@ from regard.explain import fragment, page, to_json
 from regard.explain.page import SCRIPTS, html_json
 from regard.results import Explanation, Prediction
 
-HOSTILE = ["</script><img src=x onerror=alert(1)>", "<!--<script>", "\u2028\u2029", "\ud800", "{{script}}", "&lt;", '"']
+HOSTILE = ["</script><img src=x onerror=alert(1)>", "<!--<script>", "\u2028", "\ud800", "{{script}}", "&lt;", '"']
 SVG = "http://www.w3.org/2000/svg"
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=())),
@@ -64,8 +64,7 @@ def test_the_json_of_a_prediction(house):
     ]
     assert told["explanation"]["alignment"][2] == [2, 2]
     assert [flag["kind"] for flag in told["flags"]] == ["unsure", "unsure"]
-    assert len(told["alternatives"]) == 2
-    assert told["alternatives"][0]["explanation"] is None
+    assert [other["explanation"] for other in told["alternatives"]] == [None, None]
     assert {each["kind"] for each in told["explanation"]["maps"]} == {"cross", "encoder", "decoder"}
 
 

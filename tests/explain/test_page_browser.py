@@ -1,15 +1,12 @@
 """The page in a real browser, opened from disk: Debian's chromium (apt-get install chromium)."""
 
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from itertools import pairwise
 
 import pytest
 
-from regard.explain import fragment, page, to_json
+from regard.explain import fragment, to_json
 from regard.results import Explanation, Prediction
 
 pytestmark = pytest.mark.slow
@@ -17,62 +14,6 @@ pytestmark = pytest.mark.slow
 HOSTILE = ["▁</script><img src=x onerror=alert(1)>", "▁<svg/onload=alert(2)>", "▁\u2028\u202e", "▁\ud800", "▁\"'&amp;"]
 OPACITIES = "cells => cells.map(cell => cell.getAttribute('fill-opacity'))"
 WEIGHTS = "tokens => tokens.map(token => parseFloat(token.style.getPropertyValue('--weight')))"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.fail("this test needs a browser: apt-get install chromium")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-class Visit:
-    """One page opened from disk, and all that it did that it should not."""
-
-    def __init__(self, browser: Any, folder: Path, html: str, **settings: Any) -> None:
-        path = folder / "page.html"
-        path.write_text(html, "utf-8")
-        self.faults: list[str] = []
-        self.tab = browser.new_context(**{"locale": "en-GB", **settings}).new_page()
-        self.tab.on("console", lambda told: self.faults.append(told.text))
-        self.tab.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.tab.on("request", lambda request: self._asked(request.url))
-        self.tab.on("dialog", self._dialog)
-        self.tab.goto(path.as_uri())
-
-    def all(self, selector: str) -> Any:
-        return self.tab.locator(selector)
-
-    def texts(self, selector: str) -> list[str]:
-        return [text.strip() for text in self.all(selector).all_inner_texts()]
-
-    def _asked(self, url: str) -> None:
-        if not url.startswith(("file:", "data:", "blob:", "about:")):
-            self.faults.append(f"asked for {url}")
-
-    def _dialog(self, dialog: Any) -> None:
-        self.faults.append(f"dialog {dialog.message}")
-        dialog.dismiss()
-
-
-@pytest.fixture
-def visit(browser, tmp_path) -> Iterator[Any]:
-    visits = []
-
-    def open_page(*predictions: Prediction, html: str | None = None, **settings: Any) -> Visit:
-        visits.append(Visit(browser, tmp_path, html or page(to_json(predictions)), **settings))
-        return visits[-1]
-
-    yield open_page
-    assert [fault for each in visits for fault in each.faults] == []
-    for each in visits:
-        each.tab.context.close()
 
 
 def test_pointing_at_a_word_shows_what_it_looked_at(visit, house):
@@ -116,7 +57,7 @@ def test_layers_and_heads_change_the_picture(visit, house):
         pictures.append(seen.all("#heat .cell").evaluate_all(OPACITIES))
     seen.all("#overview .thumb").nth(5).click()
     assert (seen.all("#layer").input_value(), seen.all("#head").input_value()) == ("1", "1")
-    assert all(before != after for before, after in zip(pictures, pictures[1:], strict=False))
+    assert all(before != after for before, after in pairwise(pictures))
 
 
 def test_one_cell_follows_the_arrows(visit, house):
@@ -124,7 +65,7 @@ def test_one_cell_follows_the_arrows(visit, house):
     seen.all('#heat [tabindex="0"]').focus()
     for key in ("ArrowRight", "ArrowDown"):
         seen.tab.keyboard.press(key)
-    assert seen.all("#heat .cell:focus").get_attribute("aria-label") == "“old” looks at “alte”: 74%"
+    assert seen.all("#heat .cell:focus").get_attribute("aria-label") == "“old” looks at “alte”: 75%"
 
 
 def test_two_languages(visit, house):

@@ -7,7 +7,7 @@ from regard.layers.recurrent.recurrent import Past, Recurrent
 
 
 class Bidirectional(nn.Module):
-    """[left to right; right to left] (https://doi.org/10.1109/78.650093). It needs the whole sequence, so it is no Layer."""
+    """[left to right; right to left] (https://doi.org/10.1109/78.650093). It needs all of a sequence: no Layer."""
 
     def __init__(self, forwards: Recurrent, backwards: Recurrent) -> None:
         super().__init__()
