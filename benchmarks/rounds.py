@@ -3,55 +3,126 @@
 A shared machine is fast now and slow then. Ratios are taken inside a round, and their median is told.
 """
 
+import json
 import multiprocessing
+import os
+import platform
+import resource
 import statistics
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-Turn = Callable[[], tuple[float, float]]  # runs one turn → (units of work done, seconds it took)
+import torch
 
-
-def _live(make: Callable[..., Turn], arguments: tuple[Any, ...], pipe: Connection) -> None:
-    turn = make(*arguments)
-    turn()  # warm up
-    pipe.send("ready")
-    while pipe.recv():
-        pipe.send(turn())
+MEGABYTE = 2**10 if sys.platform == "linux" else 2**20  # of ru_maxrss, which is in KB on Linux and in bytes on a Mac
 
 
-def race(contenders: dict[str, tuple[Callable[..., Turn], tuple[Any, ...]]], rounds: int) -> dict[str, list[float]]:
-    """Units per second of each contender in each round; the order rotates."""
+class Contender(NamedTuple):
+    """What takes part, as it lives in its process."""
+
+    turn: Callable[[], float]  # does some work → units of work done, which are divided by the seconds it took
+    model: torch.nn.Module
+    outputs: list[Any]  # what the last turn made, for those who want to compare
+
+
+class Record(NamedTuple):
+    """What is known of a contender after a race."""
+
+    speeds: list[float]  # units per second in each round
+    parameters: int
+    megabytes: int  # the most memory its process ever held
+    outputs: list[Any]
+
+
+Make = tuple[Callable[..., Contender], tuple[Any, ...]]
+
+
+def race(contenders: Mapping[str, Make], rounds: int, threads: int) -> dict[str, Record]:
+    """Every contender warms up with one turn, then they take turns; the order rotates from round to round."""
     context = multiprocessing.get_context("spawn")
-    pipes, processes = {}, []
-    for name, (make, arguments) in contenders.items():
+    pipes, processes, names = dict[str, Connection](), [], list(contenders)
+    for name, made in contenders.items():
         pipes[name], other = context.Pipe()
-        process = context.Process(target=_live, args=(make, arguments, other), daemon=True)
-        process.start()
-        processes.append(process)
-        pipes[name].recv()
-    names, speeds = list(contenders), {name: [] for name in contenders}
+        processes.append(context.Process(target=_live, args=(made, threads, other), daemon=True))
+        processes[-1].start()
+        other.close()
+        _answer(pipes[name], name)
+    speeds: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             pipes[name].send(True)
-            units, seconds = pipes[name].recv()
-            speeds[name].append(units / seconds)
-    for pipe in pipes.values():
+            speeds[name].append(_answer(pipes[name], name))
+    records = {}
+    for name, pipe in pipes.items():
         pipe.send(False)
+        records[name] = Record(speeds[name], *_answer(pipe, name))
     for process in processes:
         process.join()
-    return speeds
+    return records
 
 
-def table(speeds: dict[str, list[float]], unit: str, reference: str) -> str:
-    """Markdown: median speed, its range, and the median of the ratios to the reference within each round."""
-    lines = [f"| contender | {unit}, median [min..max] | ratio to {reference}, median [min..max] |", "|---|---|---|"]
-    for name, values in speeds.items():
-        ratios = [value / other for value, other in zip(values, speeds[reference], strict=True)]
-        lines.append(f"| {name} | {_spread(values, '.0f')} | {_spread(ratios, '.2f')} |")
+def table(records: Mapping[str, Record], unit: str, reference: str) -> str:
+    """Markdown: medians and ranges of the speed and of its ratios to the reference within each round."""
+    lines = [
+        f"| contender | {unit}, median [min..max] | ratio to {reference}, median [min..max] | parameters | peak MB |",
+        "|---|---|---|---|---|",
+    ]
+    for name, record in records.items():
+        speed, ratio = _spread(record.speeds, ".0f"), _spread(ratios(record, records[reference]), ".2f")
+        lines.append(f"| {name} | {speed} | {ratio} | {record.parameters:,} | {record.megabytes:,} |")
     return "\n".join(lines)
 
 
+def ratios(record: Record, reference: Record) -> list[float]:
+    """Of the speeds, round by round."""
+    return [speed / other for speed, other in zip(record.speeds, reference.speeds, strict=True)]
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """What the figures belong to."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    found = {"processor": (models or [platform.processor()])[0], "cores": os.cpu_count(), "threads": threads}
+    found |= {"python": platform.python_version(), "torch": torch.__version__, "dtype": "float32"}
+    return found | {"capability": torch.backends.cpu.get_cpu_capability()}
+
+
+def save(path: Path, settings: Mapping[str, Any], races: Mapping[str, Mapping[str, Record]]) -> None:
+    """Everything that was measured, as JSON."""
+    told = {
+        title: {name: record._replace(outputs=[])._asdict() for name, record in records.items()}
+        for title, records in races.items()
+    }
+    path.write_text(json.dumps({**settings, "races": told}, indent=1), encoding="utf-8")
+
+
+def _live(made: Make, threads: int, pipe: Connection) -> None:
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    make, arguments = made
+    contender = make(*arguments)
+    contender.turn()  # warm up
+    pipe.send(0.0)
+    while pipe.recv():
+        start = time.perf_counter()
+        units = contender.turn()
+        pipe.send(units / (time.perf_counter() - start))
+    parameters = sum(one.numel() for one in contender.model.parameters())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // MEGABYTE
+    pipe.send((parameters, peak, contender.outputs))
+
+
+def _answer(pipe: Connection, name: str) -> Any:
+    try:
+        return pipe.recv()
+    except EOFError:
+        raise SystemExit(f"benchmark: the process of '{name}' ended; its own message stands above") from None
+
+
 def _spread(values: list[float], form: str) -> str:
-    middle = statistics.median(values)
-    return f"{middle:{form}} [{min(values):{form}}..{max(values):{form}}]"
+    return f"{statistics.median(values):{form}} [{min(values):{form}}..{max(values):{form}}]"

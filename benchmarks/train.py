@@ -1,87 +1,139 @@
-"""Training speed: Regard's own trainer step against Hugging Face MarianMTModel of the same size on the same batches.
+"""Training speed: Regard's updates against Hugging Face MarianMTModel of the same size on the same batches.
 
-    python benchmarks/train.py --data PATH/multi30k [--rounds 5] [--updates 12]     (needs: pip install transformers)
+    REGARD_DATA=PATH python benchmarks/train.py [--rounds 5] [--json FILE]        (needs: pip install transformers)
 
-Both see the same ids in the same batches (length buckets, 4,096 padded tokens), dropout 0.3, label smoothing 0.1,
-Adam, gradients clipped at norm 1, float32, two threads. The unit is real target tokens a second, end symbols included.
+One update is forward, backward, clipping at norm 1 and a step of fused Adam, label smoothing 0.1, dropout 0.3, float32;
+batches are made meanwhile as each side makes them. The unit is real target tokens a second, end symbols included.
+  marian                  the same batches in the same order: buckets by length, 4,096 padded tokens
+  marian, kept memory     as before with the allocator setting that Regard makes for itself
+  marian, 64 sentences    random batches of 64 sentences, as without buckets
 """
 
-import argparse
 import itertools
-import time
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from rounds import Turn, race, table
-from sizes import SMALL, VOCAB, batches_of, regard_model
+from hugging_face import marian, padded
+from rounds import Contender, machine, race, save, table
 from torch import nn
 from torch.nn import functional
+from torch.utils.data import DataLoader
+from workload import need_transformers, parser_of, prepare
+
+from regard.data.batches import Batches
+from regard.memory import keep_memory
+from regard.objectives import OBJECTIVES
+from regard.records import BOS, EOS, PAD
+from regard.runs import RunFolder
+from regard.runs.assembly import model_of
+from regard.runs.texts import training_batches
+from regard.training.updating import Updater
+
+RATE, SENTENCES, IGNORED = 1e-4, 64, -100
+REFERENCE = "marian"
+
+Example = tuple[Sequence[int], Sequence[int]]
 
 
-def regard_turn(data: str, updates: int) -> Turn:
-    """The steps the trainer takes, with its allocator setting, fused loss and byte dropout."""
-    from regard.memory import keep_memory
+def batches_of(run: RunFolder) -> Batches:
+    """The training stream of a prepared run."""
+    experiment = run.experiment()
+    return training_batches(experiment, run, run.tokenizers(experiment.text.shared), lambda text: None)
 
+
+def regard(run: RunFolder, tokens: int) -> Contender:
+    """The trainer's own updater and stream, with its allocator setting and number of workers."""
     keep_memory()
-    torch.set_num_threads(2)
-    model = regard_model().train()
+    experiment = run.experiment()
+    model = model_of(experiment, run.tokenizers(experiment.text.shared)).train()
+    updater = Updater(model, OBJECTIVES.build(experiment.objective), experiment.training)
+    stream = batches_of(run).stream(workers=experiment.training.workers)
 
-    def loss_of(batch: Any) -> torch.Tensor:
-        loss: torch.Tensor = model.nll(batch, smoothing=0.1).sum() / batch.count
-        return loss
+    def turn() -> float:
+        done = 0
+        while done < tokens:
+            done += updater.update([next(stream)[1]], RATE, 1).tokens
+        return done
 
-    return _turn(model, loss_of, data, updates)
+    return Contender(turn, model, [])
 
 
-def marian_turn(data: str, updates: int) -> Turn:
-    """The usual loop over Hugging Face's model: padded logits, torch's cross entropy."""
-    from transformers import MarianConfig, MarianMTModel
+def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
+    """The usual loop over Hugging Face's model: a loader with a padding collator, torch's loss and fused Adam."""
+    if kept:
+        keep_memory()
+    experiment = run.experiment()
+    model = marian(experiment, len(run.tokenizers(True)["source"])).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    smoothing = experiment.objective.settings["label_smoothing"]
+    stream = _loaded(batches_of(run), bucketed)
 
-    torch.set_num_threads(2)
-    config = MarianConfig(
-        vocab_size=VOCAB, d_model=SMALL.dim, encoder_layers=SMALL.layers, decoder_layers=SMALL.layers,
-        encoder_ffn_dim=SMALL.feedforward, decoder_ffn_dim=SMALL.feedforward, encoder_attention_heads=SMALL.heads,
-        decoder_attention_heads=SMALL.heads, dropout=0.3, attention_dropout=0.0, activation_function="relu",
-        scale_embedding=True, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, use_cache=False,
-    )  # fmt: skip
-    model = MarianMTModel(config).train()
-
-    def loss_of(batch: Any) -> torch.Tensor:
-        source, target = batch.columns["source"], batch.columns["target"]
-        read = target.items.roll(1, dims=1)
-        read[:, 0] = 1
-        logits = model(input_ids=source.items, attention_mask=source.mask.long(), decoder_input_ids=read).logits
-        return functional.cross_entropy(
-            logits.flatten(0, 1), target.items.flatten(), ignore_index=0, label_smoothing=0.1
+    def update(batch: dict[str, Any]) -> int:
+        labels = batch.pop("labels")
+        logits = model(**batch, use_cache=False).logits
+        loss = functional.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
         )
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), experiment.training.clip_norm)
+        optimizer.step()
+        optimizer.zero_grad()
+        return int((labels != IGNORED).sum())
 
-    return _turn(model, loss_of, data, updates)
+    def turn() -> float:
+        done = 0
+        while done < tokens:
+            done += update(next(stream))
+        return done
+
+    return Contender(turn, model, [])
 
 
-def _turn(model: nn.Module, loss_of: Any, data: str, updates: int) -> Turn:
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
-    batches = itertools.cycle(batches_of(Path(data)))
+def _loaded(batches: Batches, bucketed: bool) -> Iterator[dict[str, Any]]:
+    """Epoch after epoch of a torch loader over the same corpus."""
+    corpus = batches.corpus
+    examples = [(corpus.ids("source", i).tolist(), corpus.ids("target", i).tolist()) for i in range(len(corpus))]
+    for epoch in itertools.count():
+        if bucketed:
+            plan = [lines.tolist() for lines in batches.epoch_plan(epoch)]
+            yield from DataLoader(examples, batch_sampler=plan, collate_fn=_collate)
+        else:
+            order = np.random.default_rng(epoch).permutation(len(examples)).tolist()
+            yield from DataLoader(examples, batch_size=SENTENCES, sampler=order, collate_fn=_collate)
 
-    def turn() -> tuple[float, float]:
-        tokens, start = 0, time.perf_counter()
-        for batch in itertools.islice(batches, updates):
-            optimizer.zero_grad()
-            loss_of(batch).backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
-            optimizer.step()
-            tokens += batch.count
-        return tokens, time.perf_counter() - start
 
-    return turn
+def _collate(examples: Sequence[Example]) -> dict[str, Any]:
+    source = padded([[*ids, EOS] for ids, _ in examples])
+    read = padded([[BOS, *ids] for _, ids in examples])
+    labels = padded([[*ids, EOS] for _, ids in examples], IGNORED)
+    return {"input_ids": source, "attention_mask": (source != PAD).long(), "decoder_input_ids": read, "labels": labels}
+
+
+def main() -> None:
+    parser = parser_of(__doc__ or "")
+    parser.add_argument("--tokens", type=int, default=30000, help="target tokens of a turn (default 30000)")
+    chosen = parser.parse_args()
+    need_transformers()
+    with tempfile.TemporaryDirectory() as folder:
+        run = prepare(Path(folder), chosen.changes)
+        batches_of(run)  # makes the corpus once for all
+        contenders: dict[str, Any] = {
+            "regard": (regard, (run, chosen.tokens)),
+            REFERENCE: (peer, (run, chosen.tokens, True, False)),
+            f"{REFERENCE}, kept memory": (peer, (run, chosen.tokens, True, True)),
+            f"{REFERENCE}, {SENTENCES} sentences": (peer, (run, chosen.tokens, False, False)),
+        }
+        records = race(contenders, chosen.rounds, chosen.threads)
+    about = machine(chosen.threads)
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    print(f"\n{table(records, 'target tokens/s', REFERENCE)}")
+    if chosen.json:
+        save(chosen.json, {**about, "unit": "target tokens/s", "tokens": chosen.tokens}, {"train": records})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with train.en.gz and train.de.gz")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--updates", type=int, default=12, help="per turn")
-    chosen = parser.parse_args()
-    arguments = (chosen.data, chosen.updates)
-    speeds = race({"marian": (marian_turn, arguments), "regard": (regard_turn, arguments)}, chosen.rounds)
-    print(table(speeds, "target tokens/s", "marian"))
+    main()

@@ -1,89 +1,130 @@
-"""Decoding speed: Regard's searches against Hugging Face generate on the same weights' size and the same sources.
+"""Decoding speed: Regard's predictor against generate of Hugging Face transformers, texts in, texts out.
 
-    python benchmarks/translate.py --data PATH/multi30k [--rounds 5]     (needs: pip install transformers)
+    REGARD_DATA=PATH python benchmarks/translate.py [--rounds 5] [--json FILE]    (needs: pip install transformers)
+    python benchmarks/translate.py --run FOLDER                                   a trained run, with real stopping
 
-Weights are random, so every sentence is written to a fixed length of 14 pieces on both sides; float32, two threads,
-1,000 sentences of test2016 sorted by length. The unit is sentences a second, tokenizing not included.
+The 1,000 sentences of test2016, float32, the same tokenizer on both sides, batches sorted by length on both sides.
+Without a run, weights are random, so every sentence is written to the same number of pieces, and the peer is
+MarianMTModel. With a run the peer is M2M100ForConditionalGeneration, which has the same architecture, with the very
+weights of the run: how many of its translations are the same is told.
 """
 
 import argparse
-import time
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from sizes import SMALL, VOCAB, regard_model, sources_of
+from hugging_face import copied, marian, padded
+from rounds import Contender, Record, machine, race, save, table
+from workload import need_transformers, parser_of, prepare
 
-from rounds import Turn, race, table
+from regard.decoding import SEARCHES
+from regard.predictor import Predictor
+from regard.records import PAD
+from regard.registry import Choice
+from regard.runs import RunFolder, assemble
+from regard.runs.assembly import model_of
+from regard.runs.texts import test_pairs
+from regard.tasks.translation import TranslationTask
 
-LENGTH = 14
-BATCH = {1: 256, 5: 64}  # sentences, the best of a small sweep for both
+LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
+UNIT = "sentences/s"
 
 
-def regard_turn(data: str, beam: int) -> Turn:
-    """Our greedy or beam search with the end symbol forbidden, so that lengths are equal."""
-    from regard.decoding import SEARCHES
-    from regard.memory import keep_memory
-    from regard.registry import Choice
-    from regard.tasks.translation import batch_of
-
-    keep_memory()
-    torch.set_num_threads(2)
-    model = regard_model().eval()
-    limits = {"min_length": LENGTH, "max_ratio": 0.0, "max_extra": LENGTH}
+def regard(run: RunFolder, beam: int, trained: bool) -> Contender:
+    """Our predictor; to a fixed length where the weights are random."""
+    experiment = run.experiment()
+    tokenizers = run.tokenizers(experiment.text.shared)
+    limits = {} if trained else {"min_length": LENGTH, "max_ratio": 0.0, "max_extra": LENGTH}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, **limits})
-    search = SEARCHES.build(choice)
+    task = TranslationTask(tokenizers["source"], tokenizers["target"], SEARCHES.build(choice))
+    model = assemble(run).model if trained else model_of(experiment, tokenizers)
+    predictor = Predictor(model, task, batch_tokens=experiment.decoding.batch_tokens)
+    texts, outputs = _texts(run), list[str]()
 
-    def translate(sources: list[list[int]]) -> int:
+    def turn() -> float:
+        outputs[:] = [prediction.text for prediction in predictor.predict(texts)]
+        return len(outputs)
+
+    return Contender(turn, model, outputs)
+
+
+def peer(run: RunFolder, beam: int, trained: bool, sentences: int) -> Contender:
+    """`generate` with its cache, on batches of so many sentences."""
+    from transformers import GenerationConfig
+
+    experiment = run.experiment()
+    tokenizer = run.tokenizers(True)["source"]
+    model = copied(assemble(run).model, experiment, len(tokenizer)) if trained else marian(experiment, len(tokenizer))
+    model = model.eval()
+    told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}
+    settings = {f"{name}_token_id": value for name, value in told.items()}
+    settings |= {"num_beams": beam, "do_sample": False, "use_cache": True}
+    texts, outputs = _texts(run), list[str]()
+
+    def translate(rows: list[list[int]]) -> list[list[int]]:
+        items = padded([[*ids, told["eos"]] for ids in rows])
+        most = items.shape[1] * 2 + 10 if trained else LENGTH
+        config = GenerationConfig(**settings, max_new_tokens=most, min_new_tokens=None if trained else LENGTH)
         with torch.inference_mode():
-            return len(search.run(model, batch_of(sources)))
+            found = model.generate(input_ids=items, attention_mask=(items != PAD).long(), generation_config=config)
+        return [[token for token in ids if token not in told.values()] for ids in found.tolist()]
 
-    return _turn(translate, data, beam)
+    def turn() -> float:
+        sources = tokenizer.encode_batch(texts)
+        order = sorted(range(len(texts)), key=lambda row: -len(sources[row]))
+        outputs[:] = [""] * len(texts)
+        for start in range(0, len(order), sentences):
+            rows = order[start : start + sentences]
+            for row, ids in zip(rows, translate([sources[row] for row in rows]), strict=True):
+                outputs[row] = tokenizer.decode(ids)
+        return len(texts)
 
-
-def marian_turn(data: str, beam: int) -> Turn:
-    """Hugging Face generate with its cache."""
-    from transformers import GenerationConfig, MarianConfig, MarianMTModel
-
-    torch.set_num_threads(2)
-    config = MarianConfig(
-        vocab_size=VOCAB, d_model=SMALL.dim, encoder_layers=SMALL.layers, decoder_layers=SMALL.layers,
-        encoder_ffn_dim=SMALL.feedforward, decoder_ffn_dim=SMALL.feedforward, encoder_attention_heads=SMALL.heads,
-        decoder_attention_heads=SMALL.heads, activation_function="relu", scale_embedding=True,
-        pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
-    )  # fmt: skip
-    model = MarianMTModel(config).eval()
-    settings = GenerationConfig(
-        num_beams=beam, do_sample=False, min_new_tokens=LENGTH, max_new_tokens=LENGTH, use_cache=True,
-        pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
-    )  # fmt: skip
-
-    def translate(sources: list[list[int]]) -> int:
-        longest = max(len(ids) for ids in sources)
-        items = torch.tensor([[*ids, *[0] * (longest - len(ids))] for ids in sources])
-        with torch.inference_mode():
-            return len(model.generate(input_ids=items, attention_mask=(items != 0).long(), generation_config=settings))
-
-    return _turn(translate, data, beam)
+    return Contender(turn, model, outputs)
 
 
-def _turn(translate: Any, data: str, beam: int) -> Turn:
-    sources = sorted(sources_of(Path(data)), key=len)
-    size = BATCH[beam]
+def _texts(run: RunFolder) -> list[str]:
+    pairs = test_pairs(run.experiment())
+    if pairs is None:
+        raise SystemExit(f"benchmark: the settings of {run} name no test part: what should be translated?")
+    return pairs.sources
 
-    def turn() -> tuple[float, float]:
-        start = time.perf_counter()
-        done = sum(translate(sources[place : place + size]) for place in range(0, len(sources), size))
-        return done, time.perf_counter() - start
 
-    return turn
+def measure(run: RunFolder, chosen: argparse.Namespace) -> dict[str, dict[str, Record]]:
+    """The races, each printed as it ends."""
+    races = {}
+    trained = chosen.run is not None
+    for beam in chosen.beams:
+        contenders: dict[str, Any] = {"regard": (regard, (run, beam, trained))}
+        names = [f"{'m2m100' if trained else 'marian'}, batches of {size}" for size in chosen.batches]
+        for name, size in zip(names, chosen.batches, strict=True):
+            contenders[name] = (peer, (run, beam, trained, size))
+        title = "greedy" if beam == 1 else f"beam {beam}"
+        records = races[title] = race(contenders, chosen.rounds, chosen.threads)
+        print(f"\n{title}\n\n{table(records, UNIT, names[0])}")
+        if trained:
+            pairs = zip(records["regard"].outputs, records[names[0]].outputs, strict=True)
+            same = [ours == theirs for ours, theirs in pairs]
+            print(f"\n{sum(same):,} of {len(same):,} translations are the same on both sides")
+    return races
+
+
+def main() -> None:
+    parser = parser_of(__doc__ or "")
+    parser.add_argument("--run", type=Path, help="folder of a trained transformer with a shared vocabulary")
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 5], help="sizes of the beam, 1 = greedy")
+    parser.add_argument("--batches", type=int, nargs="+", default=[64, 256], help="sentences, for the peer")
+    chosen = parser.parse_args()
+    need_transformers()
+    about = machine(chosen.threads)
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    with tempfile.TemporaryDirectory() as folder:
+        run = prepare(Path(folder), chosen.changes) if chosen.run is None else RunFolder(chosen.run)
+        races = measure(run, chosen)
+    if chosen.json:
+        save(chosen.json, {**about, "unit": UNIT, "run": str(chosen.run)}, races)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, help="folder with train.{en,de}.gz and test2016.en.gz")
-    parser.add_argument("--rounds", type=int, default=5)
-    chosen = parser.parse_args()
-    for beam in BATCH:
-        contenders = {"marian": (marian_turn, (chosen.data, beam)), "regard": (regard_turn, (chosen.data, beam))}
-        print(f"beam {beam}\n\n{table(race(contenders, chosen.rounds), 'sentences/s', 'marian')}\n")
+    main()

@@ -32,7 +32,7 @@ def dropout(inputs: Tensor, probability: float, training: bool = True) -> Tensor
     threshold = round(probability * 256)
     fast = inputs.device.type == "cpu" and 0 < threshold < 256 and not inputs.is_complex()
     if fast and not torch.compiler.is_compiling():
-        return cast(Tensor, _ByteDropout.apply(inputs, threshold))
+        return cast(Any, _ByteDropout).apply(inputs, threshold)  # untyped in torch
     return functional.dropout(inputs, probability, training)
 
 

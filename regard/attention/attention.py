@@ -44,6 +44,10 @@ class Attention(nn.Module):
             mask = None if mask is None else mask.unsqueeze(-2)
         return Memory(self.score.prepare(keys), keys if values is None else values, mask)
 
+    def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
+        """The past before the first query: for who repeats rows before any was answered. queries may be none at all."""
+        return self._begin(queries if self.heads is None else self.heads.queries(queries), memory)
+
     def forward(
         self, queries: Tensor, memory: Memory, past: tuple[Any, ...] | None = None, *, need_weights: bool = False
     ) -> Attended:
@@ -51,7 +55,7 @@ class Attention(nn.Module):
         if self.heads is not None:
             queries = self.heads.queries(queries)
         if past is None:
-            past = tuple(part.begin(queries, memory) for part in self.parts)
+            past = self._begin(queries, memory)
         if self.sequential and queries.shape[-2] != 1:
             attended = self._one_by_one(queries, memory, past, need_weights)
         else:
@@ -61,6 +65,9 @@ class Attention(nn.Module):
         if self.heads is not None:
             attended = attended._replace(context=self.heads.join(attended.context))
         return attended
+
+    def _begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
+        return tuple(part.begin(queries, memory) for part in self.parts)
 
     def _together(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], need_weights: bool) -> Attended:
         view = self.span(queries, memory, past[1])

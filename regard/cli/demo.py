@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-Folder = Annotated[Path, typer.Option("--run", metavar="FOLDER", help="Where the model and the page go.")]
+Folder = Annotated[Path, typer.Option("--run", metavar="FOLDER", help="Where the texts, the model and the page go.")]
 Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Translate English into this: de or zh.")]
 
 

@@ -6,21 +6,26 @@ from typing import Annotated
 
 import typer
 
-Systems = Annotated[list[Path], typer.Argument(metavar="SYSTEM [SYSTEM]...", help="Runs, or files of translations.")]
+Words = Annotated[
+    list[str],
+    typer.Argument(metavar="SYSTEM... [KEY=VALUE]", help="Runs or files of translations; changes to the runs."),
+]
 Source = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text. (default: the run's test part)")]
 Target = Annotated[Path | None, typer.Option(metavar="FILE", help="Reference translation, line by line.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the translations of one run.")
 ]
+ByLength = Annotated[bool, typer.Option("--by-length", help="The first metric by length of the source, too.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 def evaluate_command(
-    systems: Systems,
+    words: Words,
     *,
     source: Source = None,
     target: Target = None,
     output_file: Output = None,
+    by_length: ByLength = False,
     as_json: Json = False,
 ) -> None:
     """Score translations (BLEU, chrF, ... with signatures); several are compared with the first, with p-values.
@@ -31,5 +36,7 @@ def evaluate_command(
     """
     from regard.reports import evaluate
 
-    report = evaluate(systems, source, target, output=output_file)
+    systems = [Path(word) for word in words if "=" not in word or Path(word).exists()]
+    changes = [word for word in words if "=" in word and not Path(word).exists()]
+    report = evaluate(systems, source, target, changes=changes, output=output_file, by_length=by_length)
     print(json.dumps(report.values(), indent=2, ensure_ascii=False) if as_json else report)

@@ -36,18 +36,17 @@ def train_command(
 
     regard train config.yaml training.max_updates=1000 run=runs/first
     """
-    from regard.experiment import SETTINGS_FILE, load_experiment, read_experiment
-    from regard.runs import train_run
+    from regard.config.quoting import quoted
+    from regard.experiment import read_experiment
+    from regard.runs import RunFolder, train_run
 
     config, changes = split_words(words or [])
     files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target}
     changes += [f"data.{name}={quoted(file)}" for name, file in files.items() if file is not None]
-    if run is not None:
-        changes.append(f"run={quoted(str(run))}")
-    if resume and run is not None and config is None:
-        experiment = load_experiment(run / SETTINGS_FILE, changes)
+    if resume and config is None and run is not None:
+        experiment = RunFolder(run).experiment(changes)
     else:
-        experiment = read_experiment(config, changes)
+        experiment = read_experiment(config, [*changes, *([f"run={quoted(str(run))}"] if run else [])])
     if not train_run(experiment, resume=resume, quiet=quiet):
         raise typer.Exit(INTERRUPTED)
 
@@ -58,8 +57,3 @@ def split_words(words: list[str]) -> tuple[Path | None, list[str]]:
     if first and ("=" not in first or Path(first).is_file()):
         return Path(first), rest
     return None, list(words)
-
-
-def quoted(text: str) -> str:
-    """As a YAML text, whatever its signs: files may be called `no` or `1: a`."""
-    return "'" + text.replace("'", "''") + "'"

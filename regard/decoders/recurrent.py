@@ -81,14 +81,14 @@ class RecurrentDecoder(Decoder):
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> RecurrentState:
         """The source's keys are computed here, once per sentence."""
         (seen,) = encoded
-        source, final = SharedSource(()), seen.final.new_zeros(len(seen.final), 0)
+        first, fed = self._first(seen), seen.final.new_zeros(len(seen.final), self.dim)
         if self.attention is None:
-            final = seen.final
+            state = RecurrentState(None, first, fed, seen.final, SharedSource(()), None)
         else:
             values = seen.states if seen.values is None else seen.values
-            source = SharedSource((self.attention.remember(seen.states, values, mask=seen.mask),))
-        fed = seen.final.new_zeros(len(seen.final), self.dim)
-        state = RecurrentState(None, self._first(seen), fed, final, source, None)
+            memory = self.attention.remember(seen.states, values, mask=seen.mask)
+            looked = self.attention.begin(first[-1][0][:, None][:, :0], memory)
+            state = RecurrentState(None, first, fed, seen.final[:, :0], SharedSource((memory,)), looked)
         return state if rows is None else state.select(rows)
 
     def forward(

@@ -59,8 +59,9 @@ class TransformerDecoder(Decoder):
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> TransformerState:
         """Keys and values of the source are computed here, once per sentence."""
         (seen,) = encoded
-        source = SharedSource(tuple(block.remember(seen) for block in self.blocks))
-        state = TransformerState(None, (BlockPast(),) * len(self.blocks), source)
+        memories = tuple(block.remember(seen) for block in self.blocks)
+        begun = tuple(block.begin(memory) for block, memory in zip(self.blocks, memories, strict=True))
+        state = TransformerState(None, begun, SharedSource(memories))
         return state if rows is None else state.select(rows)
 
     def forward(

@@ -86,8 +86,8 @@ class _Beams:
         rows = parents + torch.arange(sentences, device=parents.device).unsqueeze(-1) * width
         self.length += 1
         self._finish(sums[:, :size], words[:, :size], rows[:, :size], plain, ending)
-        going = sums.masked_fill(words == EOS, NEVER).sort(dim=-1, descending=True, stable=True)
-        self.sums, going = going.values[:, :size], going.indices[:, :size]
+        others, going = sums.masked_fill(words == EOS, NEVER).sort(dim=-1, descending=True, stable=True)
+        self.sums, going = others[:, :size], going[:, :size]
         words, rows = words.gather(1, going), rows.gather(1, going)
         self.ids, self.log_probs = self.ids.flatten(0, 1)[rows], self.log_probs.flatten(0, 1)[rows]
         self.ids[:, :, self.length - 1] = words

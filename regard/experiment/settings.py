@@ -76,11 +76,14 @@ class DecodingSettings:
     max_source: Annotated[int, Ge(1)] = 1024  # pieces of a text to translate; longer ones are refused
 
 
+_METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))
+
+
 @dataclass(frozen=True)
 class EvaluationSettings:
     """What is told of a trained model."""
 
-    metrics: Annotated[tuple[Annotated[Choice, PartOf(METRICS)], ...], OneOrMany()] = (Choice("bleu"), Choice("chrf"))
+    metrics: Annotated[tuple[Annotated[Choice, PartOf(METRICS)], ...], OneOrMany()] = _METRICS
 
 
 @dataclass(frozen=True)

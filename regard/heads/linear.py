@@ -1,5 +1,7 @@
 """The plain output layer: one product with a table of words, shared with an embedder or its own."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -42,5 +44,6 @@ class LinearHead(Head):
             gold = log_probs.gather(-1, wanted.unsqueeze(-1)).squeeze(-1)
             losses = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)
         else:
-            losses = LinearCrossEntropy.apply(states, self.weight.to(states.dtype), wanted, smoothing)
+            fused: Any = LinearCrossEntropy.apply  # untyped in torch
+            losses = fused(states, self.weight.to(states.dtype), wanted, smoothing)
         return losses.new_zeros(targets.shape).masked_scatter(keep, losses)

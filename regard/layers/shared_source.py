@@ -44,8 +44,9 @@ def look(
     weights = looked.weights
     if weights is not None:
         weights = weights.mean(dim=1) if weights.dim() == 4 else weights  # (batch, head, query, key)
-        weights = weights.reshape(*queries.shape[:-1], -1)
-    return looked._replace(context=looked.context.reshape(*queries.shape[:-1], -1), weights=weights)
+        weights = weights.reshape(*queries.shape[:-1], weights.shape[-1])
+    context = looked.context
+    return looked._replace(context=context.reshape(*queries.shape[:-1], context.shape[-1]), weights=weights)
 
 
 def has_past(past: tuple[Any, ...] | None) -> bool:

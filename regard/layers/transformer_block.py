@@ -59,6 +59,11 @@ class TransformerBlock(Layer):
         values = encoded.states if encoded.values is None else encoded.values
         return self.cross.remember(encoded.states, values, mask=encoded.mask)
 
+    def begin(self, source: Memory) -> BlockPast:
+        """The past before the first word about this source, so that its rows may be repeated before that."""
+        nothing = source.values.new_zeros(len(source.values), 0, self.dim)
+        return BlockPast(source_past=None if self.cross is None else self.cross.begin(nothing, source))
+
     def run(
         self,
         inputs: Tensor,

@@ -38,8 +38,13 @@ class Predictor:
         Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
         than `max_source` pieces.
         """
-        sources = self._encode(texts)
-        predictions = self._in_batches(sources, None, self.task.predict)
+        given = list(texts)
+        sources = self._encode(given)
+        written = [row for row, text in enumerate(given) if text.strip()]
+        found = self._in_batches([sources[row] for row in written], None, self.task.predict)
+        predictions = [Prediction(text, "", 0.0) for text in given]  # nothing says nothing
+        for row, prediction in zip(written, found, strict=True):
+            predictions[row] = prediction
         return self.explained(predictions) if explain else predictions
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Prediction]:

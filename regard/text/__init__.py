@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from regard.errors import CheckpointError, nearest
 from regard.registry import Choice, Registry
@@ -34,7 +35,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise CheckpointError(folder, f"is not a saved tokenizer: {error}") from error
     if kind not in TOKENIZERS:
         raise CheckpointError(folder, f"holds a tokenizer of an unknown kind '{kind}'", nearest(kind, TOKENIZERS))
-    return TOKENIZERS[kind].load(folder)
+    recipe: Any = TOKENIZERS[kind]
+    return recipe.load(folder)
 
 
 __all__ = ["TOKENIZERS", "Recipe", "Tokenizer", "clean", "load_tokenizer", "train_tokenizer"]

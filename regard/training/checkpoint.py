@@ -75,7 +75,7 @@ def load(folder: Path) -> Checkpoint:
     if not folder.is_dir():
         raise CheckpointError(folder, "there is no such checkpoint")
     content = unseal(folder)
-    if content is None:
+    if not isinstance(content, dict):
         problem = "is damaged, cut short or no checkpoint: its files are not as its manifest says"
         raise CheckpointError(folder, problem, "go back to an earlier one")
     if content.get("format") != FORMAT:
@@ -85,9 +85,10 @@ def load(folder: Path) -> Checkpoint:
         model = load_file(folder / MODEL)
         model.update({alias: model[name] for alias, name in state["aliases"].items()})
         rest = [load_file(path) if path.exists() else {} for path in _rest(folder)]
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise CheckpointError(folder, f"cannot be read: {error}") from error
-    return Checkpoint(folder, model, *rest, state=state)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise CheckpointError(folder, f"cannot be read: {_line(error)}") from error
+    objective, optimizers, generators = rest
+    return Checkpoint(folder, model, objective, optimizers, generators, state)
 
 
 def load_model(model: nn.Module, checkpoint: Checkpoint) -> None:
@@ -95,21 +96,20 @@ def load_model(model: nn.Module, checkpoint: Checkpoint) -> None:
     try:
         model.load_state_dict(checkpoint.model)
     except RuntimeError as error:
-        first = str(error).splitlines()[-1].strip()
-        raise CheckpointError(checkpoint.folder, f"belongs to another model: {first}") from error
+        raise CheckpointError(checkpoint.folder, f"belongs to another model: {_line(error)}") from error
 
 
 def load_training(checkpoint: Checkpoint, objective: nn.Module, optimizers: Mapping[str, optim.Optimizer]) -> None:
     """Puts back what only training needs: objective, optimizers and the generators of torch."""
-    objective.load_state_dict(checkpoint.objective)
-    for turn, optimizer in optimizers.items():
-        states: dict[int, Tensors] = {}
-        for name, value in checkpoint.optimizers.items():
-            owner, number, field = name.split(".", 2)
-            if owner == turn:
-                states.setdefault(int(number), {})[field] = value
-        optimizer.load_state_dict({"state": states, "param_groups": checkpoint.state["groups"][turn]})
-    torch.set_rng_state(checkpoint.generators["cpu"])
+    try:
+        objective.load_state_dict(checkpoint.objective)
+        for turn, optimizer in optimizers.items():
+            groups = checkpoint.state["groups"][turn]
+            optimizer.load_state_dict({"state": _states(checkpoint.optimizers, turn), "param_groups": groups})
+        torch.set_rng_state(checkpoint.generators["cpu"])
+    except (RuntimeError, ValueError, KeyError) as error:
+        problem = f"belongs to another objective or optimizer: {_line(error)}"
+        raise CheckpointError(checkpoint.folder, problem) from error
     if torch.cuda.is_available() and "cuda" in checkpoint.generators:
         torch.cuda.set_rng_state(checkpoint.generators["cuda"])
 
@@ -141,6 +141,27 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def clear(run: Path) -> None:
+    """Deletes what a run that was killed while it saved has left behind."""
+    for made in (run / FOLDER).glob(".*"):
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _line(error: Exception) -> str:
+    """The telling line of an error."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+
+
+def _states(moments: Tensors, turn: str) -> dict[int, Tensors]:
+    """What an optimizer remembers, by the number of the parameter."""
+    states: dict[int, Tensors] = {}
+    for name, value in moments.items():
+        owner, number, field = name.rsplit(".", 2)
+        if owner == turn:
+            states.setdefault(int(number), {})[field] = value
+    return states
+
+
 def _rest(folder: Path) -> Iterator[Path]:
     return (folder / name for name in (OBJECTIVE, OPTIMIZERS, GENERATORS))
 
@@ -155,13 +176,15 @@ def _generators() -> Tensors:
 def _write(tensors: Mapping[str, Tensor], path: Path) -> dict[str, str]:
     """Each storage once: tied tables are saved under their first name, the others are returned as aliases of it."""
     kept: Tensors = {}
-    aliases, seen = {}, dict[tuple[int, torch.Size], str]()
+    aliases, seen, storages = {}, dict[Any, str](), set[int]()
     for name, tensor in tensors.items():
-        key = (tensor.data_ptr(), tensor.shape)
+        key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
         if tensor.numel() and key in seen:
             aliases[name] = seen[key]
             continue
         seen[key] = name
-        kept[name] = tensor.detach().contiguous().cpu()
+        shared = tensor.untyped_storage().data_ptr() in storages  # another view of a storage is written out
+        storages.add(tensor.untyped_storage().data_ptr())
+        kept[name] = (tensor.detach().clone() if shared else tensor.detach()).contiguous().cpu()
     save_file(kept, path)
     return aliases

@@ -34,7 +34,8 @@ def listening() -> Iterator[Interruption]:
 
     def hear(number: int, frame: FrameType | None) -> None:
         interruption.wanted = True
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     for number in SIGNALS:
         signal.signal(number, hear)

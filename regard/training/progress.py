@@ -21,6 +21,7 @@ class Progress:
         self.path, self.quiet = run / METRICS_FILE, quiet
         self.console = Console(stderr=True, highlight=False)
         self._shown = -PLAIN_SECONDS
+        self._full = False
 
     def position(self) -> int:
         """Bytes of `metrics.jsonl` so far: a resumed run cuts it there, so that no line is told twice."""
@@ -64,8 +65,17 @@ class Progress:
         self.console.print(f"warning: {line}", soft_wrap=True, style="yellow")
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(values) + "\n")
+        position = self.position()
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(values) + "\n")
+        except OSError as error:  # a full disk: training is worth more than its log
+            self.cut(position)  # no half lines
+            if not self._full:
+                self.warn(f"{self.path} cannot be written: {error.strerror or error}; training goes on")
+            self._full = True
+        else:
+            self._full = False
 
 
 def remaining(seconds: float | None) -> str:

@@ -104,8 +104,9 @@ class PlateauSchedule(Schedule):
         return self.peak * self.scale * min(1.0, update / max(1, self.warmup))
 
     def observe(self, score: float, higher_is_better: bool) -> None:
-        """Counts validations without progress."""
-        if self.best is None or (score > self.best if higher_is_better else score < self.best):
+        """Counts validations without progress; a score that is not a number is none."""
+        known = self.best if self.best is not None else -math.inf if higher_is_better else math.inf
+        if score > known if higher_is_better else score < known:
             self.best, self.waited = score, 0
             return
         self.waited += 1

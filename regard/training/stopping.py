@@ -16,13 +16,18 @@ class Best:
         self.waited = 0
 
     def add(self, score: float, update: int) -> bool:
-        """Notes a validation; True if it is the best so far. A score that is not a number is never good."""
-        worst = -math.inf if self.higher_is_better else math.inf
-        score = worst if math.isnan(score) else score
+        """Notes a validation; True if it is the best so far. A score that is not a number is never kept."""
+        if math.isnan(score):
+            self.waited += 1
+            return False
         first = not self.ranked or self._key(score) > self._key(self.ranked[0][0])
         self.waited = 0 if first else self.waited + 1
         self.ranked = sorted([*self.ranked, (score, update)], key=lambda one: (-self._key(one[0]), one[1]))[: self.keep]
         return first
+
+    def forget(self, update: int) -> None:
+        """An update whose checkpoint there is not."""
+        self.ranked = [one for one in self.ranked if one[1] != update]
 
     @property
     def updates(self) -> list[int]:

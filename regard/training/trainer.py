@@ -1,11 +1,13 @@
 """The one trainer. It knows neither task nor objective by name."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import torch
 from torch import nn
@@ -70,6 +72,8 @@ class Trainer:
         self.driven = Driven(settings, model, objective)
         self.best = Best(settings.metric, settings.keep_best, settings.patience)
         self.update, self.cursor, self.seconds = 0, Cursor(), 0.0
+        self._window = _Window()
+        self._due = False  # a validation that was begun and has to be done again
         self._saved = -1  # the update of the last checkpoint
         self._clock = self._since_save = time.monotonic()
 
@@ -78,6 +82,7 @@ class Trainer:
         if resume:
             self._resume()
         else:
+            self.progress.cut(0)
             torch.manual_seed(self.settings.seed)
         with listening() as interruption:
             reason = self._loop(interruption)
@@ -90,30 +95,35 @@ class Trainer:
         self.model.train()
         self.objective.train()
         stream = self.batches.stream(self.cursor, workers=self.settings.workers)
-        window = _Window()
         try:
+            if self._due:
+                self._after_update(interruption)
             while not (reason := self._over()):
                 micro = list(islice(stream, self.settings.accumulate))
                 rate = self.driven.drive(self.update + 1)
                 done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
                 self.update, self.cursor = self.update + 1, micro[-1][0]
-                window.add(done)
+                self._window.add(done)
                 if self.update % self.settings.log_every == 0:
-                    self._log(window.values(), rate)
-                    window = _Window()
+                    self._log(self._window.values(), rate)
+                    self._window = _Window()
+                self._due = self.validate is not None and self.update % self.settings.validate_every == 0
                 self._after_update(interruption)
             return reason
         finally:
             getattr(stream, "close", lambda: None)()
 
     def _after_update(self, interruption: Interruption) -> None:
-        if self.validate is not None and self.update % self.settings.validate_every == 0:
+        if self._due:
             self._validate(interruption)
         if interruption():
-            self._save(needed=True)
-            raise Interrupted(f"saved after update {self.update:,}")
+            self._end_early()
         if time.monotonic() - self._since_save > self.settings.save_every_minutes * 60:
             self._save()
+
+    def _end_early(self) -> NoReturn:
+        self._save(needed=True)
+        raise Interrupted(f"saved after update {self.update:,}")
 
     def _over(self) -> str:
         limits = self.settings
@@ -127,32 +137,45 @@ class Trainer:
 
     def _validate(self, interruption: Interruption) -> None:
         scores = self._scores(interruption)
-        if interruption() or scores is None:
+        if scores is None:
             return
+        self._due = False
         score = scores[self.settings.metric]
         first = self.best.add(score, self.update)
         self.driven.observe(score, self.best.higher_is_better)
         values = {"update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2), **scores}
         self.progress.validation(values, first)
-        self._save()
+        if not self._save():
+            self.best.forget(self.update)
 
     def _scores(self, interruption: Interruption) -> Mapping[str, float] | None:
+        """None where there are none, or not all of them in time. What it draws is not taken from the training."""
         if self.validate is None:
             return None
         self.model.eval()
         try:
-            return self.validate(interruption)
+            with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
+                scores = self.validate(interruption)
         finally:
             self.model.train()
+        return None if interruption() else scores
 
-    def _save(self, *, needed: bool = False) -> None:
+    def _save(self, *, needed: bool = False) -> bool:
         """A disk that is full now may not be later: only the last checkpoint of all must be written."""
-        if self._saved == self.update:
-            return
+        if self._saved != self.update and not self._write(needed):
+            return False
+        kept = {files.step_folder(self.run, update) for update in [self.update, *self.best.updates]}
+        for old in files.steps(self.run):
+            if old not in kept:
+                files.remove(old)
+        return True
+
+    def _write(self, needed: bool) -> bool:
         self._since_save = time.monotonic()
         state = {
             "update": self.update, "cursor": self.cursor, "seconds": self._elapsed(), "best": self.best.state(),
             "driven": self.driven.state(), "metrics": self.progress.position(),
+            "window": asdict(self._window), "due": self._due,
         }  # fmt: skip
         folder = files.step_folder(self.run, self.update)
         try:
@@ -161,12 +184,9 @@ class Trainer:
             if needed:
                 raise
             self.progress.warn(f"{error}; training goes on, the earlier checkpoint is kept")
-            return
+            return False
         self._saved = self.update
-        kept = {files.step_folder(self.run, update) for update in [self.update, *self.best.updates]}
-        for old in files.steps(self.run):
-            if old not in kept:
-                files.remove(old)
+        return True
 
     def _resume(self) -> None:
         checkpoint, warnings = files.latest_valid(self.run)
@@ -177,25 +197,35 @@ class Trainer:
         files.load_training(checkpoint, self.objective, self.updater.optimizers)
         self.update = self._saved = state["update"]
         self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
+        self._window, self._due = _Window(**state["window"]), state["due"]
         self.best.restore(state["best"])
+        for update in self.best.updates:
+            if not files.step_folder(self.run, update).exists():  # a later checkpoint, now damaged, took its place
+                self.best.forget(update)
         self.driven.restore(state["driven"])
+        self.driven.drive(self.update)
         self.progress.cut(state["metrics"])
+        (self.run / FINAL).unlink(missing_ok=True)  # it speaks of an end that is none any more
+        files.remove(self.run / files.FOLDER / AVERAGE)
+        files.clear(self.run)
 
     def _average(self, interruption: Interruption) -> None:
         """The mean of the best checkpoints, kept if it scores better than the best of them."""
         self._save(needed=True)
-        chosen = [files.step_folder(self.run, update) for update in self.best.updates[: self.settings.average]]
-        models = [files.load(folder).model for folder in chosen]
+        chosen = self.best.updates[: self.settings.average]
+        models = [files.load(files.step_folder(self.run, update)).model for update in chosen]
         before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
         self.model.load_state_dict(average(models))
         scores = self._scores(interruption)
-        score = None if scores is None or interruption() else scores[self.settings.metric]
+        if scores is None:
+            self._end_early()
+        score = scores[self.settings.metric]
         ranked = Best(self.settings.metric, 1, None)
         ranked.add(self.best.ranked[0][0], 0)
-        if score is not None and ranked.add(score, 1):
+        if ranked.add(score, 1):
             folder = self.run / files.FOLDER / AVERAGE
             files.remove(folder)
-            files.save(folder, self.model, {"update": self.update, "averaged": self.best.updates, "score": score})
+            files.save(folder, self.model, {"update": self.update, "averaged": chosen, "score": score})
             self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
         self.model.load_state_dict(before)
 
@@ -209,8 +239,17 @@ class Trainer:
             score, update = self.best.ranked[0]
             folder = files.step_folder(self.run, update)
         final = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
-        (self.run / FINAL).write_text(json.dumps(final, indent=1), encoding="utf-8")
+        self._write_final(json.dumps(final, indent=1))
         return Report(self.update, self._elapsed(), reason, folder, score)
+
+    def _write_final(self, text: str) -> None:
+        path = self.run / FINAL
+        made = path.with_suffix(".new")
+        try:
+            made.write_text(text, encoding="utf-8")
+            os.replace(made, path)
+        except OSError as error:
+            raise CheckpointError(path, f"could not be written: {error.strerror or error}", "is the disk full?") from error
 
     def _log(self, window: "dict[str, float]", rate: float) -> None:
         values: dict[str, Any] = {
@@ -231,22 +270,26 @@ class Trainer:
         return self.seconds + time.monotonic() - self._clock
 
 
+@dataclass
 class _Window:
     """Sums since the last line of the log."""
 
-    def __init__(self) -> None:
-        self._start, self._loss, self._norm, self._tokens, self._updates = time.monotonic(), 0.0, 0.0, 0, 0
+    loss: float = 0.0
+    norm: float = 0.0
+    tokens: int = 0
+    updates: int = 0
+    seconds: float = 0.0  # of updates
 
-    def add(self, done: Updated) -> None:
-        self._loss += done.loss * done.tokens
-        self._norm += done.norm
-        self._tokens += done.tokens
-        self._updates += 1
+    def add(self, done: Updated, seconds: float) -> None:
+        self.loss += done.loss * done.tokens
+        self.norm += done.norm
+        self.tokens += done.tokens
+        self.updates += 1
+        self.seconds += seconds
 
     def values(self) -> dict[str, float]:
-        seconds = time.monotonic() - self._start
         return {
-            "loss": self._loss / max(1, self._tokens),
-            "norm": self._norm / max(1, self._updates),
-            "tokens_per_second": self._tokens / max(seconds, 1e-9),
+            "loss": self.loss / max(1, self.tokens),
+            "norm": self.norm / max(1, self.updates),
+            "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
         }

@@ -74,7 +74,7 @@ class Updater:
         for batch in batches:
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
                 loss: Loss = self._forward(batch.to(self.device), turn)
-            loss.sum.backward()  # type: ignore[no-untyped-call]  # untyped in torch
+            loss.sum.backward()
             total, count = total + loss.sum.detach(), count + loss.count
         return total, count
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli.train import quoted, split_words
+from regard.cli.train import split_words
 from regard.config import parse_changes
+from regard.config.quoting import quoted
 
 
 @pytest.mark.parametrize(

@@ -124,16 +124,16 @@ def bare(thing: NounPhrase) -> str:
 def phrase(thing: NounPhrase, pointed: bool = False) -> str:
     """With its measure word. What is known goes without, except where it is `pointed` at as the object of a verb."""
     noun, measure = bare(thing), thing.noun.measure
-    if thing.determiner == "my":
-        return "我的" + noun
-    if thing.determiner == "number" and thing.number:
-        return thing.number.chinese + measure + noun
-    if thing.determiner == "a":
-        return "一" + measure + noun
-    if thing.determiner == "this":
-        return "这" + ("些" if thing.plural else measure) + noun
-    if thing.determiner == "none" or not measure:
-        return noun
+    if thing.determiner == "the":
+        return known(thing, pointed)
+    some = "些" if thing.plural else measure
+    number = thing.number.chinese if thing.number else ""
+    article = {"my": "我的", "number": number + measure, "a": "一" + measure, "this": "这" + some}
+    return article.get(thing.determiner, "") + noun
+
+
+def known(thing: NounPhrase, pointed: bool) -> str:
+    noun, measure = bare(thing), thing.noun.measure
     if thing.plural:
         return noun + "们" if "person" in thing.noun.classes and not pointed else "那些" + noun
-    return "那" + measure + noun if pointed else noun
+    return "那" + measure + noun if pointed and measure else noun

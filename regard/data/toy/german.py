@@ -1,7 +1,8 @@
-"""Says a sentence in German: gender, case, endings, and the place of the verb."""
+"""Says a sentence in German: the place of the verb."""
 
 from typing import Literal, NamedTuple
 
+from regard.data.toy.inflection import merge, phrase
 from regard.data.toy.sentence import (
     Clause,
     Event,
@@ -17,17 +18,9 @@ from regard.data.toy.sentence import (
     person,
 )
 
-# Endings by case for m, f, n and p, the plural of all.
-DEFINITE = {"nom": "der die das die", "acc": "den die das die", "dat": "dem der dem den"}
-LIKE_THIS = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en"}  # also an adjective with no article
-LIKE_A = {"nom": "- e - e", "acc": "en e - e", "dat": "em er em en"}
-WEAK = {"nom": "e e e en", "acc": "en e e en", "dat": "en en en en"}
-MIXED = {"nom": "er e es en", "acc": "en e es en", "dat": "en en en en"}
-
 HAVE = {"1": "habe", "3": "hat", "p": "haben"}
 BE = {"1": "bin", "3": "ist", "p": "sind"}
 BECOME = {"1": "werde", "3": "wird", "p": "werden"}
-MERGED = {"in dem": "im", "an dem": "am", "zu dem": "zum", "zu der": "zur"}
 CONJUNCTIONS = {"because": "weil", "that": "dass", "when": "wenn"}
 
 Order = Literal["second", "first", "last"]  # of the finite verb
@@ -134,42 +127,3 @@ def subject(who: Subject) -> str:
 
 def place(where: Place) -> str:
     return merge(f"{where.preposition.german} {phrase(where.where, 'dat')}")
-
-
-def merge(text: str) -> str:
-    """in dem Garten → im Garten."""
-    first, second, rest = (*text.split(" ", 2), "")[:3]
-    merged = MERGED.get(f"{first} {second}")
-    return f"{merged} {rest}" if merged else text
-
-
-def phrase(thing: NounPhrase, case: str, none: bool = False) -> str:
-    """Article or number, adjective with the ending the article leaves to it, noun; `none` says kein for ein."""
-    column = 3 if thing.plural else "mfn".index(thing.noun.gender)
-    article, endings = determiner(thing, none), LIKE_THIS
-    if thing.determiner == "the":
-        article, endings = DEFINITE[case].split()[column], WEAK
-    elif thing.determiner == "this":
-        article, endings = article + LIKE_THIS[case].split()[column], WEAK
-    elif article and thing.determiner != "number":
-        article, endings = article + LIKE_A[case].split()[column].strip("-"), MIXED
-    words = [article] if article else []
-    if thing.adjective:
-        words.append(thing.adjective.stem + endings[case].split()[column])
-    return " ".join([*words, noun(thing, case)])
-
-
-def determiner(thing: NounPhrase, none: bool) -> str:
-    """The article before its ending."""
-    if none:
-        return "kein"
-    number = thing.number.german if thing.number else ""
-    return {"a": "ein", "this": "dies", "my": "mein", "number": number}.get(thing.determiner, "")
-
-
-def noun(thing: NounPhrase, case: str) -> str:
-    """The plural takes an n in the dative unless it ends in n or s."""
-    if not thing.plural:
-        return thing.noun.german
-    plural = thing.noun.german_plural
-    return plural + "n" if case == "dat" and plural[-1] not in "ns" else plural

@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import replace
 from typing import Literal, TypeVar
 
-from regard.data.toy.lexicon import Adjective, Noun, Preposition, Time, Verb, Word, lexicon
+from regard.data.toy.lexicon import Adjective, Noun, Preposition, Time, Verb, lexicon
 from regard.data.toy.sentence import TENSES, Determiner, NounPhrase, Place, Subject
 
 T = TypeVar("T")
@@ -17,6 +17,7 @@ OBJECT: dict[Determiner, int] = {"the": 6, "a": 5, "number": 3, "this": 2, "my":
 SUBJECT: dict[Determiner, int] = {"the": 6, "a": 2, "number": 2, "this": 1, "my": 2}
 PLACE: dict[Determiner, int] = {"the": 5, "my": 1}
 Weights = dict[Determiner, int]
+PUBLIC = frozenset({"water", "outside", "goal", "shore", "cover"})  # nobody's own
 
 
 class Phrases:
@@ -53,10 +54,6 @@ class Phrases:
         }
         return list(found.values())  # "in the bank" is one place, be the bank a room or where somebody works
 
-    @cached_property
-    def anywhere(self) -> list[tuple[Preposition, Noun]]:
-        return self.spots(frozenset({"outside", "room", "landmark", "cover", "seat", "surface", "shore", "inside"}))
-
 
 def weighted(draws: random.Random, weights: dict[T, int]) -> T:
     return draws.choices(list(weights), list(weights.values()))[0]
@@ -66,17 +63,29 @@ def phrase(
     phrases: Phrases, draws: random.Random, noun: Noun, weights: Weights, adjective: float = ADJECTIVE
 ) -> NounPhrase:
     """A noun with a determiner that it can have."""
-    determiner = weighted(draws, weights)
-    if "mass" in noun.classes and determiner not in ("the", "none"):
-        determiner = "the" if "the" in weights else "none"
-    if "single" in noun.classes and determiner not in ("the", "my"):
-        determiner = "the"
+    determiner = fitting_determiner(noun, weighted(draws, weights))
     plural = determiner in ("number", "none") or (determiner in ("the", "this", "my") and draws.random() < PLURAL)
     plural = plural and bool(noun.plural)
     number = draws.choice(phrases.numbers) if determiner == "number" else None
     fitting = phrases.adjectives[noun]
     described = draws.choice(fitting) if fitting and draws.random() < adjective else None
     return NounPhrase(noun, determiner, described, plural, number)
+
+
+def fitting_determiner(noun: Noun, drawn: Determiner) -> Determiner:
+    """The one drawn, or else one that such a noun does have: no "two milks", no "my river"."""
+    classes, person = noun.classes, "person" in noun.classes
+    if "mass" in classes:
+        return drawn if drawn == "none" else "the"
+    if "single" in classes:
+        return drawn if drawn == "my" else "the"
+    if drawn == "my" and (classes & PUBLIC or (person and not classes & {"kin", "worker"})):
+        return "the"
+    if "relative" in classes and drawn in ("a", "this"):
+        return "my"
+    if person and drawn == "none":
+        return "the"
+    return drawn
 
 
 def subject(phrases: Phrases, draws: random.Random, verb: Verb | None = None) -> Subject:
@@ -90,8 +99,8 @@ def subject(phrases: Phrases, draws: random.Random, verb: Verb | None = None) ->
 
 def place(phrases: Phrases, draws: random.Random, spots: Sequence[tuple[Preposition, Noun]]) -> Place:
     preposition, noun = draws.choice(spots)
-    where = phrase(phrases, draws, noun, PLACE if "single" not in noun.classes else {"the": 1}, ADJECTIVE / 2)
-    return Place(preposition, NounPhrase(where.noun, where.determiner, where.adjective))
+    where = phrase(phrases, draws, noun, PLACE, ADJECTIVE / 2)
+    return Place(preposition, replace(where, plural=False))
 
 
 Slot = Literal["front", "mid", "end"]
@@ -102,6 +111,3 @@ def slot(draws: random.Random, time: Time, front: bool) -> Slot | None:
     """Where in an English sentence; None when only the front would do and is not free."""
     open_slots = [name for name in SLOTS if name in time.slots and (front or name != "front")]
     return draws.choice(open_slots) if open_slots else None
-
-
-__all__ = ["OBJECT", "PLACE", "SUBJECT", "Phrases", "Slot", "Word", "phrase", "place", "slot", "subject"]

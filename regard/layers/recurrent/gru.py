@@ -29,10 +29,11 @@ class GruLayer(Recurrent):
         return (inputs.new_zeros(len(inputs), self.dim),)
 
     def _reset_before(self, inputs: Tensor, mask: Tensor | None, state: Tensor) -> tuple[Tensor, Past]:
-        network, outputs = self.network, []
-        from_input = nn.functional.linear(inputs, network.weight_ih_l0, network.bias_ih_l0)
-        gates, new = network.weight_hh_l0.split([2 * self.dim, self.dim])
-        gates_bias, new_bias = network.bias_hh_l0.split([2 * self.dim, self.dim])
+        outputs = []
+        weights = dict(self.network.named_parameters())
+        from_input = nn.functional.linear(inputs, weights["weight_ih_l0"], weights["bias_ih_l0"])
+        gates, new = weights["weight_hh_l0"].split([2 * self.dim, self.dim])
+        gates_bias, new_bias = weights["bias_hh_l0"].split([2 * self.dim, self.dim])
         for place in range(inputs.shape[1]):
             reset, keep, candidate = from_input[:, place].chunk(3, dim=-1)
             r, z = (torch.cat([reset, keep], dim=-1) + state @ gates.t() + gates_bias).sigmoid().chunk(2, dim=-1)

@@ -16,7 +16,8 @@ class LstmLayer(Recurrent):
         self.dim = dim
         self.network = nn.LSTM(input_dim, dim, batch_first=True)
         initialise(self.network)
-        nn.init.constant_(self.network.bias_ih_l0.data[dim : 2 * dim], forget_bias)  # torch's gates: i, f, g, o
+        bias = self.network.get_parameter("bias_ih_l0")
+        nn.init.constant_(bias.data[dim : 2 * dim], forget_bias)  # torch's gates: i, f, g, o
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
         """inputs (batch, n, input_dim) → outputs (batch, n, dim), (h, c)."""

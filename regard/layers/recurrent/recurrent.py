@@ -25,8 +25,8 @@ class Recurrent(Layer):
 
 def run(network: nn.RNNBase, inputs: Tensor, mask: Tensor | None, past: Past) -> tuple[Tensor, Past]:
     """One of torch's networks of one layer and direction over rows of different lengths."""
-    if inputs.shape[1] == 0:
-        return inputs.new_zeros(len(inputs), 0, network.hidden_size), past
+    if 0 in inputs.shape[:2]:  # torch cannot pack nothing
+        return inputs.new_zeros(*inputs.shape[:2], network.hidden_size), past
     start = tuple(one.unsqueeze(0) for one in past)
     given = start if len(start) > 1 else start[0]
     if mask is None:

@@ -1,0 +1,72 @@
+"""What is measured on: the shipped Multi30k config, its texts or made-up ones of the same lengths, and the command line.
+
+A folder is prepared once as a run folder is, with settings and a tokenizer; every contender reads it in its own process.
+"""
+
+import argparse
+import gzip
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from regard.experiment import read_experiment
+from regard.runs import RunFolder
+from regard.runs.texts import learn_tokenizers, training_reader
+
+CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"
+INSTALL = "pip install transformers"
+PARTS = {"train": 29000, "val": 1014, "test2016": 1000}  # sentence pairs
+WORDS, MEAN, SPREAD, LONGEST = 30000, 12.0, 3.8, 40  # Multi30k: distinct words; words in a sentence
+TARGET_RATIO, TARGET_SPREAD = 0.93, 1.8  # a target's length given its source's: correlated by 0.88
+
+
+def parser_of(text: str) -> argparse.ArgumentParser:
+    """The options every benchmark has."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contender (default 5)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="default: as torch chooses")
+    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
+    parser.add_argument("changes", nargs="*", help="settings of the model, as of regard train: model.dim=512")
+    return parser
+
+
+def need_transformers() -> None:
+    """Ends with one line where the peer is not installed."""
+    if importlib.util.find_spec("transformers") is None:
+        raise SystemExit(
+            f"benchmark: Hugging Face transformers is missing, which Regard is measured against: {INSTALL}"
+        )
+
+
+def prepare(folder: Path, changes: list[str], say: Callable[[str], None] = print) -> RunFolder:
+    """A run folder with settings and a tokenizer, no model yet. Multi30k is read from the folder REGARD_DATA names."""
+    if not (Path(os.environ.get("REGARD_DATA", "")) / "multi30k").is_dir():
+        say("REGARD_DATA names no folder with multi30k: measured on made-up words of the same lengths")
+        _make_up(folder / "texts" / "multi30k")
+        changes = [*changes, f"data.dir={folder / 'texts'}"]
+    run = RunFolder(folder / "run")
+    experiment = read_experiment(CONFIG, [*changes, f"run={run.path}"])
+    run.create(experiment)
+    learn_tokenizers(experiment, run, say)
+    say(f"data: {', '.join(file.name for file in training_reader(experiment).files)}")
+    return run
+
+
+def _make_up(folder: Path) -> None:
+    """Files named as Multi30k's; words by Zipf's law, as many in a sentence as there."""
+    folder.mkdir(parents=True)
+    draws = np.random.default_rng(1)
+    syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    words = ["".join(draws.choice(syllables, draws.integers(1, 5))) for _ in range(WORDS)]
+    odds = 1 / np.arange(1, WORDS + 1)
+    for part, count in PARTS.items():
+        sources = np.clip(draws.gamma((MEAN / SPREAD) ** 2, SPREAD**2 / MEAN, count).round(), 3, LONGEST)
+        targets = np.clip((sources * TARGET_RATIO + draws.normal(0, TARGET_SPREAD, count)).round(), 1, LONGEST)
+        for language, lengths in (("en", sources), ("de", targets)):
+            picked = iter(draws.choice(WORDS, int(lengths.sum()), p=odds / odds.sum()).tolist())
+            with gzip.open(folder / f"{part}.{language}.gz", "wt", encoding="utf-8", newline="\n") as file:
+                file.writelines(" ".join(words[next(picked)] for _ in range(int(length))) + "\n" for length in lengths)

@@ -1,0 +1,133 @@
+"""The demo: a translator of one's own in about a minute, from a grammar that comes with the package."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from regard.config.quoting import quoted
+from regard.data.toy import pairs
+from regard.errors import ConfigError
+from regard.evaluation import METRICS
+from regard.experiment import read_experiment
+from regard.explain import page, png, show, to_json
+from regard.predictor import Predictor, load
+from regard.registry import Choice
+from regard.runs import train_run
+
+MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
+TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
+SIZES = {"train": 24_000, "dev": 200, "test": 500}
+SETTINGS = (
+    "text.tokenizer={name: words, size: 4000}",
+    "text.shared=false",
+    "model.dim=128",
+    "model.tied=target",
+    "model.dropout=0.1",
+    "model.encoder={name: transformer, num_layers: 2, feedforward_dim: 256}",
+    "model.decoder={name: transformer, num_layers: 2, feedforward_dim: 256}",
+    "model.attention={score: scaled_dot, num_heads: 4}",
+    "model.self_attention={score: scaled_dot, num_heads: 4}",
+    "objective={name: likelihood, label_smoothing: 0.05}",
+    "training.batch_tokens=2048",
+    "training.learning_rate=0.004",
+    "training.schedule={name: cosine, updates: 1000, warmup: 100}",
+    "training.max_updates=1000",
+    "training.validate_every=250",
+    "training.metric=exact_match",
+    "training.average=1",
+    "training.keep_best=1",
+)
+
+
+class Outcome(NamedTuple):
+    """How the demo went."""
+
+    exact_match: float  # per cent of held-out combinations
+    bleu: float
+    seconds: float  # of training
+    page: Path
+
+
+def demo(run: Path, language: str = "de") -> Outcome:
+    """Samples sentence pairs, trains, scores on combinations of words it never saw, translates, writes a page.
+
+    Raises ConfigError for a language the grammar does not speak, or a folder that holds something else.
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    _make_room(run)
+    console.print(
+        f"1. Sampling {SIZES['train']:,} English sentences and their translations ({language}) from a grammar"
+    )
+    files = write_texts(run / TEXTS, language)
+    console.print(f"2. Training a Transformer on them; the model goes to {run / MODEL}")
+    start = time.monotonic()
+    named = [f"data.{name}={quoted(str(path))}" for name, path in files.items()]
+    trained = train_run(read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(run / MODEL))}"]))
+    seconds = time.monotonic() - start
+    if not trained:
+        raise ConfigError("demo", "was interrupted", f"go on with: regard train --run {run / MODEL} --resume")
+    console.print("3. Translating 500 sentences with combinations of words that were held out of training")
+    predictor = load(run / MODEL)
+    exact, bleu = _scores(predictor, files, console)
+    console.print("4. What it looked at, for some of them")
+    _explain(predictor, files, run, console)
+    _next(console, run)
+    return Outcome(exact, bleu, seconds, run / PAGE)
+
+
+def write_texts(folder: Path, language: str) -> dict[str, Path]:
+    """The texts of all parts as files, by the setting that names them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for seed, (part, count) in enumerate(SIZES.items()):
+        drawn = list(pairs(language, count, seed, part="test" if part == "test" else "train"))
+        start = "" if part == "train" else f"{part}_"
+        for side, code, texts in zip(("source", "target"), ("en", language), zip(*drawn, strict=True), strict=True):
+            path = (folder / f"{part}.{code}").absolute()
+            path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+            files[f"{start}{side}"] = path
+    return files
+
+
+def _make_room(run: Path) -> None:
+    if (run / MARK).is_file():
+        shutil.rmtree(run)
+    elif run.exists() and any(run.iterdir()):
+        raise ConfigError("--run", f"'{run}' exists and was not made by the demo", "choose another folder")
+    run.mkdir(parents=True, exist_ok=True)
+    (run / MARK).write_text(json.dumps({"made_by": "regard demo"}), encoding="utf-8")
+
+
+def _scores(predictor: Predictor, files: dict[str, Path], console: Console) -> tuple[float, float]:
+    sources, targets = (files[f"test_{side}"].read_text("utf-8").splitlines() for side in ("source", "target"))
+    texts = [prediction.text for prediction in predictor.predict(sources)]
+    exact, bleu = (METRICS.build(Choice(name)).score(texts, targets, sources) for name in ("exact_match", "bleu"))
+    console.print(f"   exact match {exact.value:.1f} %, {bleu}")
+    return exact.value, bleu.value
+
+
+def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: Console) -> None:
+    sources = sorted(files["test_source"].read_text("utf-8").splitlines(), key=len)
+    chosen = [sources[len(sources) * share // 10] for share in (3, 5, 7, 8)]
+    predictions = predictor.predict(chosen, explain=True)
+    for prediction in predictions:
+        console.print(f"   {prediction.source}\n   → {prediction.text}")
+    show(predictions[:1])
+    (run / PAGE).write_text(page(to_json(predictions), title="Regard: what each word looked at"), encoding="utf-8")
+    found = predictions[1].explanation
+    if found is not None:
+        (run / PICTURE).write_bytes(png(found.source_tokens, found.target_tokens, found.weights))
+
+
+def _next(console: Console, run: Path) -> None:
+    console.print(f"   The page: {(run / PAGE).absolute().as_uri()}")
+    console.print(
+        "\nNext, with two text files of your own, line n of one the translation of line n of the other:\n"
+        "   regard train --source FILE --target FILE --run runs/mine\n"
+        "   echo 'a sentence' | regard translate runs/mine\n"
+        "   regard explain runs/mine 'a sentence' --html page.html"
+    )

@@ -1,0 +1,115 @@
+"""Every row of the recurrent table, and the block, can be run in pieces; padding changes nothing."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from regard.layers.feedforward import FeedForward
+from regard.layers.layer import Layer
+from regard.layers.recurrent import RECURRENT, Recurrent, Stack
+from regard.layers.transformer_block import TransformerBlock
+from regard.models import AttentionSettings, build_attention
+from regard.records import select
+from regard.registry import Choice
+
+DIM, LENGTH = 4, 7
+LENGTHS = [7, 4, 1, 0]
+
+
+def recurrent(name: str, **settings: object) -> Recurrent:
+    return RECURRENT.build(Choice(name, settings), DIM, DIM)
+
+
+def block(norm: str) -> TransformerBlock:
+    own = build_attention(AttentionSettings(num_heads=2), DIM, DIM, causal=True)
+    return TransformerBlock(DIM, own, None, FeedForward(DIM, 6), norm=norm, dropout=0.3)
+
+
+MAKERS = {
+    **{name: lambda name=name: recurrent(name) for name in RECURRENT},
+    "gru-reset-before": lambda: recurrent("gru", reset_after=False),
+    "stack": lambda: Stack([recurrent("gru"), recurrent("lstm")], dropout=0.3),
+    "block-pre": lambda: block("pre"),
+    "block-post": lambda: block("post"),
+}
+MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
+
+
+def build(name: str) -> Layer:
+    torch.manual_seed(7)
+    return MAKERS[name]().double().eval()
+
+
+@pytest.fixture(params=MAKERS)
+def layer(request: pytest.FixtureRequest) -> Layer:
+    return build(request.param)
+
+
+@pytest.fixture
+def inputs() -> Tensor:
+    return torch.randn(len(LENGTHS), LENGTH, DIM, dtype=torch.float64)
+
+
+def in_pieces(layer: Layer, inputs: Tensor, mask: Tensor | None, cuts: list[int]) -> tuple[Tensor, object]:
+    past, outputs = None, []
+    for start, end in zip([0, *cuts], [*cuts, LENGTH], strict=True):
+        output, past = layer(inputs[:, start:end], None if mask is None else mask[:, start:end], past)
+        outputs.append(output)
+    return torch.cat(outputs, dim=1), past
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@given(cuts=st.lists(st.integers(0, LENGTH), max_size=4).map(sorted), padded=st.booleans())
+def test_any_split_into_chunks_equals_the_whole_pass(name, cuts, padded):
+    layer, mask = build(name), MASK if padded else None
+    inputs = torch.randn(len(LENGTHS), LENGTH, DIM, dtype=torch.float64)
+    whole, end = layer(inputs, mask)
+    pieces, after = in_pieces(layer, inputs, mask, cuts)
+    shown = MASK if padded else torch.ones_like(MASK)
+    assert whole.shape == (len(LENGTHS), LENGTH, layer.dim)
+    assert_close(pieces[shown], whole[shown])
+    more = torch.randn(len(LENGTHS), 2, DIM, dtype=torch.float64)
+    assert_close(layer(more, None, after)[0], layer(more, None, end)[0])
+
+
+def test_a_batch_of_different_lengths_equals_each_alone(layer, inputs):
+    together, _ = layer(inputs, MASK)
+    for row, length in enumerate(LENGTHS):
+        alone, _ = layer(inputs[row : row + 1, :length], None)
+        assert_close(together[row : row + 1, :length], alone)
+
+
+def test_what_stands_under_padding_cannot_change_what_is_read_later(layer, inputs):
+    changed = inputs.masked_fill(~MASK.unsqueeze(-1), 1e3)
+    more = torch.randn(len(LENGTHS), 2, DIM, dtype=torch.float64)
+    (first, past), (second, other) = layer(inputs, MASK), layer(changed, MASK)
+    assert_close(first[MASK], second[MASK], rtol=0, atol=0)
+    assert_close(layer(more, None, past)[0], layer(more, None, other)[0], rtol=0, atol=0)
+
+
+def test_selected_rows_go_on_as_they_were(layer, inputs):
+    rows = torch.tensor([1, 0, 1])
+    _, past = layer(inputs[:, :3], MASK[:, :3])
+    whole, _ = layer(inputs[:, 3:], MASK[:, 3:], past)
+    some, _ = layer(inputs[rows, 3:], MASK[rows, 3:], select(past, rows))
+    assert_close(some[MASK[rows, 3:]], whole[rows][MASK[rows, 3:]])
+
+
+def test_no_step_sees_a_later_one(layer, inputs):
+    changed = inputs.clone()
+    changed[:, 4:] += 1
+    assert_close(layer(changed, None)[0][:, :4], layer(inputs, None)[0][:, :4], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_padded_step_keeps_the_state_and_writes_zeros(name, inputs):
+    layer = build(name)
+    outputs, past = layer(inputs, MASK)
+    assert bool((outputs[~MASK] == 0).all())
+    assert_close(past[0][0], outputs[0, -1])  # what others may see stands first
+    nothing, after = layer(inputs, torch.zeros_like(MASK), past)
+    assert bool((nothing == 0).all())
+    assert_close(after, past, rtol=0, atol=0)

@@ -1,0 +1,122 @@
+"""Real models: neither batch mates nor caches matter, and a search reports what the model says."""
+
+import itertools
+import random
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.decoders import DECODERS
+from regard.decoding import SEARCHES, GreedySearch, forced
+from regard.decoding.beam import BeamSearch
+from regard.decoding.features.coverage import CoverageFeature
+from regard.decoding.features.no_repeat import NoRepeatFeature
+from regard.encoders import ENCODERS
+from regard.models import ROUTE
+from regard.records import BOS, EOS, PAD
+
+VOCAB, EXTRA = 13, 8
+PAIRS = list(itertools.product(ENCODERS, DECODERS))
+KINDS = {"greedy": {}, "beam": {"size": 4, "n_best": 3}, "sampling": {"n_best": 2, "temperature": 0.8}}
+
+
+@pytest.fixture(params=PAIRS, ids="-".join)
+def model(request, writers):
+    return writers.translator(*request.param, vocab=VOCAB)
+
+
+@pytest.fixture
+def sources(writers):
+    return writers.sources_of(12, VOCAB, 9)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("featured", [False, True], ids=["plain", "features"])
+def test_batch_mates_do_not_matter(model, sources, writers, kind, featured):
+    search = SEARCHES[kind](max_extra=EXTRA, **KINDS[kind])
+    features = [CoverageFeature(), NoRepeatFeature(size=2)] if featured else []
+    shuffled = random.Random(2).sample(sources, len(sources))
+    together = search.run(model, writers.batch_of(shuffled, width=12), features=features)
+    written = set()
+    for source, found in zip(shuffled, together, strict=True):
+        [alone] = search.run(model, writers.batch_of([source]), features=features)
+        assert [one.ids for one in alone] == [one.ids for one in found]
+        assert [one.finished for one in alone] == [one.finished for one in found]
+        for one, other in zip(alone, found, strict=True):
+            assert one.score == pytest.approx(other.score, abs=1e-6 if featured else 1e-9)  # coverage is in float32
+            assert one.log_probs == pytest.approx(other.log_probs, abs=1e-9)
+        written.add(tuple(found[0].ids))
+    assert len(written) > 5  # a model that writes the same everywhere would prove nothing
+
+
+def reread(model, writers, source, limit):
+    """Greedy without any cache: the whole prefix is decoded anew for every word."""
+    ids, each = [], []
+    while len(each) < limit:
+        decoded, encoded = model.decode(writers.batch_of([source], [[*ids, EOS]]))
+        log_probs = model.heads[ROUTE].log_probs(decoded, encoded)[0, -1].clone()
+        word = int(log_probs.index_fill(0, torch.tensor([PAD, BOS]), float("-inf")).argmax())
+        each.append(float(log_probs[word]))
+        if word == EOS:
+            return ids, each, True
+        ids.append(word)
+    return ids, each, False
+
+
+@torch.no_grad()
+def test_greedy_is_a_rereading_of_every_prefix(model, sources, writers):
+    for source, [one] in zip(sources, GreedySearch(max_extra=EXTRA).run(model, writers.batch_of(sources)), strict=True):
+        ids, each, finished = reread(model, writers, source, 2 * len(source) + EXTRA)
+        assert (one.ids, one.finished) == (ids, finished)
+        assert one.log_probs == pytest.approx(each, abs=1e-9)
+        assert one.score == pytest.approx(sum(each), abs=1e-9)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_stands_in_the_padding_does_not_matter(model, sources, writers, kind):
+    search, batch = SEARCHES[kind](max_extra=EXTRA, **KINDS[kind]), writers.batch_of(sources, width=11)
+    source = batch.sequences("source")
+    refilled = source._replace(items=source.items.masked_fill(~source.mask, 7))
+    assert search.run(model, batch) == search.run(model, batch._replace(columns={"source": refilled}))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", KINDS)
+def test_log_probs_are_those_of_the_forced_target(model, sources, writers, kind):
+    found = SEARCHES[kind](max_extra=EXTRA, **KINDS[kind]).run(model, writers.batch_of(sources))
+    ended = [(source, one) for source, row in zip(sources, found, strict=True) for one in row if one.finished]
+    assert ended
+    batch = writers.batch_of([source for source, _ in ended], [[*one.ids, EOS] for _, one in ended])
+    for (_, one), told in zip(ended, forced(model, batch), strict=True):
+        assert told.ids == one.ids
+        assert told.finished
+        assert one.log_probs == pytest.approx(told.log_probs, abs=1e-9)
+        assert told.score == pytest.approx(sum(one.log_probs), abs=1e-9)
+
+
+@torch.no_grad()
+def test_beams_score_is_its_log_probs_over_its_length(model, sources, writers):
+    for row in BeamSearch(max_extra=EXTRA, n_best=5, length_penalty=0.6).run(model, writers.batch_of(sources)):
+        for one in row:
+            assert one.score == pytest.approx(sum(one.log_probs) / len(one.log_probs) ** 0.6, abs=1e-9)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_batch(model, writers, kind):
+    assert SEARCHES[kind](**KINDS[kind]).run(model, writers.batch_of([], width=3)) == []
+
+
+@torch.no_grad()
+def test_dropped_rows_leave_the_others_alone(model, writers):
+    """The limits of 12 copies are all different, so rows leave one by one and those that stay are one sentence."""
+    limits = torch.arange(1, 13)
+    search = GreedySearch()
+    search.limits = lambda batch: limits[: len(batch.lines)]
+    found = [one for [one] in search.run(model, writers.batch_of([[5, 9, 4, EOS]] * 12))]
+    for one in found:
+        assert found[-1].ids[: len(one.ids)] == one.ids
+        assert_close(torch.tensor(one.log_probs), torch.tensor(found[-1].log_probs)[: len(one.log_probs)])

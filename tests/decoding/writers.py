@@ -1,0 +1,138 @@
+"""Writers of a handful of words in plain Python, every target they could write, and tiny translators."""
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.decoding import Feature, Hypothesis
+from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.records import BOS, EOS, PAD, UNK, Batch, Sequences, Step
+from regard.registry import Choice
+
+Scores = Callable[[tuple[int, ...], tuple[int, ...]], list[float]]  # source, words so far → log-probabilities
+
+
+class Histories(NamedTuple):
+    """Sources and all that was written, row by row."""
+
+    rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+
+    def select(self, rows: Tensor) -> "Histories":
+        return Histories(tuple(self.rows[row] for row in rows.tolist()))
+
+
+class Tree:
+    """A writer that looks up its next words by its source and everything it wrote."""
+
+    def __init__(self, scores: Scores) -> None:
+        self.scores = scores
+        self.known: dict[Any, list[float]] = {}
+
+    def log_probs(self, source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
+        if (source, written) not in self.known:
+            self.known[source, written] = self.scores(source, written)
+        return self.known[source, written]
+
+    def start(self, batch: Batch) -> Histories:
+        source = batch.sequences("source")
+        return Histories(tuple((tuple(i[m].tolist()), ()) for i, m in zip(source.items, source.mask, strict=True)))
+
+    def step(self, ids: Tensor, state: Histories, *, need_weights: bool = False) -> tuple[Step, Histories]:
+        words = ids[:, 0].tolist()
+        rows = tuple((s, w if word == BOS else (*w, word)) for (s, w), word in zip(state.rows, words, strict=True))
+        log_probs = torch.tensor([self.log_probs(*row) for row in rows], dtype=torch.float64)
+        weights = torch.tensor([looks(*row) for row in rows], dtype=torch.float64) if need_weights else None
+        return Step(log_probs, weights), Histories(rows)
+
+
+def looks(source: tuple[int, ...], written: tuple[int, ...], width: int = 8) -> list[float]:
+    """Weights over a source, and, to be caught, some on the padding behind it too."""
+    draw = random.Random(f"look {source} {written}")
+    found = [draw.random() for _ in range(width)]
+    return [each / sum(found) for each in found]
+
+
+def drawn(vocab: int, seed: int, ends: float = 0.0) -> Tree:
+    """A writer drawn at random; `ends` is added to what speaks for EOS."""
+
+    def scores(source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
+        draw = random.Random(f"{seed} {source} {written}")
+        raw = [2 * draw.gauss(0, 1) + ends * (word == EOS) for word in range(vocab)]
+        whole = math.log(sum(math.exp(each) for each in raw))
+        return [each - whole for each in raw]
+
+    return Tree(scores)
+
+
+def constant(probabilities: Sequence[float]) -> Tree:
+    """A writer that always finds the same words likely."""
+    logs = [math.log(each) if each else -math.inf for each in probabilities]
+    return Tree(lambda source, written: logs)
+
+
+def every(tree: Tree, source: list[int], limit: int, vocab: int, least: int = 0) -> Iterator[Hypothesis]:
+    """All targets a limit leaves, the score of each its sum: those that end, and those the limit cuts off."""
+    for length in range(limit + 1):
+        for ids in itertools.product(range(UNK, vocab), repeat=length):
+            finished = length < limit
+            if (finished and length < least) or (not finished and length != limit):
+                continue
+            told = [*ids, EOS] if finished else list(ids)
+            each = [tree.log_probs(tuple(source), ids[:place])[word] for place, word in enumerate(told)]
+            yield Hypothesis(list(ids), sum(each), each, finished)
+
+
+def batch_of(sources: list[list[int]], targets: list[list[int]] | None = None, *, width: int = 0) -> Batch:
+    """Padded sources, of `width` at least."""
+
+    def padded(rows: list[list[int]]) -> Sequences:
+        longest = max([width, *(len(row) for row in rows)])
+        items = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows]).view(len(rows), longest)
+        return Sequences(items.long(), torch.arange(longest) < torch.tensor([len(row) for row in rows]).view(-1, 1))
+
+    columns = {"source": padded(sources)} | ({} if targets is None else {"target": padded(targets)})
+    return Batch(columns, ROUTE, torch.arange(len(sources)), sum(len(row) for row in targets or []))
+
+
+def sources_of(count: int, vocab: int, longest: int, seed: int = 1) -> list[list[int]]:
+    """Sources of mixed lengths, EOS at their ends."""
+    draw = random.Random(seed)
+    return [[draw.randrange(UNK, vocab) for _ in range(draw.randrange(longest))] + [EOS] for _ in range(count)]
+
+
+def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 8, num_layers: int = 2, sharp: float = 3.0) -> Any:
+    """An untrained model whose every word hangs on the source and on what was written."""
+    parts = {
+        "transformer": {"num_layers": num_layers, "feedforward_dim": 2 * dim},
+        "recurrent": {"num_layers": 2, "hidden_dim": dim},
+    }
+    settings = ModelSettings(
+        dim=dim,
+        encoder=Choice(encoder, {**parts, "recurrent": {"num_layers": 2, "hidden_dim": dim // 2}}[encoder]),
+        decoder=Choice(decoder, parts[decoder]),
+        attention=AttentionSettings(score=Choice("additive")),
+        self_attention=AttentionSettings(num_heads=2),
+    )
+    model: Translator = build_translator(settings, vocab, vocab)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.normal_(std=sharp / parameter.shape[-1] ** 0.5)
+    return model.double().eval()
+
+
+class Zero(Feature):
+    """Adds nothing, but says it might: a search under it may never stop early."""
+
+    rewards = True
+
+    def start(self, batch: Batch) -> Histories:
+        return Histories(((), ()) * len(batch.lines))  # rows are never looked at
+
+    def step(self, step: Step, ids: Tensor, state: Histories) -> tuple[Tensor, Histories]:
+        return step.log_probs.new_zeros(1, 1), Histories(((), ()) * len(ids))
