@@ -39,3 +39,11 @@ class Prediction:
     finished: bool = True  # False when the length limit cut it off
     alternatives: list["Prediction"] = field(default_factory=list)  # the rest of the n best, best first
     explanation: Explanation | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        more = f", {len(self.alternatives)} alternatives" if self.alternatives else ""
+        more += "" if self.explanation is None else ", explained"
+        return f"Prediction({self.source!r} → {self.text!r}, score {self.score:.3f}{more})"

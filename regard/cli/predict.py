@@ -27,6 +27,7 @@ Output = Annotated[
 Search = Annotated[str | None, typer.Option(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")]
 Best = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
 Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
+Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each text: 0-0 1-2.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -39,6 +40,7 @@ def predict_command(
     search: Search = None,
     n_best: Best = 1,
     scores: Scores = False,
+    alignment: Alignment = False,
     as_json: Json = False,
 ) -> None:
     """Translate (the same as `regard translate`): one line out for each line in, as soon as it is read.
@@ -55,8 +57,9 @@ def predict_command(
         out = stack.enter_context(output_file.open("wb")) if output_file else sys.stdout.buffer
         number = 0
         for chunk in chunks_of_lines(lines, str(input_file or "stdin")):
-            for prediction in _predicted(predictor, chunk, number, str(input_file or "stdin")):
-                out.write((_line(prediction, number, n_best, scores, as_json) + "\n").encode())
+            for prediction in _predicted(predictor, chunk, number, str(input_file or "stdin"), alignment):
+                line = _line(prediction, number, n_best, scores, as_json)
+                out.write((line + (f"\t{_links(prediction)}" if alignment else "") + "\n").encode())
                 number += 1
             out.flush()
 
@@ -86,10 +89,10 @@ def _decoded(line: bytes, name: str, number: int) -> str:
         raise DataError(name, problem, line=number, hint="convert it: iconv -t UTF-8") from error
 
 
-def _predicted(predictor: Any, texts: list[str], before: int, name: str) -> "list[Prediction]":
+def _predicted(predictor: Any, texts: list[str], before: int, name: str, explain: bool) -> "list[Prediction]":
     """Predictions of a chunk; a fault names the line of the whole input."""
     try:
-        predictions: list[Prediction] = predictor.predict(texts)
+        predictions: list[Prediction] = predictor.predict(texts, explain=explain)
     except DataError as error:
         line = None if error.line is None else error.line + before
         raise DataError(name, error.problem, line=line, hint=error.hint) from error
@@ -106,6 +109,16 @@ def _line(prediction: "Prediction", number: int, n_best: int, scores: bool, as_j
     if n_best > 1:
         return "\n".join(f"{number} ||| {_one_line(one.text)} ||| {one.score:.4f}" for one in best)
     return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(prediction.text)
+
+
+def _links(prediction: "Prediction") -> str:
+    """Links of words, from 0, source before target."""
+    from regard.explain import format_pharaoh, word_alignment
+
+    found = prediction.explanation
+    if found is None or not found.weights:
+        return ""
+    return format_pharaoh(word_alignment(found.source_tokens, found.target_tokens, found.weights).links)
 
 
 def _one_line(text: str) -> str:

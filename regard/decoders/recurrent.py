@@ -87,7 +87,7 @@ class RecurrentDecoder(Decoder):
         else:
             values = seen.states if seen.values is None else seen.values
             memory = self.attention.remember(seen.states, values, mask=seen.mask)
-            looked = self.attention.begin(first[-1][0][:, None][:, :0], memory)
+            looked = self.attention.begin(first[-1][0].unsqueeze(1)[:, :0], memory)
             state = RecurrentState(None, first, fed, seen.final[:, :0], SharedSource((memory,)), looked)
         return state if rows is None else state.select(rows)
 

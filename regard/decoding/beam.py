@@ -144,7 +144,7 @@ class _Beams:
             known = self.finished[int(self.sentences[place])]
             norm = float(self.search.norm(torch.tensor(self.length)))
             for beam in range(min(self.search.n_best, self.sums.shape[1])):
-                if known and known[0].finished:
+                if known and (known[0].finished or float(self.sums[place, beam]) == NEVER):
                     break
                 ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
                 known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))

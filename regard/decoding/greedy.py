@@ -40,10 +40,10 @@ def write_down(guided: Guided, limits: Tensor, choose: Choose) -> list[Hypothesi
         ids[live, place] = chosen[writing]
         log_probs[live, place] = _of(plain, chosen)[writing]
         scores[live] += _of(totals, chosen)[writing]
-        ended = writing & ((chosen == EOS) | (place + 1 >= limits[rows]))
+        ended = writing & (chosen == EOS)
         if bool(ended.any()):
             scores[rows[ended]] += torch.as_tensor(guided.ending(), device=limits.device).expand(len(rows))[ended]
-        writing = writing & ~ended
+        writing = writing & ~ended & (place + 1 < limits[rows])
         left = int(writing.sum())
         if left == 0:
             break

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.decoding.features.feature import Feature
 from regard.decoding.greedy import write_down
-from regard.decoding.search import Guided, Hypothesis, Search
+from regard.decoding.search import Guided, Hypothesis, Search, top
 from regard.records import Batch, Sequences, Writer
 
 
@@ -54,8 +54,8 @@ class SamplingSearch(Search):
         """Scores (rows, vocab) → what is drawn from, in float64."""
         sure = (scores.double() / self.temperature).softmax(dim=-1)
         if self.top_k:
-            least = sure.topk(min(self.top_k, sure.shape[-1]), dim=-1).values[:, -1:]
-            sure = sure.masked_fill(sure < least, 0.0)
+            found, places = top(sure, self.top_k)
+            sure = torch.zeros_like(sure).scatter(-1, places, found)
         if self.top_p < 1.0:
             ranked, order = sure.sort(dim=-1, descending=True, stable=True)
             before = ranked.cumsum(dim=-1) - ranked

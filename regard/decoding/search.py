@@ -25,7 +25,8 @@ class Hypothesis(NamedTuple):
 class Search(ABC):
     """Finds targets of high score. It knows two verbs of a writer, `start` and `step`, and nothing else of it.
 
-    A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and min_length before EOS.
+    A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and min_length before EOS,
+    unless features leave no word to write.
     """
 
     def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
@@ -60,8 +61,15 @@ class Guided:
         for place, feature in enumerate(self.features):
             added, self.guides[place] = feature.step(step, self.ids, self.guides[place])
             scores = scores + added
-        forbidden = [PAD, BOS, EOS] if self.written < self.min_length else [PAD, BOS]
-        scores = scores.index_fill(-1, torch.tensor(forbidden, device=scores.device), float("-inf"))
+        forbidden = torch.tensor([PAD, BOS, EOS], device=scores.device)
+        if self.written < self.min_length:
+            ends, scores = scores[:, EOS], scores.index_fill(-1, forbidden, float("-inf"))
+            stuck = scores.amax(dim=-1) == float(
+                "-inf"
+            )  # a feature forbids what is left: nothing but the end may stand
+            scores[:, EOS] = scores[:, EOS].where(~stuck, ends)
+        else:
+            scores = scores.index_fill(-1, forbidden[:2], float("-inf"))
         self.written += 1
         return scores, step.log_probs
 
@@ -85,13 +93,30 @@ class Guided:
 
 
 def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of the last axis and where they stand, exactly; blocks first: one fast pass on a CPU."""
+    """The `count` largest of the last axis and where they stand, exactly, of equals the first.
+
+    Blocks first: one fast pass on a CPU.
+    """
     size = values.shape[-1]
     block = next((size // parts for parts in (100, 128, 64, 125, 80, 50) if size % parts == 0), 0)
     if size < BLOCKS_FROM or not block or count > size // block:
-        return values.topk(min(count, size), dim=-1)
+        return _largest(values, min(count, size))
     blocks = values.unflatten(-1, (-1, block))
-    chosen = blocks.amax(dim=-1).topk(count, dim=-1).indices
+    chosen = _largest(blocks.amax(dim=-1), count)[1].sort(dim=-1).values  # in order, so that equals stay so too
     inside = blocks.gather(-2, chosen.unsqueeze(-1).expand(*chosen.shape, block)).flatten(-2)
-    found, places = inside.topk(count, dim=-1)
+    found, places = _largest(inside, count)
     return found, chosen.gather(-1, places // block) * block + places % block
+
+
+def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """torch's topk takes any of equal values, and in any order; this the first."""
+    if count == 1:
+        found, places = values.max(dim=-1, keepdim=True)
+        return found, places
+    found, places = values.topk(count, dim=-1)
+    if bool(((values >= found[..., -1:]).sum(dim=-1) > count).any()):
+        found, places = values.sort(dim=-1, descending=True, stable=True)
+        return found[..., :count], places[..., :count]
+    places = places.sort(dim=-1).values
+    found, order = values.gather(-1, places).sort(dim=-1, descending=True, stable=True)
+    return found, places.gather(-1, order)

@@ -9,6 +9,7 @@ import torch
 from regard.data.packing import chunks
 from regard.errors import DataError
 from regard.memory import keep_memory
+from regard.predictor.predictions import Predictions
 from regard.results import Prediction
 from regard.tasks.translation import TranslationTask
 from regard.text.clean import clean
@@ -32,7 +33,7 @@ class Predictor:
         count = sum(parameter.numel() for parameter in self.model.parameters())
         return f"Predictor({sizes}, {count / 1e6:.1f} M parameters)"
 
-    def predict(self, texts: Iterable[str], *, explain: bool = False) -> list[Prediction]:
+    def predict(self, texts: Iterable[str], *, explain: bool = False) -> Predictions:
         """One prediction per text, in order; with `explain` each carries what it looked at.
 
         Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
@@ -42,22 +43,23 @@ class Predictor:
         sources = self._encode(given)
         written = [row for row, text in enumerate(given) if text.strip()]
         found = self._in_batches([sources[row] for row in written], None, self.task.predict)
-        predictions = [Prediction(text, "", 0.0) for text in given]  # nothing says nothing
+        predictions = Predictions(Prediction(text, "", 0.0) for text in given)  # nothing says nothing
         for row, prediction in zip(written, found, strict=True):
             predictions[row] = prediction
         return self.explained(predictions) if explain else predictions
 
-    def score(self, sources: Iterable[str], targets: Iterable[str]) -> list[Prediction]:
+    def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats."""
-        return self._in_batches(self._encode(sources), self.task.target.encode_batch(list(targets)), self.task.force)
+        wanted = self.task.target.encode_batch(list(targets))
+        return Predictions(self._in_batches(self._encode(sources), wanted, self.task.force))
 
-    def explained(self, predictions: Sequence[Prediction]) -> list[Prediction]:
+    def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its text looked at."""
         sources = self._encode(prediction.source for prediction in predictions)
         targets = self.task.target.encode_batch([prediction.text for prediction in predictions])
         explanations = self._in_batches(sources, targets, self.task.explain)
         pairs = zip(predictions, explanations, strict=True)
-        return [replace(prediction, explanation=explanation) for prediction, explanation in pairs]
+        return Predictions(replace(prediction, explanation=explanation) for prediction, explanation in pairs)
 
     def _encode(self, texts: Iterable[str]) -> list[list[int]]:
         sources = self.task.source.encode_batch([clean(text) for text in texts])

@@ -62,7 +62,9 @@ class TranslationTask(Task):
         explanations = []
         rows = zip(_rows(batch.columns["source"]), _rows(batch.columns["target"]), strict=True)
         for row, (source, target) in enumerate(rows):
-            weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
+            weights = []  # of a decoder that reads no single states
+            if decoded.weights is not None:
+                weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
             explanations.append(
                 Explanation(
                     [*self.source.pieces(source[:-1]), END],

@@ -86,9 +86,10 @@ class Trainer:
             torch.manual_seed(self.settings.seed)
         with listening() as interruption:
             reason = self._loop(interruption)
+            averaged = None
             if self.settings.average > 1 and self.validate is not None and len(self.best.updates) > 1:
-                self._average(interruption)
-        return self._finish(reason)
+                averaged = self._average(interruption)
+        return self._finish(reason, averaged)
 
     def _loop(self, interruption: Interruption) -> str:
         self._clock = self._since_save = time.monotonic()
@@ -99,11 +100,12 @@ class Trainer:
             if self._due:
                 self._after_update(interruption)
             while not (reason := self._over()):
+                began = time.monotonic()
                 micro = list(islice(stream, self.settings.accumulate))
                 rate = self.driven.drive(self.update + 1)
                 done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
                 self.update, self.cursor = self.update + 1, micro[-1][0]
-                self._window.add(done)
+                self._window.add(done, time.monotonic() - began)
                 if self.update % self.settings.log_every == 0:
                     self._log(self._window.values(), rate)
                     self._window = _Window()
@@ -203,17 +205,21 @@ class Trainer:
             if not files.step_folder(self.run, update).exists():  # a later checkpoint, now damaged, took its place
                 self.best.forget(update)
         self.driven.restore(state["driven"])
-        self.driven.drive(self.update)
+        self.driven.drive(max(1, self.update))  # a validation may come before the next update
         self.progress.cut(state["metrics"])
         (self.run / FINAL).unlink(missing_ok=True)  # it speaks of an end that is none any more
         files.remove(self.run / files.FOLDER / AVERAGE)
         files.clear(self.run)
 
-    def _average(self, interruption: Interruption) -> None:
-        """The mean of the best checkpoints, kept if it scores better than the best of them."""
+    def _average(self, interruption: Interruption) -> float | None:
+        """The mean of the best checkpoints, kept if it scores better than the best of them; its score then."""
         self._save(needed=True)
         chosen = self.best.updates[: self.settings.average]
-        models = [files.load(files.step_folder(self.run, update)).model for update in chosen]
+        try:
+            models = [files.load(files.step_folder(self.run, update)).model for update in chosen]
+        except CheckpointError as error:
+            self.progress.warn(f"{error}; the best are not averaged")
+            return None
         before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
         self.model.load_state_dict(average(models))
         scores = self._scores(interruption)
@@ -222,19 +228,26 @@ class Trainer:
         score = scores[self.settings.metric]
         ranked = Best(self.settings.metric, 1, None)
         ranked.add(self.best.ranked[0][0], 0)
-        if ranked.add(score, 1):
-            folder = self.run / files.FOLDER / AVERAGE
-            files.remove(folder)
-            files.save(folder, self.model, {"update": self.update, "averaged": chosen, "score": score})
-            self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
+        better = ranked.add(score, 1) and self._save_average({"averaged": chosen, "score": score})
         self.model.load_state_dict(before)
+        if not better:
+            return None
+        self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
+        return score
 
-    def _finish(self, reason: str) -> Report:
+    def _save_average(self, state: dict[str, Any]) -> bool:
+        try:
+            files.save(self.run / files.FOLDER / AVERAGE, self.model, {"update": self.update, **state})
+        except CheckpointError as error:
+            self.progress.warn(f"{error}; the best is kept instead")
+            return False
+        return True
+
+    def _finish(self, reason: str, averaged: float | None) -> Report:
         self._save(needed=True)
-        averaged = self.run / files.FOLDER / AVERAGE
-        folder, score = files.step_folder(self.run, self.update), None
-        if averaged.exists():
-            folder, score = averaged, files.load(averaged).state["score"]
+        folder, score = files.step_folder(self.run, self.update), averaged
+        if averaged is not None:
+            folder = self.run / files.FOLDER / AVERAGE
         elif self.best.ranked:
             score, update = self.best.ranked[0]
             folder = files.step_folder(self.run, update)
@@ -249,7 +262,9 @@ class Trainer:
             made.write_text(text, encoding="utf-8")
             os.replace(made, path)
         except OSError as error:
-            raise CheckpointError(path, f"could not be written: {error.strerror or error}", "is the disk full?") from error
+            raise CheckpointError(
+                path, f"could not be written: {error.strerror or error}", "is the disk full?"
+            ) from error
 
     def _log(self, window: "dict[str, float]", rate: float) -> None:
         values: dict[str, Any] = {

@@ -64,9 +64,11 @@ def test_padding_and_bos_are_never_written(writers, search):
 
 
 def test_an_empty_batch_has_no_targets(writers, search):
-    assert SEARCHES[search](n_best=2).run(writers.constant(ENDS), writers.batch_of([])) == [] if (
-        search != "greedy"
-    ) else GreedySearch().run(writers.constant(ENDS), writers.batch_of([])) == []
+    assert (
+        SEARCHES[search](n_best=2).run(writers.constant(ENDS), writers.batch_of([])) == []
+        if (search != "greedy")
+        else GreedySearch().run(writers.constant(ENDS), writers.batch_of([])) == []
+    )
 
 
 def test_a_beam_may_be_wider_than_the_vocabulary(writers):

@@ -47,7 +47,7 @@ class Events:
             time = where = None  # the place of nicht would be open to taste
         receiver = self.receiver(draws) if "receiver" in verb.flags else None
         return Event(
-            subject(self.phrases, draws, verb),
+            subject(self.phrases, draws, verb, tense),
             verb,
             tense,
             thing,

@@ -49,7 +49,7 @@ class Grammar(Events):
         if roll < 0.5:
             return Statement(self.event(draws, draws.choice(self.verbs), front=True))
         if roll < 0.6:
-            return Question(self.clause(draws, positive=True))
+            return Question(self.asked(draws))
         if roll < 0.7:
             return Statement(self.quality(draws) if draws.random() < 0.75 else self.located(draws))
         if roll < 0.74:
@@ -81,6 +81,13 @@ class Grammar(Events):
         if roll < 0.25:
             return self.located(draws, positive)
         return self.event(draws, draws.choice(self.verbs), positive=positive)
+
+    def asked(self, draws: random.Random) -> Clause:
+        """What a question is about. German begins it with the verb: few begin with a rare one."""
+        clause = self.clause(draws, positive=True)
+        while isinstance(clause, Event) and clause.tense in ("progressive", "habit"):
+            clause = self.clause(draws, positive=True)
+        return clause
 
     def feeling(self, draws: random.Random, negative: float = NEGATIVE) -> Quality:
         return Quality(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from regard.data.toy.lexicon import Adjective, Noun, Preposition, Time, Verb, lexicon
-from regard.data.toy.sentence import TENSES, Determiner, NounPhrase, Place, Subject
+from regard.data.toy.sentence import TENSES, Determiner, NounPhrase, Place, Subject, Tense
 
 T = TypeVar("T")
 
@@ -28,6 +28,7 @@ class Phrases:
         self.verbs = words.verbs
         self.numbers = words.numbers
         self.persons = [word for word in words.subjects if word.person != "w"]
+        self.others = [word for word in self.persons if word.person != "1"]
         self.weather = [word for word in words.subjects if word.person == "w"]
         self.adjectives: dict[Noun, list[Adjective]] = {
             noun: [adjective for adjective in words.adjectives if adjective.nouns & noun.classes]
@@ -88,12 +89,16 @@ def fitting_determiner(noun: Noun, drawn: Determiner) -> Determiner:
     return drawn
 
 
-def subject(phrases: Phrases, draws: random.Random, verb: Verb | None = None) -> Subject:
-    """Who does it: a pronoun, a name, or a noun with this verb; without a verb, a person."""
+def subject(phrases: Phrases, draws: random.Random, verb: Verb | None = None, tense: Tense = "state") -> Subject:
+    """Who does it: a pronoun, a name, or a noun with this verb; without a verb, a person.
+
+    In German each verb has a form for "I" of its own in the present. A demo would see most too rarely to learn them, so
+    "I" does what the forms of a few verbs tell: what is past, to come, or a state.
+    """
     if verb and "weather" in verb.subjects:
         return phrases.weather[0]
     if verb is None or ("person" in verb.subjects and draws.random() < NAMES):
-        return draws.choice(phrases.persons)
+        return draws.choice(phrases.others if tense in ("progressive", "habit") else phrases.persons)
     return phrase(phrases, draws, draws.choice(phrases.agents[verb]), SUBJECT)
 
 

@@ -27,6 +27,7 @@ class CoverageFeature(Feature):
 
     def __init__(self, *, weight: float = 0.2, least: float = 0.01) -> None:
         self.weight = weight
+        self.rewards = weight < 0
         self.least = least  # what a word that was never looked at counts as: log 0 would forbid it
 
     def start(self, batch: Batch) -> Looked:

@@ -1,0 +1,111 @@
+"""The recurrent encoder against torch's networks, and its states in the order of the words."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.testing import assert_close
+
+from regard.attention import Attention, Sockets
+from regard.encoders.recurrent import RecurrentEncoder
+from regard.layers.recurrent import RECURRENT
+from regard.records import Encoded, Sequences
+from regard.registry import Choice
+
+INPUT, HIDDEN, LENGTH = 3, 4, 6
+LENGTHS = [6, 3, 1]
+
+
+def no_attention(*dims: int) -> Attention:
+    raise AssertionError("a recurrent encoder looks at nothing")
+
+
+def encoder(cell: str = "gru", **settings: object) -> RecurrentEncoder:
+    torch.manual_seed(7)
+    sockets = Sockets(no_attention, no_attention, no_attention)
+    return RecurrentEncoder(INPUT, sockets, cell=Choice(cell), hidden_dim=HIDDEN, **settings).double().eval()
+
+
+def source(lengths: list[int] = LENGTHS) -> Sequences:
+    vectors = torch.randn(len(lengths), LENGTH, INPUT, dtype=torch.float64)
+    return Sequences(vectors, torch.arange(LENGTH) < torch.tensor(lengths).unsqueeze(-1))
+
+
+@pytest.fixture(params=RECURRENT)
+def cell(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_two_layers_equal_torch(cell, bidirectional):
+    mine = encoder(cell, num_layers=2, bidirectional=bidirectional)
+    torchs = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}[cell]
+    theirs = torchs(INPUT, HIDDEN, 2, batch_first=True, bidirectional=bidirectional).double()
+    for number, layer in enumerate(mine.layers):
+        ways = {"": layer.forwards, "_reverse": layer.backwards} if bidirectional else {"": layer}
+        for suffix, way in ways.items():
+            for name, parameter in way.network.named_parameters():
+                getattr(theirs, name.replace("_l0", f"_l{number}{suffix}")).data = parameter.data
+    read = source()
+    packed = pack_padded_sequence(read.items, torch.tensor(LENGTHS), batch_first=True, enforce_sorted=False)
+    outputs, end = theirs(packed)
+    wanted, _ = pad_packed_sequence(outputs, batch_first=True)
+    hidden = (end if cell == "lstm" else (end,))[0].unflatten(0, (2, -1))  # (layer, direction, batch, dim)
+    seen = mine(read)
+    assert_close(seen.states, wanted)
+    assert_close(seen.final, torch.cat(list(hidden[1]), dim=-1))
+    assert_close([past[0] for past in seen.past], [torch.cat(list(one), dim=-1) for one in hidden])
+
+
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_final_is_the_last_of_forward_and_the_first_of_backward(cell, num_layers):
+    seen = encoder(cell, num_layers=num_layers)(source())
+    last = torch.stack([seen.states[row, length - 1, :HIDDEN] for row, length in enumerate(LENGTHS)])
+    assert_close(seen.final, torch.cat([last, seen.states[:, 0, HIDDEN:]], dim=-1))
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_reversed_equals_feeding_each_row_backwards_and_turning_the_states(cell, bidirectional):
+    ahead = encoder(cell, num_layers=2, bidirectional=bidirectional)
+    back = encoder(cell, num_layers=2, bidirectional=bidirectional, reverse=True)
+    read = source()
+    together = back(read)
+    for row, length in enumerate(LENGTHS):
+        turned = read.items[row : row + 1, :length].flip(1)
+        alone = ahead(Sequences(turned, torch.ones(1, length, dtype=torch.bool)))
+        assert_close(together.states[row : row + 1, :length], alone.states.flip(1))
+        assert_close(together.final[row : row + 1], alone.final)
+    assert bool((together.states[~read.mask] == 0).all())
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_padding_cannot_change_anything(cell, reverse):
+    model, read = encoder(cell, num_layers=2, reverse=reverse), source()
+    changed = read._replace(items=read.items.masked_fill(~read.mask.unsqueeze(-1), 1e3))
+    first, second = model(read), model(changed)
+    assert_close(first, second, rtol=0, atol=0)
+    wider = Sequences(nn.functional.pad(read.items, (0, 0, 0, 4), value=9.0), nn.functional.pad(read.mask, (0, 4)))
+    padded: Encoded = model(wider)
+    assert_close(padded.states[:, :LENGTH], first.states)
+    assert bool((padded.states[:, LENGTH:] == 0).all())
+    assert_close((padded.final, padded.past), (first.final, first.past))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_row_of_length_0_gives_zeros_and_finite_gradients(cell, reverse):
+    model, read = encoder(cell, num_layers=2, reverse=reverse), source([0, 4, 0])
+    seen = model(read)
+    assert bool((seen.states[[0, 2]] == 0).all()) and bool((seen.final[[0, 2]] == 0).all())
+    (seen.states.sum() + seen.final.sum()).backward()
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
+
+
+def test_dropout_drops_states_while_training_but_never_what_layers_end_with():
+    model = encoder(num_layers=1, dropout=0.5)
+    read = source([LENGTH] * 40)
+    kept = model(read)
+    seen = model.train()(read)
+    share = (seen.states == 0).double().mean().item()
+    assert abs(share - 0.5) < 0.06  # 1,920 draws: five deviations
+    assert_close(seen.states[seen.states != 0], kept.states[seen.states != 0] * 2)
+    assert_close(seen.final, kept.final)

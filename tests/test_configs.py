@@ -1,0 +1,61 @@
+"""Every config is read, shrunk, built, trained one step and used."""
+
+from pathlib import Path
+
+import pytest
+
+import regard
+from regard.experiment import TABLES, read_experiment
+from regard.runs import train_run
+
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.yaml"))
+PAIRS = [("ein Hund läuft", "a dog runs"), ("zwei Katzen schlafen", "two cats sleep"), ("er liest", "he reads")] * 4
+SMALL = [
+    "training.max_updates=1",
+    "training.validate_every=1",
+    "training.batch_tokens=64",
+    "training.average=1",
+    "model.dim=16",
+]
+TRAINED = ("score", "span", "encoder", "decoder", "head", "objective", "tokenizer")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> list[str]:
+    for place, side in enumerate(("source", "target")):
+        (tmp_path / side).write_text("".join(f"{pair[place]}\n" for pair in PAIRS), encoding="utf-8")
+    parts = ("", "dev_", "test_")
+    return [f"data.{part}{side}={tmp_path / side}" for part in parts for side in ("source", "target")]
+
+
+def shrunk(path: Path) -> list[str]:
+    """Changes that make the networks of a config small, whatever they are."""
+    text = path.read_text(encoding="utf-8")
+    changes = list(SMALL)
+    for part in ("encoder", "decoder"):
+        line = next(line for line in text.splitlines() if line.strip().startswith(f"{part}:"))
+        for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
+            if f"{setting}:" in line:
+                changes.append(f"model.{part}.{setting}={small}")
+    if "size:" in text and "subwords" in text:
+        changes.append("text.tokenizer.size=300")
+    return changes
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_config_builds_trains_a_step_and_translates(path, corpus, tmp_path):
+    run = tmp_path / "run"
+    experiment = read_experiment(path, [*shrunk(path), *corpus, f"run={run}"])
+    assert train_run(experiment, quiet=True)
+    prediction, *_ = regard.load(run).predict(["ein Hund läuft"], explain=True)
+    assert prediction.explanation is not None
+    assert prediction.source == "ein Hund läuft"
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_every_part_that_is_trained_has_a_config(kind):
+    text = "\n".join(path.read_text(encoding="utf-8") for path in CONFIGS)
+    aliases = {"additive": "bahdanau"}
+    missing = [name for name in TABLES[kind] if name not in text and aliases.get(name, name) not in text]
+    everywhere = {"span": ["causal", "everywhere"], "score": ["dot"]}  # defaults, and one without parameters
+    assert [name for name in missing if name not in everywhere.get(kind, [])] == []

@@ -1,0 +1,70 @@
+"""Tiny models, corpora and runs for the tests of training."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from regard.data.batches import Batches
+from regard.data.corpus import Corpus
+from regard.data.readers import READERS
+from regard.models import AttentionSettings, ModelSettings, Translator, build_translator
+from regard.registry import Choice
+from regard.text import train_tokenizer
+
+COLUMNS = ("source", "target")
+LETTERS = "abcdefg"
+
+
+def sentence(number: int) -> str:
+    """A few words, no two sentences alike."""
+    return " ".join(LETTERS[(number * (place + 3) + place) % 7] * (1 + number % 3) for place in range(2 + number % 5))
+
+
+@pytest.fixture(scope="session")
+def batches(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Batches]:
+    """Batches of a corpus of 40 pairs, of at most eight rows."""
+    folder = tmp_path_factory.mktemp("corpus")
+    texts = [sentence(number) for number in range(40)]
+    files = {"source": folder / "text.a", "target": folder / "text.b"}
+    files["source"].write_text("".join(text + "\n" for text in texts))
+    files["target"].write_text("".join(text[::-1].upper() + "\n" for text in texts))
+    reader = READERS.build(Choice("parallel", {"files": {name: str(path) for name, path in files.items()}}), COLUMNS)
+    tokenizer = train_tokenizer(Choice("characters"), texts + [text.upper() for text in texts])
+    corpus = Corpus.open(reader, dict.fromkeys(COLUMNS, tokenizer), folder / "cache")
+    return lambda **settings: Batches(corpus, COLUMNS, sentences=8, seed=3, **settings)
+
+
+@pytest.fixture
+def tiny() -> Callable[..., Translator]:
+    """A Transformer that learns in milliseconds; the same weights each time."""
+
+    def make(*, dropout: float = 0.2, vocab: int = 24, seed: int = 5) -> Translator:
+        torch.manual_seed(seed)
+        one = {"num_layers": 1, "feedforward_dim": 12}
+        settings = ModelSettings(
+            dim=8,
+            encoder=Choice("transformer", one),
+            decoder=Choice("transformer", one),
+            attention=AttentionSettings(num_heads=2),
+            self_attention=AttentionSettings(num_heads=2),
+            dropout=dropout,
+            tied="all",
+        )
+        return build_translator(settings, vocab, vocab)
+
+    return make
+
+
+@pytest.fixture
+def lines() -> Callable[[Path], list[dict[str, Any]]]:
+    """What is in metrics.jsonl, without what a clock tells."""
+
+    def read(run: Path) -> list[dict[str, Any]]:
+        found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        return [{name: one[name] for name in one if name not in ("seconds", "tokens_per_second")} for one in found]
+
+    return read

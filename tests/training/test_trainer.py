@@ -1,0 +1,163 @@
+"""An unbroken training and one that is broken off anywhere are the same training, to the last bit."""
+
+import os
+import shutil
+import signal
+
+import pytest
+import torch
+
+from regard.objectives import LikelihoodObjective
+from regard.registry import Choice
+from regard.training import checkpoint as files
+from regard.training.interrupt import Interrupted
+from regard.training.progress import Progress
+from regard.training.settings import TrainingSettings
+from regard.training.trainer import Trainer
+
+UPDATES = 12
+SETTINGS = {
+    "max_updates": UPDATES,
+    "accumulate": 2,
+    "schedule": Choice("plateau", {"patience": 1, "warmup": 3}),
+    "schedules": {"objective.label_smoothing": Choice("linear", {"updates": 9})},
+    "validate_every": 3,
+    "metric": "loss",
+    "keep_best": 2,
+    "average": 2,
+    "log_every": 5,
+    "precision": "float32",
+    "workers": 0,
+}
+
+
+def ask_to_end():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Breaking:
+    """Batches, and somebody who asks for an end when one of them is taken."""
+
+    def __init__(self, batches, at):
+        self.batches, self.at = batches, at
+
+    def stream(self, start, *, workers):
+        for number, one in enumerate(self.batches.stream(start, workers=workers), 1):
+            if number == self.at:
+                ask_to_end()
+            yield one
+
+
+class Losses:
+    """A validation by two batches; somebody may ask for an end in the middle of the k-th."""
+
+    def __init__(self, model, batches, at=None):
+        self.model, self.at, self.calls = model, at, 0
+        self.batches = [batches(route="translate").batch(0, number) for number in range(2)]
+
+    def __call__(self, should_stop):
+        self.calls += 1
+        total = torch.rand(()).item() / 1000  # an answer that is drawn, as some searches do
+        for number, batch in enumerate(self.batches):
+            if should_stop():
+                return {}
+            with torch.inference_mode():
+                total += float(self.model.nll(batch).sum())
+            if number == 0 and self.calls == self.at:
+                ask_to_end()
+        return {"loss": round(total, 0)}  # coarse, so that some validations are no better
+
+
+@pytest.fixture
+def trainer(tiny, batches):
+    def make(run, *, batch=None, validation=None, **changes):
+        run.mkdir(exist_ok=True)
+        model = tiny()
+        stream = batches() if batch is None else Breaking(batches(), batch)
+        return Trainer(
+            model,
+            LikelihoodObjective(),
+            stream,
+            settings=TrainingSettings(**{**SETTINGS, **changes}),
+            run=run,
+            validate=Losses(model, batches, validation),
+            progress=Progress(run, quiet=True),
+        )
+
+    return make
+
+
+@pytest.fixture
+def same(lines):
+    """Whether two runs are the same: weights, optimizers, generators, states, log and end."""
+
+    def compare(one, other):
+        assert lines(one) == lines(other)
+        assert (one / "final.json").read_text() == (other / "final.json").read_text()
+        names = [sorted(path.name for path in (run / files.FOLDER).iterdir()) for run in (one, other)]
+        assert names[0] == names[1]
+        for name in names[0]:
+            mine, yours = (files.load(run / files.FOLDER / name) for run in (one, other))
+            for part in ("model", "objective", "optimizers", "generators"):
+                tensors, others = getattr(mine, part), getattr(yours, part)
+                assert tensors.keys() == others.keys()
+                assert [key for key in tensors if not torch.equal(tensors[key], others[key])] == []
+            for state in (mine.state, yours.state):  # told by a clock, or as long as what a clock tells
+                for clocked in ("seconds", "metrics"):
+                    state.pop(clocked, None)
+                state.get("window", {}).pop("seconds", None)
+            last = name == names[0][-1]
+            assert last or mine.state == yours.state
+
+    return compare
+
+
+@pytest.fixture
+def unbroken(trainer, tmp_path):
+    run = tmp_path / "unbroken"
+    trainer(run).train()
+    return run
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_broken_off_after_every_update(trainer, same, unbroken, tmp_path, workers):
+    for update in range(1, UPDATES + 1):
+        run = tmp_path / f"{workers}-{update}"
+        with pytest.raises(Interrupted, match=f"saved after update {update}$"):
+            trainer(run, batch=2 * update).train()
+        trainer(run, workers=workers).train(resume=True)
+        same(run, unbroken)
+        shutil.rmtree(run)
+
+
+def test_broken_off_again_and_again(trainer, same, unbroken, tmp_path):
+    run = tmp_path / "often"
+    for update in range(1, UPDATES + 1):
+        with pytest.raises(Interrupted, match=f"saved after update {update}$"):
+            trainer(run, batch=1).train(resume=update > 1)
+    trainer(run).train(resume=True)
+    same(run, unbroken)
+
+
+@pytest.mark.parametrize("validation", [1, 2, 3, 4, 5])
+def test_broken_off_in_a_validation(trainer, same, unbroken, tmp_path, validation):
+    """The last one is that of the averaged weights."""
+    run = tmp_path / "broken"
+    with pytest.raises(Interrupted):
+        trainer(run, validation=validation).train()
+    with pytest.raises(Interrupted):
+        trainer(run, validation=1).train(resume=True)
+    trainer(run).train(resume=True)
+    same(run, unbroken)
+
+
+def test_workers_do_not_matter(trainer, same, unbroken, tmp_path):
+    run = tmp_path / "ahead"
+    trainer(run, workers=2).train()
+    same(run, unbroken)
+
+
+def test_a_run_that_has_ended_ends_again_the_same(trainer, same, unbroken, tmp_path):
+    run = shutil.copytree(unbroken, tmp_path / "again")
+    trainer(run).train(resume=True)
+    same(run, unbroken)
