@@ -32,7 +32,7 @@ LENGTH = 14  # pieces of every translation by random weights: the mean of Multi3
 UNIT = "sentences/s"
 
 
-def regard(run: RunFolder, beam: int, trained: bool) -> Contender:
+def regard(run: RunFolder, beam: int, lines: int, trained: bool) -> Contender:
     """Our predictor; to a fixed length where the weights are random."""
     experiment = run.experiment()
     tokenizers = run.tokenizers(experiment.text.shared)
@@ -41,7 +41,7 @@ def regard(run: RunFolder, beam: int, trained: bool) -> Contender:
     task = TranslationTask(tokenizers["source"], tokenizers["target"], SEARCHES.build(choice))
     model = assemble(run).model if trained else model_of(experiment, tokenizers)
     predictor = Predictor(model, task, batch_tokens=experiment.decoding.batch_tokens)
-    texts, outputs = _texts(run), list[str]()
+    texts, outputs = _texts(run)[:lines], list[str]()
 
     def turn() -> float:
         outputs[:] = [prediction.text for prediction in predictor.predict(texts)]
@@ -50,7 +50,7 @@ def regard(run: RunFolder, beam: int, trained: bool) -> Contender:
     return Contender(turn, model, outputs)
 
 
-def peer(run: RunFolder, beam: int, trained: bool, sentences: int) -> Contender:
+def peer(run: RunFolder, beam: int, lines: int, trained: bool, sentences: int) -> Contender:
     """`generate` with its cache, on batches of so many sentences."""
     from transformers import GenerationConfig
 
@@ -61,7 +61,7 @@ def peer(run: RunFolder, beam: int, trained: bool, sentences: int) -> Contender:
     told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}
     settings = {f"{name}_token_id": value for name, value in told.items()}
     settings |= {"num_beams": beam, "do_sample": False, "use_cache": True}
-    texts, outputs = _texts(run), list[str]()
+    texts, outputs = _texts(run)[:lines], list[str]()
 
     def translate(rows: list[list[int]]) -> list[list[int]]:
         items = padded([[*ids, told["eos"]] for ids in rows])
@@ -96,10 +96,10 @@ def measure(run: RunFolder, chosen: argparse.Namespace) -> dict[str, dict[str, R
     races = {}
     trained = chosen.run is not None
     for beam in chosen.beams:
-        contenders: dict[str, Any] = {"regard": (regard, (run, beam, trained))}
+        contenders: dict[str, Any] = {"regard": (regard, (run, beam, chosen.lines, trained))}
         names = [f"{'m2m100' if trained else 'marian'}, batches of {size}" for size in chosen.batches]
         for name, size in zip(names, chosen.batches, strict=True):
-            contenders[name] = (peer, (run, beam, trained, size))
+            contenders[name] = (peer, (run, beam, chosen.lines, trained, size))
         title = "greedy" if beam == 1 else f"beam {beam}"
         records = races[title] = race(contenders, chosen.rounds, chosen.threads)
         print(f"\n{title}\n\n{table(records, UNIT, names[0])}")
@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="folder of a trained transformer with a shared vocabulary")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5], help="sizes of the beam, 1 = greedy")
     parser.add_argument("--batches", type=int, nargs="+", default=[64, 256], help="sentences, for the peer")
+    parser.add_argument("--lines", type=int, default=1000, help="of test2016, the first ones (default 1000)")
     chosen = parser.parse_args()
     need_transformers()
     about = machine(chosen.threads)
@@ -123,7 +124,7 @@ def main() -> None:
         run = prepare(Path(folder), chosen.changes) if chosen.run is None else RunFolder(chosen.run)
         races = measure(run, chosen)
     if chosen.json:
-        save(chosen.json, {**about, "unit": UNIT, "run": str(chosen.run)}, races)
+        save(chosen.json, {**about, "unit": UNIT, "run": str(chosen.run), "lines": chosen.lines}, races)
 
 
 if __name__ == "__main__":

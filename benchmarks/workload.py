@@ -1,6 +1,6 @@
-"""What is measured on: the shipped Multi30k config, its texts or made-up ones of the same lengths, and the command line.
+"""The common ground of the benchmarks: the shipped Multi30k config, its texts or made-up ones, the command line.
 
-A folder is prepared once as a run folder is, with settings and a tokenizer; every contender reads it in its own process.
+A folder is prepared once as a run folder is, with settings and a tokenizer; contenders read it in their processes.
 """
 
 import argparse

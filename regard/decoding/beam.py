@@ -1,9 +1,10 @@
 """Beam search with length normalisation, and a stop that is never too early."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
@@ -26,7 +27,7 @@ class BeamSearch(Search):
         self,
         *,
         size: int = 5,
-        n_best: int = 1,
+        n_best: Annotated[int, Ge(1)] = 1,
         length_penalty: float = 1.0,
         normalisation: Literal["length", "gnmt"] = "length",
         stop: Literal["exact", "full"] = "exact",

@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import torch
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
@@ -26,8 +28,8 @@ class SamplingSearch(Search):
         *,
         temperature: float = 1.0,
         top_k: int = 0,
-        top_p: float = 1.0,
-        n_best: int = 1,
+        top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
+        n_best: Annotated[int, Ge(1)] = 1,
         seed: int = 1,
         max_ratio: float = 2.0,
         max_extra: int = 10,

@@ -109,14 +109,21 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """torch's topk takes any of equal values, and in any order; this the first."""
+    """torch's topk takes any of equal values, in any order; this the first."""
     if count == 1:
         found, places = values.max(dim=-1, keepdim=True)
         return found, places
-    found, places = values.topk(count, dim=-1)
-    if bool(((values >= found[..., -1:]).sum(dim=-1) > count).any()):
-        found, places = values.sort(dim=-1, descending=True, stable=True)
-        return found[..., :count], places[..., :count]
-    places = places.sort(dim=-1).values
+    found, places = values.topk(min(count + 1, values.shape[-1]), dim=-1)
+    tied = found[..., count - 1] == found[..., -1]
+    if found.shape[-1] > count and bool(tied.any()):
+        places[tied, :count] = _first(values[tied], found[tied, -1:], count)
+    places = places[..., :count].sort(dim=-1).values
     found, order = values.gather(-1, places).sort(dim=-1, descending=True, stable=True)
     return found, places.gather(-1, order)
+
+
+def _first(values: Tensor, least: Tensor, count: int) -> Tensor:
+    """(rows, size) values → where those above `least` (rows, 1) stand and the first equal to it, `count` in all."""
+    above, equal = values > least, values == least
+    chosen = above | (equal & (equal.cumsum(dim=-1) <= count - above.sum(dim=-1, keepdim=True)))
+    return chosen.nonzero()[:, 1].view(-1, count)

@@ -8,11 +8,14 @@ from typing import Any
 
 from regard.config import lay, merge, parse_changes, read_settings, read_yaml, schema_of
 from regard.data.readers import READERS
-from regard.errors import ConfigError, Fault
+from regard.errors import ConfigError, Fault, nearest
+from regard.evaluation import METRICS
 from regard.experiment.data import COLUMNS
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
+from regard.heads import HEADS
 
+LOSSES = ("loss", "perplexity")  # that a validation gives besides metrics
 LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wants no other
 
 
@@ -53,3 +56,9 @@ def _impossible(experiment: Experiment) -> Iterator[Fault]:
     """What is right by itself and wrong together."""
     if experiment.model.tied == "all" and not experiment.text.shared:
         yield Fault("model.tied", "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target")
+    head: Any = HEADS[experiment.model.head.name]
+    if head.copies and not experiment.text.shared:
+        yield Fault("model.head", f"'{experiment.model.head.name}' needs one vocabulary", "text.shared=true")
+    steering = experiment.training.metric
+    if steering not in (*LOSSES, *METRICS):
+        yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, [*LOSSES, *METRICS]))

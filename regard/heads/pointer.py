@@ -14,7 +14,8 @@ TINY = 1e-20  # below any probability in float32 that matters; keeps log 0 finit
 class PointerHead(Head):
     """p(w) = g · softmax(states Wᵀ)_w + (1 - g) · sum of the weights on source words that are w; g = sigmoid(u · s).
 
-    Source and target must be written in one vocabulary. `keep` is g at the start of training.
+    Source and target must be written in one vocabulary. `keep` is g at the start of training. What weights leave over
+    that do not sum to 1, as those of an empty source or of local attention, goes to the vocabulary.
     """
 
     needs_weights = True
@@ -26,6 +27,7 @@ class PointerHead(Head):
             raise ConfigError("model.head.keep", f"is {keep}", "must lie between 0 and 1")
         self.words = LinearHead(dim, vocab_size, weight)
         self.to_gate = nn.Linear(dim, 1)
+        nn.init.zeros_(self.to_gate.weight)
         nn.init.constant_(self.to_gate.bias, float(torch.logit(torch.tensor(keep))))
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
@@ -33,10 +35,11 @@ class PointerHead(Head):
         if decoded.weights is None or encoded is None or encoded.ids is None:
             raise ConfigError("model.head", "'pointer' needs a decoder that looks at the source", "try 'linear'")
         written = self.words.log_probs(decoded, encoded).exp()
-        gate = torch.sigmoid(self.to_gate(decoded.states))
-        ids = encoded.ids.unsqueeze(-2).expand(decoded.weights.shape)
-        copied = torch.zeros_like(written).scatter_add(-1, ids, decoded.weights.to(written.dtype))
-        return (gate * written + (1 - gate) * copied).clamp(min=TINY).log()
+        gate, weights = torch.sigmoid(self.to_gate(decoded.states)), decoded.weights.to(written.dtype)
+        over = (1 - weights.sum(dim=-1, keepdim=True)).clamp(min=0.0)  # below 0 by rounding alone
+        ids = encoded.ids.unsqueeze(-2).expand(weights.shape)
+        mixed = ((gate + (1 - gate) * over) * written).scatter_add(-1, ids, (1 - gate) * weights)
+        return mixed.clamp(min=TINY).log()
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n)."""

@@ -85,7 +85,7 @@ def load(folder: Path) -> Checkpoint:
         model = load_file(folder / MODEL)
         model.update({alias: model[name] for alias, name in state["aliases"].items()})
         rest = [load_file(path) if path.exists() else {} for path in _rest(folder)]
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(folder, f"cannot be read: {_line(error)}") from error
     objective, optimizers, generators = rest
     return Checkpoint(folder, model, objective, optimizers, generators, state)

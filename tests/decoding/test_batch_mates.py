@@ -48,7 +48,7 @@ def test_batch_mates_do_not_matter(model, sources, writers, kind, featured):
             assert one.score == pytest.approx(other.score, abs=1e-6 if featured else 1e-9)  # coverage is in float32
             assert one.log_probs == pytest.approx(other.log_probs, abs=1e-9)
         written.add(tuple(found[0].ids))
-    assert len(written) > 5  # a model that writes the same everywhere would prove nothing
+    assert len(written) >= 4  # a model that writes the same everywhere would prove nothing
 
 
 def reread(model, writers, source, limit):
@@ -87,14 +87,13 @@ def test_what_stands_in_the_padding_does_not_matter(model, sources, writers, kin
 @pytest.mark.parametrize("kind", KINDS)
 def test_log_probs_are_those_of_the_forced_target(model, sources, writers, kind):
     found = SEARCHES[kind](max_extra=EXTRA, **KINDS[kind]).run(model, writers.batch_of(sources))
-    ended = [(source, one) for source, row in zip(sources, found, strict=True) for one in row if one.finished]
-    assert ended
-    batch = writers.batch_of([source for source, _ in ended], [[*one.ids, EOS] for _, one in ended])
-    for (_, one), told in zip(ended, forced(model, batch), strict=True):
+    every = [(source, one) for source, row in zip(sources, found, strict=True) for one in row]
+    batch = writers.batch_of([source for source, _ in every], [[*one.ids, EOS] for _, one in every])
+    for (_, one), told in zip(every, forced(model, batch), strict=True):
         assert told.ids == one.ids
         assert told.finished
-        assert one.log_probs == pytest.approx(told.log_probs, abs=1e-9)
-        assert told.score == pytest.approx(sum(one.log_probs), abs=1e-9)
+        assert one.log_probs == pytest.approx(told.log_probs[: len(one.log_probs)], abs=1e-9)
+        assert sum(one.log_probs) == pytest.approx(told.score - (0 if one.finished else told.log_probs[-1]), abs=1e-9)
 
 
 @torch.no_grad()

@@ -63,12 +63,10 @@ def test_padding_and_bos_are_never_written(writers, search):
     assert not {PAD, BOS, EOS} & set(one.ids)
 
 
-def test_an_empty_batch_has_no_targets(writers, search):
-    assert (
-        SEARCHES[search](n_best=2).run(writers.constant(ENDS), writers.batch_of([])) == []
-        if (search != "greedy")
-        else GreedySearch().run(writers.constant(ENDS), writers.batch_of([])) == []
-    )
+@pytest.mark.parametrize("settings", [{}, {"n_best": 2}])
+def test_an_empty_batch_has_no_targets(writers, search, settings):
+    if search != "greedy" or not settings:
+        assert SEARCHES[search](**settings).run(writers.constant(ENDS), writers.batch_of([])) == []
 
 
 def test_a_beam_may_be_wider_than_the_vocabulary(writers):

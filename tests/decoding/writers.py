@@ -21,9 +21,10 @@ class Histories(NamedTuple):
     """Sources and all that was written, row by row."""
 
     rows: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    width: int = 0  # of the padded sources
 
     def select(self, rows: Tensor) -> "Histories":
-        return Histories(tuple(self.rows[row] for row in rows.tolist()))
+        return self._replace(rows=tuple(self.rows[row] for row in rows.tolist()))
 
 
 class Tree:
@@ -40,14 +41,15 @@ class Tree:
 
     def start(self, batch: Batch) -> Histories:
         source = batch.sequences("source")
-        return Histories(tuple((tuple(i[m].tolist()), ()) for i, m in zip(source.items, source.mask, strict=True)))
+        rows = tuple((tuple(ids[mask].tolist()), ()) for ids, mask in zip(source.items, source.mask, strict=True))
+        return Histories(rows, source.mask.shape[1])
 
     def step(self, ids: Tensor, state: Histories, *, need_weights: bool = False) -> tuple[Step, Histories]:
         words = ids[:, 0].tolist()
         rows = tuple((s, w if word == BOS else (*w, word)) for (s, w), word in zip(state.rows, words, strict=True))
         log_probs = torch.tensor([self.log_probs(*row) for row in rows], dtype=torch.float64)
-        weights = torch.tensor([looks(*row) for row in rows], dtype=torch.float64) if need_weights else None
-        return Step(log_probs, weights), Histories(rows)
+        weights = torch.tensor([looks(*row)[: state.width] for row in rows]) if need_weights else None
+        return Step(log_probs, weights), state._replace(rows=rows)
 
 
 def looks(source: tuple[int, ...], written: tuple[int, ...], width: int = 8) -> list[float]:
@@ -105,12 +107,13 @@ def sources_of(count: int, vocab: int, longest: int, seed: int = 1) -> list[list
     return [[draw.randrange(UNK, vocab) for _ in range(draw.randrange(longest))] + [EOS] for _ in range(count)]
 
 
-def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 8, num_layers: int = 2, sharp: float = 3.0) -> Any:
+def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 16, num_layers: int = 2) -> Any:
     """An untrained model whose every word hangs on the source and on what was written."""
     parts = {
         "transformer": {"num_layers": num_layers, "feedforward_dim": 2 * dim},
         "recurrent": {"num_layers": 2, "hidden_dim": dim},
     }
+    torch.manual_seed(8)
     settings = ModelSettings(
         dim=dim,
         encoder=Choice(encoder, {**parts, "recurrent": {"num_layers": 2, "hidden_dim": dim // 2}}[encoder]),
@@ -120,9 +123,13 @@ def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 8, num_laye
     )
     model: Translator = build_translator(settings, vocab, vocab)
     with torch.no_grad():
-        for parameter in model.parameters():
+        for name, parameter in model.named_parameters():
             if parameter.dim() > 1:
-                parameter.normal_(std=sharp / parameter.shape[-1] ** 0.5)
+                parameter.normal_(std=2 / parameter.shape[-1] ** 0.5)
+            if name.endswith("embedder.table"):
+                parameter.mul_(0.2)  # else a word hangs on the word before it alone
+            if name.endswith("bias"):
+                parameter.zero_()
     return model.double().eval()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn, optim
 
 from regard.data.batches import Batches
 from regard.data.corpus import Corpus
@@ -14,6 +15,7 @@ from regard.data.readers import READERS
 from regard.models import AttentionSettings, ModelSettings, Translator, build_translator
 from regard.registry import Choice
 from regard.text import train_tokenizer
+from regard.training import checkpoint as files
 
 COLUMNS = ("source", "target")
 LETTERS = "abcdefg"
@@ -42,7 +44,7 @@ def batches(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Batches]:
 def tiny() -> Callable[..., Translator]:
     """A Transformer that learns in milliseconds; the same weights each time."""
 
-    def make(*, dropout: float = 0.2, vocab: int = 24, seed: int = 5) -> Translator:
+    def make(*, dropout: float = 0.2, vocab: int = 280, seed: int = 5) -> Translator:
         torch.manual_seed(seed)
         one = {"num_layers": 1, "feedforward_dim": 12}
         settings = ModelSettings(
@@ -68,3 +70,28 @@ def lines() -> Callable[[Path], list[dict[str, Any]]]:
         return [{name: one[name] for name in one if name not in ("seconds", "tokens_per_second")} for one in found]
 
     return read
+
+
+@pytest.fixture
+def trained() -> Callable[..., optim.Optimizer]:
+    """A model → its optimizer after a step along random gradients."""
+
+    def step(model: nn.Module, name: str = "adam") -> optim.Optimizer:
+        kind = {"adam": optim.Adam, "sgd": optim.SGD}[name]
+        optimizer = kind(model.parameters(), lr=0.1)
+        for parameter in model.parameters():
+            parameter.grad = torch.randn_like(parameter)
+        optimizer.step()
+        return optimizer
+
+    return step
+
+
+@pytest.fixture
+def saved(tmp_path: Path, trained: Callable[..., optim.Optimizer]) -> Path:
+    """A checkpoint as training writes it."""
+    model = nn.Linear(3, 2)
+    folder = files.step_folder(tmp_path, 5)
+    objective = nn.Linear(1, 1)
+    files.save(folder, model, {"update": 5}, objective=objective, optimizers={"model": trained(model)})
+    return folder

@@ -106,8 +106,8 @@ def same(lines):
                 for clocked in ("seconds", "metrics"):
                     state.pop(clocked, None)
                 state.get("window", {}).pop("seconds", None)
-            last = name == names[0][-1]
-            assert last or mine.state == yours.state
+            unsaid = mine.state.get("due") or yours.state.get("due")  # saved before a validation that came at once
+            assert unsaid or mine.state == yours.state
 
     return compare
 
@@ -119,15 +119,13 @@ def unbroken(trainer, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_broken_off_after_every_update(trainer, same, unbroken, tmp_path, workers):
+def test_broken_off_after_every_update(trainer, same, unbroken, tmp_path):
     for update in range(1, UPDATES + 1):
-        run = tmp_path / f"{workers}-{update}"
+        run = tmp_path / f"{update}"
         with pytest.raises(Interrupted, match=f"saved after update {update}$"):
             trainer(run, batch=2 * update).train()
-        trainer(run, workers=workers).train(resume=True)
+        trainer(run, workers=update % 3).train(resume=True)
         same(run, unbroken)
-        shutil.rmtree(run)
 
 
 def test_broken_off_again_and_again(trainer, same, unbroken, tmp_path):

@@ -32,6 +32,7 @@ class CoverageScore(Score):
         shares = torch.ones_like(prepared[..., :1])
         if self.to_fertility is not None:
             shares = self.fertility * torch.sigmoid(self.to_fertility(keys))
+            shares = shares.clamp(min=torch.finfo(shares.dtype).eps)  # rounded to 0 it would make 0/0 of hidden keys
         return torch.cat([prepared, shares], dim=-1)
 
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:

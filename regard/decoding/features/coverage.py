@@ -1,8 +1,9 @@
 """A penalty for source words that were hardly looked at (https://arxiv.org/abs/1609.08144, equation 14)."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
+from annotated_types import Gt, Le
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
@@ -25,7 +26,7 @@ class CoverageFeature(Feature):
 
     needs_weights = True
 
-    def __init__(self, *, weight: float = 0.2, least: float = 0.01) -> None:
+    def __init__(self, *, weight: float = 0.2, least: Annotated[float, Gt(0), Le(1)] = 0.01) -> None:
         self.weight = weight
         self.rewards = weight < 0
         self.least = least  # what a word that was never looked at counts as: log 0 would forbid it

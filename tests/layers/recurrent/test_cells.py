@@ -110,7 +110,9 @@ def test_gradients_are_those_of_finite_differences(layer, mask):
 
 def test_an_empty_row_leaves_no_gradient_in_the_weights(layer):
     inputs = random(2, LENGTH, INPUT).requires_grad_()
-    outputs, end = layer(inputs, torch.zeros(2, LENGTH, dtype=torch.bool), (random(2, DIM),) * len(layer.nothing(inputs)))
+    outputs, end = layer(
+        inputs, torch.zeros(2, LENGTH, dtype=torch.bool), (random(2, DIM),) * len(layer.nothing(inputs))
+    )
     (outputs.sum() + sum(one.sum() for one in end) + 0 * inputs.sum()).backward()
     assert all(p.grad is None or bool((p.grad == 0).all()) for p in (*layer.parameters(), inputs))
 

@@ -32,7 +32,9 @@ def packed(network: nn.Module, inputs: Tensor) -> tuple[Tensor, tuple[Tensor, ..
 def copied(network: nn.Module, number: int, suffix: str = "") -> dict[str, Tensor]:
     """The weights of one layer and direction, under the names of a network of one layer."""
     end = f"_l{number}{suffix}"
-    return {name.removesuffix(end) + "_l0": tensor for name, tensor in network.state_dict().items() if name.endswith(end)}
+    return {
+        name.removesuffix(end) + "_l0": tensor for name, tensor in network.state_dict().items() if name.endswith(end)
+    }
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -1,0 +1,126 @@
+"""The recurrent decoder equals plain loops written from the papers' equations, with its own weights."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from regard.decoders.recurrent import RecurrentDecoder
+from regard.models import AttentionSettings
+from regard.records import Encoded
+from regard.registry import Choice
+
+Step = Callable[[Tensor, list[tuple[Tensor, ...]]], list[tuple[Tensor, ...]]]
+
+
+def cells_of(model: RecurrentDecoder) -> Step:
+    """One step of all layers by torch's own cells."""
+    cells = []
+    for layer in model.stack.layers:
+        network = layer.network
+        kind = {"GRU": nn.GRUCell, "LSTM": nn.LSTMCell, "RNN_TANH": nn.RNNCell}[network.mode]
+        cell = kind(network.input_size, network.hidden_size).double()
+        cell.load_state_dict({name.removesuffix("_l0"): tensor for name, tensor in network.state_dict().items()})
+        cells.append(cell)
+
+    def step(inputs: Tensor, pasts: list[tuple[Tensor, ...]]) -> list[tuple[Tensor, ...]]:
+        after = []
+        for cell, past in zip(cells, pasts, strict=True):
+            new = cell(inputs, past if len(past) > 1 else past[0])
+            after.append(new if isinstance(new, tuple) else (new,))
+            inputs = after[-1][0]
+        return after
+
+    return step
+
+
+def begin(model: RecurrentDecoder, final: Tensor) -> list[tuple[Tensor, ...]]:
+    """s_0 = tanh(W final + b) of each layer; the cell of an LSTM is 0."""
+    states = torch.tanh(model.starts.weight @ final + model.starts.bias).chunk(len(model.stack.layers))
+    more = tuple(torch.zeros_like(states[0]) for _ in model.stack.layers[0].nothing(final[None])[1:])
+    return [(state, *more) for state in states]
+
+
+def read(scores: list[Tensor], keys: Tensor) -> tuple[Tensor, Tensor]:
+    weights = torch.stack(scores).exp() / torch.stack(scores).exp().sum()
+    return sum(weight * key for weight, key in zip(weights, keys, strict=True)), weights
+
+
+def out(model: RecurrentDecoder, *parts: Tensor) -> Tensor:
+    """The readout: tanh, or the larger of each pair."""
+    total = model.to_state.weight @ torch.cat(parts) + model.to_state.bias
+    return (
+        torch.stack([max(total[2 * i], total[2 * i + 1]) for i in range(model.dim)]) if model.maxout else total.tanh()
+    )
+
+
+def bahdanau(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    score, step, pasts = model.attention.score, cells_of(model), begin(model, final)
+    states, rows = [], []
+    for y in model.embedder.table[ids]:
+        query = score.from_query.weight @ pasts[-1][0]
+        scores = [score.to_score.weight[0] @ torch.tanh(query + score.from_key.weight @ key) for key in keys]
+        context, weights = read(scores, keys)
+        pasts = step(torch.cat([y, context]), pasts)
+        states.append(out(model, pasts[-1][0], y, context))
+        rows.append(weights)
+    return states, rows
+
+
+def luong(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    step, pasts, fed = cells_of(model), begin(model, final), torch.zeros(model.dim, dtype=torch.float64)
+    states, rows = [], []
+    for y in model.embedder.table[ids]:
+        pasts = step(torch.cat([y, fed]) if model.feeds else y, pasts)
+        top = pasts[-1][0]
+        context, weights = read([top @ (model.attention.score.from_key.weight @ key) for key in keys], keys)
+        fed = out(model, context, top)
+        states.append(fed)
+        rows.append(weights)
+    return states, rows
+
+
+def cho(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    step, pasts, states = cells_of(model), begin(model, final), []
+    for y in model.embedder.table[ids]:
+        pasts = step(torch.cat([y, final]), pasts)
+        states.append(out(model, pasts[-1][0], y, final))
+    return states, []
+
+
+def assert_equal(
+    model: RecurrentDecoder, seen: Encoded, ids: Tensor, loop: Callable[..., tuple[list[Tensor], list[Tensor]]]
+) -> None:
+    decoded, _ = model(ids, model.start(seen), need_weights=True)
+    for row, length in enumerate(seen.mask.sum(dim=1).tolist()):
+        states, weights = loop(model, seen.states[row, :length], seen.final[row], ids[row])
+        assert_close(decoded.states[row], torch.stack(states))
+        if weights:
+            assert_close(decoded.weights[row, :, :length], torch.stack(weights))
+            assert bool((decoded.weights[row, :, length:] == 0).all())
+    assert (decoded.weights is None) == (loop is cho)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
+@pytest.mark.parametrize("readout", ["tanh", "maxout"])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_rnnsearch(cell, readout, num_layers, make, encoded, ids):
+    attention = AttentionSettings(score=Choice("additive", {"hidden_dim": 3}))
+    model = make(attention, cell=Choice(cell), readout=readout, num_layers=num_layers)
+    assert_equal(model, encoded(), ids, bahdanau)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("feeding", [False, True])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_luong(cell, feeding, num_layers, make, encoded, ids):
+    attention = AttentionSettings(score=Choice("bilinear"))
+    model = make(attention, order="luong", cell=Choice(cell), input_feeding=feeding, num_layers=num_layers)
+    assert_equal(model, encoded(), ids, luong)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_an_encoder_decoder_without_attention(cell, make, encoded, ids):
+    assert_equal(make(reads="final", cell=Choice(cell), readout="maxout"), encoded(), ids, cho)

@@ -1,0 +1,132 @@
+"""What every setting of the recurrent decoder keeps, and what some of them mean."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention import SCORES, SPANS
+from regard.errors import ConfigError
+from regard.models import AttentionSettings
+from regard.registry import Choice
+
+STATES = {"gru": 1, "lstm": 2, "rnn": 1}  # of each layer
+CHOICES = {
+    "order": ["bahdanau", "luong"],
+    "input_feeding": [False, True],
+    "reads": ["states", "final"],
+    "copy_past": [False, True],
+    "readout": ["tanh", "maxout"],
+    "cell": list(STATES),
+}
+SETTINGS = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
+ATTENTIONS = [
+    AttentionSettings(score=Choice(score), span=(Choice(span),), num_heads=heads)
+    for score, span, heads in [
+        *((score, "everywhere", 1) for score in SCORES if "dot" not in score),  # a dot needs equal widths, or heads
+        *(("additive", span, 1) for span in SPANS if span != "everywhere"),
+        *((score, "everywhere", 2) for score in SCORES),
+    ]
+]
+
+
+def name_of(value: Any) -> str:
+    if isinstance(value, AttentionSettings):
+        return f"{value.score.name}-{value.span[0].name}-{value.num_heads}"
+    return "-".join(key if chosen is True else chosen for key, chosen in value.items() if chosen)
+
+
+@pytest.fixture(params=SETTINGS, ids=name_of)
+def settings(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return {**request.param, "cell": Choice(request.param["cell"]), "num_layers": 2}
+
+
+@pytest.fixture
+def seen(settings, encoded):
+    return encoded(2, STATES[settings["cell"].name])
+
+
+@pytest.fixture
+def model(settings, make):
+    return make(AttentionSettings(score=Choice("coverage")) if settings["reads"] == "states" else None, **settings)
+
+
+def assert_steps_equal_the_whole(model, seen, ids):
+    """In any pieces, none of length 0 included; repeated before the first word, and torn apart after the second."""
+    whole, _ = model(ids, model.start(seen), need_weights=True)
+    for sizes in ([1, 1, 1, 1], [2, 2], [0, 3, 1]):
+        state, states = model.start(seen), []
+        for some in ids.split(sizes, dim=1):
+            decoded, state = model(some, state, need_weights=True)
+            states.append(decoded.states)
+        assert_close(torch.cat(states, dim=1), whole.states)
+    rows, state = torch.tensor([0, 0, 1, 1, 2, 2]), model.start(seen, rows=torch.tensor([0, 0, 1, 1, 2, 2]))
+    for place, chosen in enumerate([[0, 1, 3, 2, 4, 5], [5, 0, 1], [1, 1, 0], [0]]):
+        decoded, state = model(ids[rows, place : place + 1], state, need_weights=True)
+        assert_close(decoded.states[:, 0], whole.states[rows, place])
+        if whole.weights is not None:
+            assert_close(decoded.weights[:, 0], whole.weights[rows, place])
+        state, rows = state.select(torch.tensor(chosen)), rows[torch.tensor(chosen)]
+
+
+def test_one_step_equals_all_steps_with_every_setting(model, seen, ids):
+    assert_steps_equal_the_whole(model, seen, ids)
+
+
+@pytest.mark.parametrize("order", CHOICES["order"])
+@pytest.mark.parametrize("attention", ATTENTIONS, ids=name_of)
+def test_one_step_equals_all_steps_with_every_attention(attention, order, make, encoded, ids):
+    assert_steps_equal_the_whole(make(attention, order=order), encoded(), ids)
+
+
+def test_gradients_reach_what_is_read_of_the_encoder(model, settings, seen, ids):
+    pasts = tuple(tuple(one.requires_grad_() for one in past) for past in seen.past)
+    seen = seen._replace(states=seen.states.requires_grad_(), final=seen.final.requires_grad_(), past=pasts)
+    model(ids, model.start(seen))[0].states.square().sum().backward()
+    reads_states = settings["reads"] == "states"
+    if reads_states:
+        assert bool((seen.states.grad[seen.mask] != 0).any(dim=-1).all())
+        assert bool((seen.states.grad[~seen.mask] == 0).all())
+    else:
+        assert seen.states.grad is None
+    assert (seen.final.grad is not None) == (not reads_states or not settings["copy_past"])
+    assert all((one.grad is not None) == settings["copy_past"] for past in pasts for one in past)
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_a_decoder_that_reads_the_final_state_never_sees_the_others(make, encoded, ids):
+    model, seen = make(reads="final"), encoded()
+    other = seen._replace(states=torch.full_like(seen.states, float("nan")))
+    first, second = (model(ids, model.start(one), need_weights=True)[0] for one in (seen, other))
+    assert_close(first.states, second.states, rtol=0, atol=0)
+    assert first.weights is None
+
+
+@pytest.mark.parametrize("cell", STATES)
+def test_copied_pasts_are_the_encoders_own(cell, make, encoded):
+    seen = encoded(2, STATES[cell])
+    model = make(AttentionSettings(score=Choice("additive")), cell=Choice(cell), num_layers=2, copy_past=True)
+    assert_close(model.start(seen).layers, seen.past, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("layers", "states"), [(1, 2), (3, 2), (2, 1), (0, 0)], ids=str)
+def test_pasts_that_do_not_fit_are_a_clear_error(layers, states, make, encoded):
+    model = make(reads="final", cell=Choice("lstm"), num_layers=2, copy_past=True)
+    with pytest.raises(ConfigError, match="copy_past: the encoder's states are not as many and as wide"):
+        model.start(encoded(layers, states))
+
+
+def test_pasts_of_another_width_are_a_clear_error(make, encoded):
+    with pytest.raises(ConfigError, match="give both the same cell, num_layers and width"):
+        make(reads="final", hidden_dim=7, copy_past=True).start(encoded(1))
+
+
+def test_dropout_is_for_training_alone(make, encoded, ids):
+    seen, attention = encoded(), AttentionSettings(score=Choice("additive"))
+    model = make(attention, dropout=0.5)
+    first, second = (model.eval()(ids, model.start(seen))[0].states for _ in range(2))
+    assert torch.equal(first, second)
+    dropped = model.train()(ids, model.start(seen))[0].states
+    assert_close(dropped[dropped != 0], first[dropped != 0] * 2)

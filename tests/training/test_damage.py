@@ -1,0 +1,81 @@
+"""A checkpoint that is damaged, foreign or missing is told in one line, and the one before it is found."""
+
+import pytest
+from torch import nn
+
+from regard.data.sealed import SEAL, seal
+from regard.errors import CheckpointError
+from regard.training import checkpoint as files
+
+NAMES = [files.MODEL, files.OBJECTIVE, files.OPTIMIZERS, files.GENERATORS, files.STATE, SEAL]
+
+
+def refusal(folder):
+    with pytest.raises(CheckpointError) as caught:
+        files.load(folder)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(folder))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_cut_short_or_missing_is_told(saved, name):
+    path = saved / name
+    whole = path.read_bytes()
+    for size in {0, 1, len(whole) // 2, len(whole) - 1}:
+        path.write_bytes(whole[:size])
+        assert "is damaged" in refusal(saved)
+    path.unlink()
+    assert "is damaged" in refusal(saved)
+    path.write_bytes(whole)
+    files.load(saved)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_flipped_bit_anywhere_is_told(saved, name):
+    path = saved / name
+    whole = path.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 40)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        assert "is damaged" in refusal(saved)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", "7", '{"files": []}', '{"content": 1, "sha256": "0"}', "[" * 9]
+)
+def test_a_foreign_manifest_is_told(saved, text):
+    (saved / SEAL).write_text(text)
+    assert "is damaged, cut short or no checkpoint" in refusal(saved)
+
+
+@pytest.mark.parametrize("content", [[], None, 7, {"format": 2}, {"format": None}, {}])
+def test_another_format_is_told(saved, content):
+    (saved / SEAL).unlink()
+    seal(saved, content)
+    assert ("has format" if isinstance(content, dict) else "no checkpoint") in refusal(saved)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"aliases": []}', '{"aliases": {"a": "b"}}', "{"])
+def test_a_foreign_state_is_told_though_it_is_sealed(saved, text):
+    (saved / SEAL).unlink()
+    (saved / files.STATE).write_text(text)
+    seal(saved, {"format": files.FORMAT})
+    assert "cannot be read" in refusal(saved)
+
+
+def test_there_is_none(tmp_path):
+    assert "there is no such checkpoint" in refusal(tmp_path / "x")
+    with pytest.raises(CheckpointError, match=r"holds no whole checkpoint \(training has not saved one yet"):
+        files.latest_valid(tmp_path)
+
+
+def test_the_latest_whole_one_is_found_and_damaged_ones_are_named(saved, tmp_path):
+    for update in (6, 10, 100):
+        files.save(files.step_folder(tmp_path, update), nn.Linear(1, 1), {"update": update})
+    (files.step_folder(tmp_path, 100) / files.MODEL).write_bytes(b"")
+    (files.step_folder(tmp_path, 10) / SEAL).unlink()
+    checkpoint, told = files.latest_valid(tmp_path)
+    assert checkpoint.state["update"] == 6
+    assert ["step-00000100: is damaged" in told[0], "step-00000010: is damaged" in told[1]] == [True, True]
+    files.remove(checkpoint.folder)
+    assert files.latest_valid(tmp_path)[0].folder == saved

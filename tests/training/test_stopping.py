@@ -1,0 +1,78 @@
+"""The best updates, and when to stop waiting for a better one."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.training.stopping import LOWER_IS_BETTER, Best
+
+SCORES = st.lists(st.integers(0, 5).map(float) | st.just(math.nan), max_size=12)
+
+
+def told(best, *scores):
+    return [best.add(score, update) for update, score in enumerate(scores, 1)]
+
+
+def test_higher_is_better_and_ties_are_none():
+    assert told(Best("bleu", 3, None), 1, 3, 2, 3, 4) == [True, True, False, False, True]
+
+
+@pytest.mark.parametrize("metric", sorted(LOWER_IS_BETTER))
+def test_lower_is_better(metric):
+    best = Best(metric, 2, None)
+    assert told(best, 5, 3, 4, 2) == [True, True, False, True]
+    assert best.ranked == [(2, 4), (3, 2)]
+
+
+def test_patience_is_a_number_of_validations_in_a_row():
+    best, over = Best("bleu", 1, 2), []
+    for update, score in enumerate((1, 0, 2, 2, 1)):
+        best.add(score, update)
+        over.append(best.over)
+    assert over == [False, False, False, False, True]
+
+
+def test_without_patience_it_is_never_over():
+    best = Best("bleu", 1, None)
+    told(best, *[1] * 1000)
+    assert not best.over
+
+
+@pytest.mark.parametrize("metric", ["bleu", "loss"])
+def test_what_is_no_number_is_never_best_nor_kept(metric):
+    best = Best(metric, 3, 2)
+    assert told(best, math.nan, 1, math.nan) == [False, True, False]
+    assert best.updates == [2]
+    best.add(math.nan, 4)
+    assert best.over
+
+
+def test_an_update_without_a_checkpoint_is_forgotten():
+    best = Best("bleu", 3, None)
+    told(best, 1, 3, 2)
+    best.forget(2)
+    assert best.updates == [3, 1]
+    assert best.add(2.5, 4)
+
+
+@given(SCORES, st.integers(1, 4), st.sampled_from(["bleu", "loss"]))
+def test_the_k_best_are_those_of_a_sort(scores, keep, metric):
+    best = Best(metric, keep, None)
+    told(best, *scores)
+    sign = 1 if metric == "loss" else -1
+    known = [(score, update) for update, score in enumerate(scores, 1) if not math.isnan(score)]
+    assert best.ranked == sorted(known, key=lambda one: (sign * one[0], one[1]))[:keep]
+
+
+@given(SCORES, st.integers(0, 12), st.sampled_from(["bleu", "loss"]))
+def test_state_and_restore_go_on_as_if_unbroken(scores, cut, metric):
+    whole, first, second = (Best(metric, 2, 3) for _ in range(3))
+    told(whole, *scores)
+    told(first, *scores[:cut])
+    second.restore(json.loads(json.dumps(first.state())))
+    for update, score in enumerate(scores[cut:], len(scores[:cut]) + 1):
+        second.add(score, update)
+    assert (second.ranked, second.waited, second.over) == (whole.ranked, whole.waited, whole.over)

@@ -1,0 +1,139 @@
+"""Updates: several batches are one, gradients are clipped as by hand, what is no number changes nothing."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from regard.errors import TrainingError
+from regard.objectives import LikelihoodObjective, Objective
+from regard.records import Batch, Loss
+from regard.registry import Choice
+from regard.training.settings import TrainingSettings
+from regard.training.updating import Updater
+
+EXACT = {"rtol": 0, "atol": 1e-12}
+
+
+def updater_of(model, objective=None, **changes):
+    settings = TrainingSettings(**{"optimizer": Choice("sgd"), "precision": "float32", "clip_norm": 0.0, **changes})
+    return Updater(model, objective or Squares(), settings)
+
+
+class Squares(Objective):
+    """Half the square of (inputs · weight - outputs), summed over rows."""
+
+    def loss(self, model, batch, turn):
+        error = model(batch.columns["x"]).squeeze(-1) - batch.columns["y"]
+        return Loss((error**2).sum() / 2, batch.count, {})
+
+
+class Duel(Squares):
+    """Two turns: the critic learns to be what the model says, then the model learns to be what the critic says."""
+
+    turns = ("critic", "model")
+
+    def __init__(self):
+        super().__init__()
+        self.critic = nn.Linear(2, 1, bias=False).double()
+
+    def parameters_of(self, model, turn):
+        return self.critic.parameters() if turn == "critic" else model.parameters()
+
+    def loss(self, model, batch, turn):
+        error = self.critic(batch.columns["x"]) - model(batch.columns["x"])
+        return Loss((error**2).sum() / 2, batch.count, {})
+
+
+def rows(count, seed=0, scale=1.0):
+    draws = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, 2, generator=draws, dtype=torch.float64) * scale
+    y = torch.randn(count, generator=draws, dtype=torch.float64)
+    return Batch({"x": x, "y": y}, "r", torch.arange(100, 100 + count), count)
+
+
+def joined(*batches):
+    columns = {name: torch.cat([batch.columns[name] for batch in batches]) for name in batches[0].columns}
+    return Batch(columns, "r", torch.cat([batch.lines for batch in batches]), sum(batch.count for batch in batches))
+
+
+@pytest.fixture
+def line():
+    return nn.Linear(2, 1, bias=False).double()
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("clip_norm", [0.0, 0.01])
+def test_several_batches_are_one_large_batch(line, optimizer, clip_norm):
+    other, parts = copy.deepcopy(line), [rows(1, 1), rows(7, 2), rows(3, 3)]
+    settings = {"optimizer": Choice(optimizer), "clip_norm": clip_norm}
+    several, large = updater_of(line, **settings), updater_of(other, **settings)
+    for number in range(1, 6):
+        mine, yours = several.update(parts, 0.1, number), large.update([joined(*parts)], 0.1, number)
+        assert mine == pytest.approx(yours, rel=1e-12)
+    assert_close(line.weight, other.weight, **EXACT)
+
+
+def test_two_batches_of_translation_are_two_halves_of_one(tiny, batches):
+    models = [tiny(dropout=0.0).double() for _ in range(2)]
+    whole = batches().batch(0, 0)
+    halves = [
+        whole._replace(
+            columns={name: type(side)(*(part[some] for part in side)) for name, side in whole.columns.items()},
+            lines=whole.lines[some],
+            count=int(whole.columns["target"].mask[some].sum()),
+        )
+        for some in (slice(0, 3), slice(3, None))
+    ]
+    for model, given in zip(models, (halves, [whole]), strict=True):
+        updater_of(model, LikelihoodObjective()).update(given, 0.1, 1)
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        assert_close(one, other, **EXACT)
+
+
+def test_an_update_by_hand(line):
+    batch, before = rows(5), line.weight.detach().clone()
+    x, y = batch.columns["x"], batch.columns["y"]
+    error = x @ before[0] - y
+    gradient = (x * error[:, None]).mean(0)
+    done = updater_of(line).update([batch], 0.3, 1)
+    assert_close(line.weight[0], before[0] - 0.3 * gradient, **EXACT)
+    assert done == pytest.approx((float((error**2).mean() / 2), float(gradient.norm()), 5), rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", [1e-3, 0.5, 1e6])
+def test_the_mean_gradient_is_clipped_to_its_norm(line, limit):
+    batch, before = rows(5, scale=9), line.weight.detach().clone()
+    x, y = batch.columns["x"], batch.columns["y"]
+    gradient = (x * (x @ before[0] - y)[:, None]).mean(0)
+    step = gradient * min(1, limit / (float(gradient.norm()) + 1e-6))
+    assert updater_of(line, clip_norm=limit).update([batch], 1.0, 1).norm == pytest.approx(float(gradient.norm()))
+    assert_close(line.weight[0], before[0] - step, **EXACT)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_loss_that_is_no_number_changes_no_weight(line, bad, optimizer):
+    broken = rows(3, 1)
+    broken.columns["y"][1] = bad
+    before = line.weight.detach().clone()
+    updater = updater_of(line, optimizer=Choice(optimizer), clip_norm=1.0)
+    with pytest.raises(TrainingError, match=r"update 1,234 \(corpus lines 100, 101, 102 …\).*smaller learning_rate"):
+        updater.update([rows(3), broken], 0.1, 1234)
+    assert torch.equal(line.weight, before)
+    assert all(not optimizer.state for optimizer in updater.optimizers.values())
+
+
+def test_turns_are_taken_in_order_and_move_only_their_own(line):
+    duel, batch = Duel(), rows(4)
+    critic, model = (one.weight.detach()[0].clone() for one in (duel.critic, line))
+    x = batch.columns["x"]
+    critic_after = critic - 0.1 * (x * (x @ (critic - model))[:, None]).mean(0)
+    model_after = model - 0.1 * (x * (x @ (model - critic_after))[:, None]).mean(0)
+    updater_of(line, duel).update([batch], 0.1, 1)
+    assert_close(duel.critic.weight[0], critic_after, **EXACT)
+    assert_close(line.weight[0], model_after, **EXACT)
+    assert duel.critic.weight.grad is None
