@@ -6,13 +6,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.config import PartOf
 from regard.decoding import FEATURES, SEARCHES, GreedySearch
 from regard.decoding.beam import BeamSearch
 from regard.decoding.features.coverage import CoverageFeature
 from regard.decoding.features.length import LengthFeature
 from regard.decoding.features.no_repeat import NoRepeatFeature
-from regard.errors import ConfigError
 from regard.records import BOS, EOS, PAD, Step
 
 VOCAB, LIMIT = 6, 5
@@ -130,9 +128,3 @@ def test_every_feature_keeps_padding_out_of_targets(writers):
     for name in FEATURES:
         for [one] in BeamSearch().run(tree, batch, features=[FEATURES[name]()]):
             assert not {PAD, BOS, EOS} & set(one.ids)
-
-
-@pytest.mark.parametrize("wrong", [{"name": "no_repeat", "size": 0}, {"name": "coverage", "least": 0.0}])
-def test_settings_that_make_no_sense_are_named(wrong):
-    with pytest.raises(ConfigError, match=[*wrong][1]):
-        PartOf(FEATURES).read(wrong)

@@ -8,10 +8,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.config import PartOf
-from regard.decoding import SEARCHES, GreedySearch
+from regard.decoding import GreedySearch
 from regard.decoding.sampling import SamplingSearch, uniforms
-from regard.errors import ConfigError
 from regard.records import EOS, UNK
 
 VOCAB = 7
@@ -143,9 +141,3 @@ def test_numbers_are_uniform():
     assert float(drawn.max()) < 1.0
     assert_close(drawn.mean(), torch.tensor(0.5, dtype=torch.float64), rtol=0, atol=4 * 12**-0.5 / 200_000**0.5)
     assert_close(drawn.var(), torch.tensor(1 / 12, dtype=torch.float64), rtol=0, atol=4 * 180**-0.5 / 200_000**0.5)
-
-
-@pytest.mark.parametrize("wrong", [{"temperature": 0.0}, {"top_p": 0.0}, {"top_p": 1.5}, {"top_k": -1}, {"n_best": 0}])
-def test_settings_that_leave_no_word_are_named(wrong):
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        PartOf(SEARCHES).read({"name": "sampling", **wrong})

@@ -1,0 +1,87 @@
+"""Numbers that schedules drive, by their dotted names."""
+
+import json
+import math
+
+import pytest
+
+from regard.errors import ConfigError
+from regard.objectives import LikelihoodObjective
+from regard.registry import Choice
+from regard.training.driven import Driven
+from regard.training.settings import TrainingSettings
+
+FALLING = Choice("linear", {"updates": 4})
+SMOOTHING = "objective.label_smoothing"
+
+
+@pytest.fixture
+def parts(tiny):
+    return tiny(dropout=0.4), LikelihoodObjective(label_smoothing=0.2)
+
+
+def driven_of(parts, schedule=Choice("constant", {"warmup": 2}), **schedules):
+    settings = TrainingSettings(learning_rate=0.5, schedule=schedule, schedules=schedules)
+    return Driven(settings, *parts)
+
+
+def dropout_name(model):
+    """Some dropout of the model."""
+    name = next(name for name, module in model.named_modules() if type(module).__name__ == "Dropout")
+    return f"model.{name}.p", model.get_submodule(name)
+
+
+def test_the_rate_is_that_of_the_schedule(parts):
+    driven = driven_of(parts)
+    assert [driven.drive(update) for update in (1, 2, 3)] == [0.25, 0.5, 0.5]
+
+
+def test_an_attribute_of_the_objective_falls_from_what_it_was_built_with(parts):
+    driven, found = driven_of(parts, **{SMOOTHING: FALLING}), []
+    for update in range(1, 6):
+        driven.drive(update)
+        found.append(parts[1].label_smoothing)
+    assert found == pytest.approx([0.15, 0.1, 0.05, 0.0, 0.0])
+
+
+def test_a_number_of_a_module_of_the_model_is_driven(parts):
+    name, module = dropout_name(parts[0])
+    driven_of(parts, **{name: FALLING}).drive(2)
+    assert module.p == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "label_smoothing", "objective", "objective.", "objective.smoothing", "objective.loss", "objective.training"]
+    + ["model.heads", "model.no.such.thing", "settings.learning_rate", "objective.label_smoothing.hex"],
+)
+def test_what_is_no_number_is_told(parts, name):
+    with pytest.raises(ConfigError) as caught:
+        driven_of(parts, **{name: FALLING})
+    assert str(caught.value).startswith(f"training.schedules.{name}: names no number")
+    assert "\n" not in str(caught.value)
+
+
+def test_all_hear_of_validations(parts):
+    plateau = Choice("plateau", {"patience": 1})
+    driven = driven_of(parts, plateau, **{SMOOTHING: plateau})
+    for score in (1.0, math.nan, 0.5):
+        driven.observe(score, higher_is_better=True)
+    assert driven.drive(1) == 0.125
+    assert parts[1].label_smoothing == pytest.approx(0.05)
+
+
+def test_state_and_restore_go_on_as_if_unbroken(parts, tiny):
+    plateau = Choice("plateau", {"patience": 2, "warmup": 4})
+    first = driven_of(parts, plateau, **{SMOOTHING: plateau})
+    again = (tiny(), LikelihoodObjective(label_smoothing=0.2))
+    second = driven_of(again, plateau, **{SMOOTHING: plateau})
+    first.observe(2.0, False)
+    first.observe(3.0, False)
+    first.drive(3)  # the objective's number is another one now; its peak is not
+    second.restore(json.loads(json.dumps(first.state())))
+    for update in range(4, 8):
+        for driven in (first, second):
+            driven.observe(2.5, False)
+        assert first.drive(update) == second.drive(update)
+        assert parts[1].label_smoothing == again[1].label_smoothing

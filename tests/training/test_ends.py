@@ -1,0 +1,143 @@
+"""How training ends: limits, patience, the best and their mean; a loss that is no number."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from regard.errors import TrainingError
+from regard.objectives import LikelihoodObjective
+from regard.records import Loss
+from regard.training import checkpoint as files
+from regard.training import trainer as module
+from regard.training.average import average
+from regard.training.progress import Progress
+from regard.training.settings import TrainingSettings
+from regard.training.trainer import Trainer
+
+SETTINGS = {"validate_every": 1, "metric": "loss", "workers": 0, "average": 1, "patience": None, "log_every": 1}
+
+
+class Failing(LikelihoodObjective):
+    """Its loss is no number from some call on."""
+
+    def __init__(self, at):
+        super().__init__()
+        self.left = at
+
+    def loss(self, model, batch, turn):
+        self.left -= 1
+        found = super().loss(model, batch, turn)
+        return found if self.left else Loss(found.sum * math.nan, found.count, {})
+
+
+@pytest.fixture
+def trainer(tiny, batches, tmp_path):
+    def make(scores=(), objective=None, **changes):
+        told = iter(scores)
+        return Trainer(
+            tiny(),
+            objective or LikelihoodObjective(),
+            batches(),
+            settings=TrainingSettings(**{**SETTINGS, **changes}),
+            run=tmp_path,
+            validate=(lambda _: {"loss": next(told)}) if scores else None,
+            progress=Progress(tmp_path, quiet=True),
+        )
+
+    return make
+
+
+def kept(run):
+    return [int(folder.name.removeprefix("step-")) for folder in reversed(files.steps(run))]
+
+
+def test_after_so_many_updates(trainer, tmp_path):
+    report = trainer(max_updates=7).train()
+    assert (report.updates, report.reason, report.score) == (7, "7 updates are done", None)
+    assert report.checkpoint == files.step_folder(tmp_path, 7)
+    assert json.loads((tmp_path / "final.json").read_text())["checkpoint"] == "step-00000007"
+
+
+def test_after_so_many_epochs(trainer, batches):
+    plans = [len(batches().epoch_plan(epoch)) for epoch in range(2)]
+    report = trainer(max_epochs=2).train()
+    assert (report.updates, report.reason) == (sum(plans), "2 epochs are done")
+
+
+def test_after_so_many_minutes_of_all_parts(trainer, monkeypatch):
+    """A clock that goes on by a second each time somebody looks."""
+
+    class Clock:
+        now = 0.0
+
+        def monotonic(self):
+            self.now += 1.0
+            return self.now
+
+    monkeypatch.setattr(module, "time", Clock())
+    first = trainer(max_minutes=1.0).train()
+    assert first.reason == "1 minutes are over"
+    assert 60 <= first.seconds < 75
+    second = trainer(max_minutes=2.0).train(resume=True)
+    assert second.updates > first.updates
+    assert 120 <= second.seconds < 140
+    assert second.updates < 2.6 * first.updates
+
+
+def test_whichever_limit_comes_first(trainer):
+    assert trainer(max_updates=3, max_epochs=9, max_minutes=9.0).train().updates == 3
+
+
+def test_after_patience(trainer):
+    report = trainer([5.0, 4.0, 4.0, math.nan, 4.5, 1.0], patience=3, max_updates=99).train()
+    assert (report.updates, report.reason, report.score) == (5, "no better loss in 3 validations", 4.0)
+
+
+def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):
+    report = trainer([5.0, 1.0, 4.0, 2.0, 3.0, 9.0], keep_best=2, max_updates=6).train()
+    assert kept(tmp_path) == [2, 4, 6]
+    assert (report.checkpoint, report.score) == (files.step_folder(tmp_path, 2), 1.0)
+    final = json.loads((tmp_path / "final.json").read_text())
+    assert (final["checkpoint"], final["metric"], final["score"]) == ("step-00000002", "loss", 1.0)
+
+
+@pytest.mark.parametrize(("score", "name"), [(0.5, "average"), (1.0, "step-00000002"), (math.nan, "step-00000002")])
+def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score, name):
+    made = trainer([5.0, 1.0, 4.0, 2.0, score], keep_best=3, average=2, max_updates=4)
+    report = made.train()
+    assert report.checkpoint.name == json.loads((tmp_path / "final.json").read_text())["checkpoint"] == name
+    assert (tmp_path / files.FOLDER / "average").exists() == (name == "average")
+    if name == "average":
+        wanted = average([files.load(files.step_folder(tmp_path, update)).model for update in (2, 4)])
+        found = files.load(report.checkpoint)
+        assert all(torch.equal(found.model[key], wanted[key]) for key in wanted)
+        assert (found.state["averaged"], report.score) == ([2, 4], 0.5)
+    last = files.load(files.step_folder(tmp_path, 4)).model  # the model itself goes on from where it was
+    assert all(torch.equal(value, last[key]) for key, value in made.model.state_dict().items())
+
+
+def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
+    assert trainer([2.0, 3.0, 1.0], average=2, max_updates=2).train().checkpoint.name == "average"
+    report = trainer([0.5, 9.0], average=2, max_updates=3).train(resume=True)
+    assert (report.checkpoint.name, report.score) == ("step-00000003", 0.5)
+    assert not (tmp_path / files.FOLDER / "average").exists()
+
+
+def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
+    with pytest.raises(TrainingError, match="loss is nan .* at update 6 "):
+        trainer(objective=Failing(6), save_every_minutes=0.0, max_updates=9).train()
+    assert files.latest_valid(tmp_path)[0].state["update"] == 5
+    assert trainer(max_updates=7).train(resume=True).updates == 7
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path, capfd):
+    trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).train()
+    files.remove(files.step_folder(tmp_path, 2))
+    for update in (3, 4):
+        (files.step_folder(tmp_path, update) / files.MODEL).write_bytes(b"")
+    trainer([3.0, 2.0], keep_best=2, max_updates=2).train()
+    trainer([1.5], keep_best=2, max_updates=3).train(resume=True)
+    assert capfd.readouterr().err.count("is damaged") == 2
+    assert kept(tmp_path) == [2, 3]

@@ -1,0 +1,77 @@
+"""The log, and what a person sees of it."""
+
+import json
+
+import pytest
+
+from regard.training.progress import Progress, remaining
+
+VALUES = {"update": 1200, "epoch": 3, "loss": 2.5, "tokens_per_second": 4321.0, "learning_rate": 0.001}
+
+
+@pytest.fixture
+def progress(tmp_path):
+    return Progress(tmp_path, quiet=True)
+
+
+def test_each_event_is_a_line_of_json(progress, lines):
+    progress.update(VALUES, "")
+    progress.validation({"update": 1200, "epoch": 3, "bleu": 12.5}, True)
+    kept = {name: value for name, value in VALUES.items() if name != "tokens_per_second"}
+    assert lines(progress.path.parent) == [
+        {"event": "update", **kept},
+        {"event": "validation", "update": 1200, "epoch": 3, "bleu": 12.5, "best": True},
+    ]
+    assert json.loads(progress.path.read_text().splitlines()[0])["tokens_per_second"] == 4321.0
+
+
+def test_a_resumed_log_is_cut_so_that_no_line_stands_twice(progress, lines, tmp_path):
+    for update in (1, 2):
+        progress.update({**VALUES, "update": update}, "")
+    position = progress.position()
+    progress.update({**VALUES, "update": 3}, "")
+    with progress.path.open("a") as file:
+        file.write('{"event": "upd')  # killed while it wrote
+    again = Progress(tmp_path, quiet=True)
+    again.cut(position)
+    for update in (3, 4):
+        again.update({**VALUES, "update": update}, "")
+    assert [line["update"] for line in lines(tmp_path)] == [1, 2, 3, 4]
+
+
+def test_a_log_that_is_shorter_or_gone_is_left_alone(progress):
+    progress.cut(100)
+    assert not progress.path.exists()
+    assert progress.position() == 0
+    progress.update(VALUES, "")
+    size = progress.position()
+    progress.cut(size + 1)
+    assert progress.position() == size == progress.path.stat().st_size
+
+
+def test_without_a_terminal_a_person_sees_a_line_now_and_then(tmp_path, capfd):
+    progress = Progress(tmp_path)
+    for _ in range(5):
+        progress.update(VALUES, " · 3 s left")
+    progress.validation({"update": 1200, "epoch": 3, "seconds": 1.0, "bleu": 12.5, "loss": 2.0}, True)
+    assert capfd.readouterr().err.splitlines() == [
+        "update 1,200 · epoch 3 · loss 2.500 · 4,321 tokens/s · rate 1.00e-03 · 3 s left",
+        "update 1,200 · bleu 12.50 · loss 2.00 · best so far",
+    ]
+
+
+def test_quiet_is_quiet_but_for_warnings(progress, capfd):
+    progress.update(VALUES, "")
+    progress.validation({"update": 1200, "bleu": 12.5}, False)
+    progress.say("all is well")
+    progress.warn("careful")
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", "warning: careful\n")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(None, ""), (0.0, " · 0 s left"), (89.4, " · 89 s left"), (90.0, " · 2 min left"), (3600.0, " · 60 min left")],
+)
+def test_what_is_left(seconds, told):
+    assert remaining(seconds) == told
