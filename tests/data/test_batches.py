@@ -71,7 +71,7 @@ def test_a_batch_holds_the_ids_of_its_lines(corpus):
     for _, batch in take(batches, len(batches.epoch_plan(0))):
         assert batch.route == "letters"
         for column in COLUMNS:
-            rows = [corpus.ids(column, line).tolist() + [EOS] for line in batch.lines.tolist()]
+            rows = [[*corpus.ids(column, line).tolist(), EOS] for line in batch.lines.tolist()]
             longest = max(map(len, rows))
             assert batch.columns[column].items.tolist() == [row + [PAD] * (longest - len(row)) for row in rows]
             assert_close(batch.columns[column].mask, batch.columns[column].items != PAD)

@@ -32,8 +32,9 @@ KINDS = [
 ]
 
 NASTY = [
-    "", " ", "  two  spaces  ", "\n", "a\r\nb\tc", "\0", "a\0b", "<s>", "</s><unk><pad>", "<0x41>", "\u2581", "\u2581a \u2581",
-    "\ue0fe", "\ue0fe0\ue0fe1", "\u202eevil\u202c", "\u2028", "\x85", "e\u0301", "\ud800", "a\udfffb", "𠀀😀", "\ufeffx",
+    "", " ", "  two  spaces  ", "\n", "a\r\nb\tc", "\0", "a\0b", "<s>", "</s><unk><pad>", "<0x41>", "\u2581",
+    "\u2581a \u2581", "\ue0fe", "\ue0fe0\ue0fe1", "\u202eevil\u202c", "\u2028", "\x85", "e\u0301", "\ud800",
+    "a\udfffb", "𠀀😀", "\ufeffx",
 ]  # fmt: skip
 
 

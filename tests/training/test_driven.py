@@ -28,7 +28,7 @@ def driven_of(parts, schedule=Choice("constant", {"warmup": 2}), **schedules):
 def dropout_name(model):
     """Some dropout of the model."""
     name = next(name for name, module in model.named_modules() if type(module).__name__ == "Dropout")
-    return f"model.{name}.p", model.get_submodule(name)
+    return f"model.{name}.probability", model.get_submodule(name)
 
 
 def test_the_rate_is_that_of_the_schedule(parts):
@@ -47,13 +47,15 @@ def test_an_attribute_of_the_objective_falls_from_what_it_was_built_with(parts):
 def test_a_number_of_a_module_of_the_model_is_driven(parts):
     name, module = dropout_name(parts[0])
     driven_of(parts, **{name: FALLING}).drive(2)
-    assert module.p == pytest.approx(0.2)
+    assert module.probability == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["", "label_smoothing", "objective", "objective.", "objective.smoothing", "objective.loss", "objective.training"]
-    + ["model.heads", "model.no.such.thing", "settings.learning_rate", "objective.label_smoothing.hex"],
+    [
+        *("", "label_smoothing", "objective", "objective.", "objective.smoothing", "objective.loss", "model.heads"),
+        *("objective.training", "model.no.such.thing", "settings.learning_rate", "objective.label_smoothing.hex"),
+    ],
 )
 def test_what_is_no_number_is_told(parts, name):
     with pytest.raises(ConfigError) as caught:

@@ -126,7 +126,7 @@ def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
 
 
 def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
-    with pytest.raises(TrainingError, match="loss is nan .* at update 6 "):
+    with pytest.raises(TrainingError, match=r"loss is nan .* at update 6 "):
         trainer(objective=Failing(6), save_every_minutes=0.0, max_updates=9).train()
     assert files.latest_valid(tmp_path)[0].state["update"] == 5
     assert trainer(max_updates=7).train(resume=True).updates == 7
@@ -134,10 +134,17 @@ def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(tra
 
 def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path, capfd):
     trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).train()
-    files.remove(files.step_folder(tmp_path, 2))
+    assert kept(tmp_path) == [2, 3, 4]
     for update in (3, 4):
         (files.step_folder(tmp_path, update) / files.MODEL).write_bytes(b"")
-    trainer([3.0, 2.0], keep_best=2, max_updates=2).train()
-    trainer([1.5], keep_best=2, max_updates=3).train(resume=True)
+    resumed = trainer([9.0], keep_best=2, max_updates=3)
+    resumed.train(resume=True)
     assert capfd.readouterr().err.count("is damaged") == 2
-    assert kept(tmp_path) == [2, 3]
+    assert resumed.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
+
+
+def test_what_a_killed_run_was_writing_is_cleared(trainer, tmp_path):
+    trainer(max_updates=1).train()
+    (tmp_path / files.FOLDER / ".step-00000002.host.1.abc").mkdir()
+    trainer(max_updates=2).train(resume=True)
+    assert [path.name for path in (tmp_path / files.FOLDER).iterdir()] == ["step-00000002"]

@@ -98,6 +98,6 @@ SENTENCES = [  # in the order of by_hand.tsv
 TEXTS = Path(__file__).with_name("by_hand.tsv").read_text("utf-8").splitlines()
 
 
-@pytest.mark.parametrize(("sentence", "texts"), zip(SENTENCES, TEXTS, strict=True), ids=TEXTS)
+@pytest.mark.parametrize(("sentence", "texts"), list(zip(SENTENCES, TEXTS, strict=True)), ids=TEXTS)
 def test_by_hand(sentence, texts):
     assert [say(sentence) for say in (english, german, chinese)] == texts.split("\t")
