@@ -20,7 +20,7 @@ from regard.runs import train_run
 
 MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
 TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
-SIZES = {"train": 24_000, "dev": 200, "test": 500}
+SIZES = {"train": 40_000, "dev": 200, "test": 500}
 SETTINGS = (
     "text.tokenizer={name: subwords, size: 1500}",
     "text.shared=false",
@@ -34,9 +34,9 @@ SETTINGS = (
     "objective={name: likelihood, label_smoothing: 0.05}",
     "training.batch_tokens=2048",
     "training.learning_rate=0.004",
-    "training.schedule={name: cosine, updates: 1000, warmup: 100}",
-    "training.max_updates=1000",
-    "training.validate_every=250",
+    "training.schedule={name: cosine, updates: 900, warmup: 100}",
+    "training.max_updates=900",
+    "training.validate_every=300",
     "training.metric=exact_match",
     "training.average=1",
     "training.keep_best=1",

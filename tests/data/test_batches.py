@@ -141,7 +141,7 @@ def test_the_cursor_is_the_place_after_its_batch(corpus):
 
 def test_a_cursor_of_other_data_is_refused(corpus):
     batches = Batches(corpus, COLUMNS, tokens=None, sentences=200)
-    with pytest.raises(DataError, match="epoch 2 has 3 batches, the saved position is after 4"):
+    with pytest.raises(DataError, match=r"epoch 2 has no batch 4, .* \(these are not the data"):
         next(batches.stream(Cursor(2, 4)))
 
 
@@ -179,17 +179,19 @@ class Broken(Exception):
 
 @pytest.mark.parametrize("workers", [0, 1, 4])
 def test_a_fault_of_a_worker_is_raised_where_its_batch_would_come(corpus, letters, workers):
+    plan = Batches(corpus, COLUMNS, pool=60, sentences=10).epoch_plan(0)
+    bad = corpus.text("source", int(plan[9][0]))  # in the second pool, and cut when that is planned
+
     class Sampler(letters):
         def sample(self, text, seed):
-            if text == corpus.text("source", bad):
+            if text == bad:
                 raise Broken(text)
             return super().sample(text, seed)
 
-    batches = Batches(corpus, COLUMNS, {"source": Sampler(samples=True)}, tokens=200)
-    plan = batches.epoch_plan(0)
-    bad = int(plan[9][0])
+    batches = Batches(corpus, COLUMNS, {"source": Sampler(samples=True)}, pool=60, sentences=10)
     stream = batches.stream(workers=workers)
-    assert [batch.lines.tolist() for _, batch in itertools.islice(stream, 9)] == [lines.tolist() for lines in plan[:9]]
+    first = [line for _, batch in itertools.islice(stream, 6) for line in batch.lines.tolist()]
+    assert sorted(first) == sorted(line for lines in plan[:6] for line in lines.tolist())
     with pytest.raises(Broken):
         next(stream)
     assert [thread for thread in threading.enumerate() if thread.name.startswith("regard-data")] == []

@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from itertools import islice
 
 import pytest
@@ -71,6 +72,33 @@ def test_pairs_are_different_and_short_and_as_many_as_asked(train):
 
 def test_both_languages_say_the_same_sentences(train):
     assert [source for source, _ in train["de"]] == [source for source, _ in train["zh"]]
+
+
+@pytest.fixture(scope="module")
+def partners():
+    """The combinations of each use of a word: a verb with its objects, an adjective with the nouns of one gender."""
+    phrases, found = grammar().phrases, defaultdict(set)
+    for noun, adjectives in phrases.adjectives.items():
+        for adjective in adjectives:
+            found[adjective.english, adjective.stem, noun.gender].add((adjective.english, noun.english))
+    for verb, nouns in phrases.things.items():
+        found[verb.english, verb.german].update((verb.english, noun.english) for noun in nouns)
+    return found
+
+
+def test_of_each_use_of_a_word_three_quarters_are_seen(partners):
+    kept_back = {word: sum(held(*pair) for pair in found) for word, found in partners.items()}
+    assert sum(kept_back.values()) > 40
+    assert [word for word, found in partners.items() if kept_back[word] * 4 > len(found)] == []
+
+
+def test_what_tells_the_sense_of_a_word_is_seen(partners):
+    """That a new bat is for sport and a small one flies cannot be known of a combination that is never met."""
+    words = lexicon()
+    verbs, nouns = (Counter(word.english for word in table) for table in (words.verbs, words.nouns))
+    assert min(nouns["bank"], nouns["bat"], verbs["wear"], verbs["know"]) == 2
+    unclear = [pair for found in partners.values() for pair in found if max(verbs[pair[0]], nouns[pair[1]]) > 1]
+    assert [pair for pair in unclear if held(*pair)] == []
 
 
 def test_parts_share_no_combination(sentences):
