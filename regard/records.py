@@ -19,9 +19,7 @@ class Sequences(NamedTuple):
 class Batch(NamedTuple):
     """One step's worth of examples, all of one route."""
 
-    columns: Mapping[
-        str, "Sequences | Tensor"
-    ]  # translation: source, target; target ids end with EOS, BOS is not stored
+    columns: Mapping[str, "Sequences | Tensor"]  # source, target …; target ids end with EOS, BOS is not stored
     route: str  # "translate", later "en-de", "denoise" …
     lines: Tensor  # (batch,) line numbers in the corpus, from 0
     count: int  # type: ignore[assignment]  # shadows tuple's; what the loss is divided by: target tokens and end symbols

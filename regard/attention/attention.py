@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.attention.kernels import attend
 from regard.attention.multihead import Heads
-from regard.attention.parts import Attended, Memory, Part, Score, Span, Weighting
+from regard.attention.parts import Attended, Memory, Score, Span, Weighting
 
 
 class Attention(nn.Module):
@@ -25,7 +25,7 @@ class Attention(nn.Module):
         self.dropout = dropout
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[Score, Span, Weighting]:
         return self.score, self.span, self.weighting
 
     @property
@@ -70,11 +70,8 @@ class Attention(nn.Module):
         return tuple(part.begin(queries, memory) for part in self.parts)
 
     def _together(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], need_weights: bool) -> Attended:
-        view = self.span(queries, memory, past[1])
         dropout = self.dropout if self.training else 0.0
-        attended, scores = attend(
-            self.score, self.weighting, queries, memory, view, past, dropout=dropout, need_weights=need_weights
-        )
+        attended, scores = attend(self.parts, queries, memory, past, dropout=dropout, need_weights=need_weights)
         after = tuple(part.after(old, attended, scores) for part, old in zip(self.parts, past, strict=True))
         return attended._replace(past=after)
 

@@ -28,6 +28,13 @@ class View(NamedTuple):
     values: Tensor | None = None  # (..., query, key, value_dim): read beside the memory's values (relative positions)
 
 
+class Window(NamedTuple):
+    """The few keys that each query may see, where a span knows them beforehand."""
+
+    places: Tensor  # (..., query, width) long, each once; those outside the memory and those its mask hides are unseen
+    view: View = View()  # of these keys alone: every field broadcasts to (..., query, width)
+
+
 class Attended(NamedTuple):
     """What a query saw, and where it looked."""
 
@@ -41,9 +48,10 @@ class Part(nn.Module):
     """A score, span or weighting. It may hold a past: a value that goes in and comes out, never an attribute."""
 
     sequential = False  # True: needs `after` between any two queries, so the socket takes them one by one
+    whole = False  # True: must know every key from the start, so it cannot read a memory that grows word by word
 
     def begin(self, queries: Tensor, memory: Memory) -> Any:
-        """The past before the first query; None for a part without one."""
+        """The past before the first query, None for a part without one. There may be no queries yet (query = 0)."""
         return None
 
     def after(self, past: Any, attended: Attended, scores: Tensor | None) -> Any:
@@ -53,6 +61,8 @@ class Part(nn.Module):
 
 class Score(Part, ABC):
     """How well a query and a key match. Built with (query_dim, key_dim)."""
+
+    by_place = False  # True: knows keys by where they stand, so they cannot be scored in another order or a few alone
 
     def prepare(self, keys: Tensor) -> Tensor:
         """keys (..., key, key_dim) → what `forward` wants of them; done once per sentence."""
@@ -74,11 +84,19 @@ class Span(Part, ABC):
     def forward(self, queries: Tensor, memory: Memory, past: Any) -> View:
         """queries (..., query, query_dim) → what each may see; hides at least what the memory's mask hides."""
 
+    def window(self, queries: Tensor, memory: Memory, past: Any) -> Window | None:
+        """The same for the only keys that each query may see, if they are known and few: lets the kernel for these in.
+
+        It must be cheap: of the size of the queries, never of queries times keys.
+        """
+        return None
+
 
 class Weighting(Part, ABC):
     """How scores become weights. Built with (query_dim,)."""
 
     softmax = False  # True: exactly the masked softmax, so the fast kernels may stand in
+    normalised = True  # the weights of a query that sees a key sum to one, before any gain
 
     @abstractmethod
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

@@ -1,6 +1,8 @@
 """`regard`: the commands and what they share."""
 
+import sys
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -50,5 +52,7 @@ def regard(
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. It writes UTF-8 whatever the terminal says: so do the texts it translates."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     app()

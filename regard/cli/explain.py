@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from regard.errors import RegardError
+
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Texts = Annotated[list[str], typer.Argument(metavar="TEXT...", help="What to translate and explain.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="A page that works from disk.")]
@@ -37,6 +39,8 @@ def explain_command(
     else:
         show(predictions)
     found = predictions[0].explanation
+    if (svg_file or png_file) and (found is None or not found.weights):
+        raise RegardError(f"{run}: this model looks at no single words, so there is no picture (--html shows the rest)")
     if html_file is not None:
         html_file.write_text(page(data, title=f"Regard: {run.name}"), "utf-8")
     if svg_file is not None and found is not None:

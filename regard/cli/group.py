@@ -1,8 +1,10 @@
 """The one place where errors become lines and exit codes."""
 
+import errno
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -10,6 +12,7 @@ from typer.core import TyperGroup
 
 from regard.errors import RegardError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
 FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
 EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {FAULT} a setting, a file or the command line is wrong ·
@@ -31,15 +34,25 @@ class Group(TyperGroup):
             tell(str(error))
             raise typer.Exit(FAULT) from error
         except BrokenPipeError as error:  # whoever read our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _write_no_more()
             raise typer.Exit(CLOSED_PIPE) from error
         except OSError as error:
-            if error.filename is None or ctx.params.get("traceback"):
+            if ctx.params.get("traceback"):
                 raise
-            tell(f"{error.filename}: {error.strerror}")
+            full = error.errno in _FULL
+            where = error.filename or ("cannot write" if full else "failed")
+            tell(f"{where}: {error.strerror or error}")
+            if full:
+                _write_no_more()
             raise typer.Exit(FAULT) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(STOPPED) from error
+
+
+def _write_no_more() -> None:
+    """What still waits to be written would fail again when Python ends."""
+    with suppress(OSError, ValueError):  # a stdout that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def tell(text: str, kind: str = "error") -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from regard.results import Prediction
@@ -27,7 +28,7 @@ Output = Annotated[
 Search = Annotated[str | None, typer.Option(metavar="NAME", help="greedy, beam or sampling. (default: as trained)")]
 Best = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
 Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
-Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each text: 0-0 1-2.")]
+Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -49,6 +50,8 @@ def predict_command(
     """
     from regard.predictor import load
 
+    if input_file and output_file and output_file.exists() and output_file.samefile(input_file):
+        raise ConfigError("--output", f"'{output_file}' is the input itself", "choose another file")
     wanted = [*(changes or []), *([f"decoding.search={search}"] if search else [])]
     wanted += [f"decoding.search.n_best={n_best}"] if n_best > 1 else []
     predictor = load(run, wanted)
@@ -58,8 +61,9 @@ def predict_command(
         number = 0
         for chunk in chunks_of_lines(lines, str(input_file or "stdin")):
             for prediction in _predicted(predictor, chunk, number, str(input_file or "stdin"), alignment):
-                line = _line(prediction, number, n_best, scores, as_json)
-                out.write((line + (f"\t{_links(prediction)}" if alignment else "") + "\n").encode())
+                links = _links(prediction) if alignment else None
+                told = _json(prediction, n_best, links) if as_json else _line(prediction, number, n_best, scores, links)
+                out.write((told + "\n").encode())
                 number += 1
             out.flush()
 
@@ -69,11 +73,13 @@ def chunks_of_lines(stream: BinaryIO, name: str) -> Iterator[list[str]]:
     rest, number = b"", 0
     for block in iter(lambda: _some(stream), b""):
         *whole, rest = (rest + block).split(b"\n")
+        if whole and not number:
+            whole[0] = whole[0].removeprefix(BOM_UTF8)  # as in texts to learn from
         if whole:
             yield [_decoded(line, name, number + place) for place, line in enumerate(whole, start=1)]
             number += len(whole)
     if rest:
-        yield [_decoded(rest, name, number + 1)]
+        yield [_decoded(rest if number else rest.removeprefix(BOM_UTF8), name, number + 1)]
 
 
 def _some(stream: Any) -> bytes:
@@ -99,16 +105,23 @@ def _predicted(predictor: Any, texts: list[str], before: int, name: str, explain
     return predictions
 
 
-def _line(prediction: "Prediction", number: int, n_best: int, scores: bool, as_json: bool) -> str:
-    """What is written for one source line; several lines only when several texts are wanted."""
+def _json(prediction: "Prediction", n_best: int, links: str | None) -> str:
+    """One JSON object for one source line."""
     best = [prediction, *prediction.alternatives][:n_best]
-    if as_json:
-        rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
-        more = {"alternatives": rows[1:]} if n_best > 1 else {}
-        return json.dumps({"source": prediction.source, **rows[0], **more}, ensure_ascii=False)
+    rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
+    more: dict[str, Any] = {"alternatives": rows[1:]} if n_best > 1 else {}
+    more |= {} if links is None else {"alignment": links}
+    return json.dumps({"source": prediction.source, **rows[0], **more}, ensure_ascii=False)
+
+
+def _line(prediction: "Prediction", number: int, n_best: int, scores: bool, links: str | None) -> str:
+    """What is written for one source line; several lines only when several texts are wanted."""
+    after = "" if links is None else f"\t{links}"
     if n_best > 1:
-        return "\n".join(f"{number} ||| {_one_line(one.text)} ||| {one.score:.4f}" for one in best)
-    return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(prediction.text)
+        best = [prediction, *prediction.alternatives][:n_best]
+        first, *rest = [f"{number} ||| {_one_line(one.text)} ||| {one.score:.4f}" for one in best]
+        return "\n".join([first + after, *rest])  # the links are those of the best
+    return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(prediction.text) + after
 
 
 def _links(prediction: "Prediction") -> str:

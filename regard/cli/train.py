@@ -1,11 +1,15 @@
 """regard train"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.group import INTERRUPTED
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.experiment import Experiment
 
 Words = Annotated[
     list[str] | None, typer.Argument(metavar="CONFIG KEY=VALUE", help="A config file, and changes to it.")
@@ -38,17 +42,26 @@ def train_command(
     """
     from regard.config.quoting import quoted
     from regard.experiment import read_experiment
-    from regard.runs import RunFolder, train_run
+    from regard.runs import train_run
 
     config, changes = split_words(words or [])
     files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target}
     changes += [f"data.{name}={quoted(file)}" for name, file in files.items() if file is not None]
-    if resume and config is None and run is not None:
-        experiment = RunFolder(run).experiment(changes)
-    else:
-        experiment = read_experiment(config, [*changes, *([f"run={quoted(str(run))}"] if run else [])])
+    changes += [f"run={quoted(str(run))}"] if run else []
+    experiment = _resumed(changes) if resume and config is None else read_experiment(config, changes)
     if not train_run(experiment, resume=resume, quiet=quiet):
         raise typer.Exit(INTERRUPTED)
+
+
+def _resumed(changes: list[str]) -> "Experiment":
+    """The settings a run was made with, with changes; it may stand elsewhere by now."""
+    from regard.config import parse_changes
+    from regard.runs import RunFolder
+
+    run = parse_changes(changes).get("run")
+    if not isinstance(run, str):
+        raise ConfigError("--resume", "needs the run that is to go on", "--run FOLDER")
+    return RunFolder(Path(run)).experiment(changes)
 
 
 def split_words(words: list[str]) -> tuple[Path | None, list[str]]:

@@ -5,6 +5,7 @@ from regard.config.markers import FieldsOf, OneOrMany, PartOf
 from regard.config.merging import lay, merge, parse_changes
 from regard.config.plain import plain
 from regard.config.reading import read_yaml, write_yaml
+from regard.config.whole import write_whole
 
 __all__ = [
     "Fields",
@@ -18,5 +19,6 @@ __all__ = [
     "read_settings",
     "read_yaml",
     "schema_of",
+    "write_whole",
     "write_yaml",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from regard.config.whole import write_whole
 from regard.errors import ConfigError
 
 MAX_BYTES = 2**20  # of a file
@@ -97,7 +98,7 @@ def parse(text: str, place: str) -> Any:
 
 def write_yaml(path: Path, settings: dict[str, Any]) -> None:
     """Settings to a file that `read_yaml` reads back the same."""
-    path.write_text(yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120), "utf-8")
+    write_whole(path, yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
 
 
 class _Dumper(yaml.SafeDumper):

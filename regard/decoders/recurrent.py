@@ -28,15 +28,14 @@ class RecurrentState(NamedTuple):
 
     def select(self, rows: Tensor) -> "RecurrentState":
         """Rows in that order."""
-        kept = select((self.words, self.layers, self.fed, self.final, self.looked), rows)
-        words, layers, fed, final, looked = kept
-        return RecurrentState(
-            words, layers, fed, final, self.source.select(rows, together=not has_past(looked)), looked
-        )
+        source = self.source.select(rows, together=not has_past(self.looked))
+        kept: RecurrentState = select(self._replace(source=SharedSource(())), rows)
+        return kept._replace(source=source)
 
 
 class RecurrentDecoder(Decoder):
-    """order "bahdanau": c_i = attention(s_(i-1)), s_i = f(s_(i-1), [y; c_i]), state = readout [s_i; y; c_i].
+    """order "bahdanau": c_i = attention(s_(i-1)), s_i = f(s_(i-1), [y; c_i]), state = readout [s_i; y; c_i] (equation
+    4 of the paper; its appendix reads s_(i-1) out instead).
 
     order "luong": s_i = f(s_(i-1), y), c_i = attention(s_i), state = readout [c_i; s_i], which `input_feeding` puts
     beside the next y. reads "final": c is the encoder's last state at every step: no attention. The readout is a
@@ -61,12 +60,8 @@ class RecurrentDecoder(Decoder):
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
-        self.luong, self.feeds, self.copy_past, self.maxout = (
-            order == "luong",
-            input_feeding,
-            copy_past,
-            readout == "maxout",
-        )
+        self.luong, self.feeds = order == "luong", input_feeding
+        self.copy_past, self.maxout = copy_past, readout == "maxout"
         self.attention = sockets.cross(hidden_dim, source_dim) if reads == "states" else None
         context_dim = source_dim if self.attention is None else self.attention.context_dim(source_dim)
         input_dim = self.dim + (0 if self.luong else context_dim) + (self.dim if input_feeding else 0)

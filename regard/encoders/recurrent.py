@@ -1,5 +1,7 @@
 """Recurrent encoders: both ways (https://arxiv.org/abs/1409.0473), or deep and reversed (arXiv:1409.3215)."""
 
+from typing import Literal
+
 from torch import nn
 
 from regard.attention import Sockets
@@ -12,7 +14,7 @@ from regard.registry import Choice
 
 
 class RecurrentEncoder(Encoder):
-    """num_layers layers of `hidden_dim` in each direction; `final` is what the top layer ends with, both ways joined.
+    """num_layers layers of `hidden_dim` in each direction; `final` is what the top layer ends with, both ways merged.
 
     reverse: the source is read backwards within its true length; its states come back in the order of the words.
     """
@@ -26,17 +28,18 @@ class RecurrentEncoder(Encoder):
         hidden_dim: int = 256,
         num_layers: int = 1,
         bidirectional: bool = True,
+        merge: Literal["concatenate", "add"] = "concatenate",
         reverse: bool = False,
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        self.dim = hidden_dim * (2 if bidirectional else 1)
+        self.dim = hidden_dim * (2 if bidirectional and merge == "concatenate" else 1)
         self.reverse, self.dropout = reverse, Dropout(dropout)
         layers: list[nn.Module] = []
         for number in range(num_layers):
             width = self.dim if number else input_dim
             ways = [RECURRENT.build(cell, width, hidden_dim) for _ in range(2 if bidirectional else 1)]
-            layers.append(Bidirectional(*ways) if bidirectional else ways[0])
+            layers.append(Bidirectional(*ways, merge=merge) if bidirectional else ways[0])
         self.layers = module_list(layers)
 
     def forward(self, source: Sequences) -> Encoded:

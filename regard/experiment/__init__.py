@@ -1,7 +1,7 @@
 """The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
 
 from regard.experiment.data import DataSettings
-from regard.experiment.reading import LOSSES, count_pairs, load_experiment, read_experiment, schema
+from regard.experiment.reading import count_pairs, load_experiment, read_experiment, schema
 from regard.experiment.settings import (
     SETTINGS_FILE,
     DecodingSettings,
@@ -11,6 +11,7 @@ from regard.experiment.settings import (
 )
 from regard.experiment.sizes import defaults_for
 from regard.experiment.tables import TABLES, catalogue
+from regard.training.stopping import LOSSES
 
 __all__ = [
     "LOSSES",

@@ -68,10 +68,10 @@ class DataSettings:
 
     def find(self, path: Path | str) -> Path:
         """A path as it can be opened; as it is when there is no such file."""
-        path = Path(path).expanduser()
+        path = _home(path)
         base = os.environ.get("REGARD_DATA")
         places = [self.dir, Path(), Path(base) if base else None]
-        tried = [place.expanduser() / path for place in places if place is not None]
+        tried = [_home(place) / path for place in places if place is not None]
         return next((file.absolute() for file in tried if file.exists()), path)
 
     def faults(self) -> Iterator[Fault]:
@@ -128,6 +128,11 @@ def _names(part: Part) -> tuple[str, str]:
 def _ending(path: Path | None) -> str | None:
     ending = "" if path is None else Path(str(path).removesuffix(".gz")).suffix.removeprefix(".")
     return ending if ending.isalpha() and len(ending) in (2, 3) and ending not in ("txt", "raw", "tok", "bpe") else None
+
+
+def _home(path: Path | str) -> Path:
+    """With `~` written out; left as it is where there is no such user."""
+    return Path(os.path.expanduser(path))
 
 
 def _looked(folder: Path | None) -> str:

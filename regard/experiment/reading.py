@@ -14,8 +14,8 @@ from regard.experiment.data import COLUMNS
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.heads import HEADS
+from regard.training.stopping import LOSSES, higher_is_better
 
-LOSSES = ("loss", "perplexity")  # that a validation gives besides metrics
 LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wants no other
 
 
@@ -62,3 +62,5 @@ def _impossible(experiment: Experiment) -> Iterator[Fault]:
     steering = experiment.training.metric
     if steering not in (*LOSSES, *METRICS):
         yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, [*LOSSES, *METRICS]))
+    elif higher_is_better(steering) is None:
+        yield Fault("training.metric", f"'{steering}' cannot choose: neither more nor less of it is better", "bleu")

@@ -9,6 +9,7 @@ from regard.results import Explanation, Prediction
 
 NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
+UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
 
 
 class Flag(NamedTuple):
@@ -79,7 +80,7 @@ def unattended(source: Sequence[str], weights: Weights, *, below: float = 0.2) -
     ]
 
 
-def unsure(log_probs: Sequence[float], *, below: float = 0.3) -> list[Flag]:
+def unsure(log_probs: Sequence[float], *, below: float = UNSURE) -> list[Flag]:
     """Target words the model gave a probability under `below`; `log_probs` of words, in nats."""
     chances = [math.exp(min(value, 0.0)) for value in log_probs]
     return [Flag("unsure", "target", word, chance) for word, chance in enumerate(chances) if chance < below]

@@ -11,11 +11,15 @@ class Head(nn.Module, ABC):
     """Built with (dim, vocab_size, weight): weight is an embedder's table to share, or None."""
 
     needs_weights = False  # True: reads the decoder's alignment
+    reads_source = False  # True: reads `encoded`, so a search must keep a row of it per row being written
     copies = False  # True: takes ids of the source for words of the target, so both need one vocabulary
 
     @abstractmethod
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
-        """states (rows, n, dim) → log-probabilities (rows, n, vocab). `encoded` has one row per row of `decoded`."""
+        """states (rows, n, dim) → log-probabilities (rows, n, vocab).
+
+        `encoded` has one row per row of `decoded`; it may be None for a head that does not read the source.
+        """
 
     @abstractmethod
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:

@@ -18,8 +18,8 @@ class LinearCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-        """states (n, dim), weight (vocab, dim), targets (n,) → losses (n,)."""
-        losses = states.new_empty(len(states))
+        """states (n, dim), weight (vocab, dim), targets (n,) → losses (n,), in float32 at least."""
+        losses = states.new_empty(len(states), dtype=torch.promote_types(states.dtype, torch.float32))  # to be summed
         need_gradient = any(ctx.needs_input_grad[:2])
         for_states = torch.empty_like(states) if need_gradient else None
         for_weight = torch.zeros_like(weight) if need_gradient else None

@@ -15,10 +15,12 @@ class PointerHead(Head):
     """p(w) = g · softmax(states Wᵀ)_w + (1 - g) · sum of the weights on source words that are w; g = sigmoid(u · s).
 
     Source and target must be written in one vocabulary. `keep` is g at the start of training. What weights leave over
-    that do not sum to 1, as those of an empty source or of local attention, goes to the vocabulary.
+    that sum to less than 1, as those of an empty source or of local attention, goes to the vocabulary; those that sum
+    to more, as of sigmoids, are divided by their sum. Weights must not be negative.
     """
 
     needs_weights = True
+    reads_source = True
     copies = True
 
     def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None, *, keep: float = 0.9) -> None:
@@ -36,7 +38,8 @@ class PointerHead(Head):
             raise ConfigError("model.head", "'pointer' needs a decoder that looks at the source", "try 'linear'")
         written = self.words.log_probs(decoded, encoded).exp()
         gate, weights = torch.sigmoid(self.to_gate(decoded.states)), decoded.weights.to(written.dtype)
-        over = (1 - weights.sum(dim=-1, keepdim=True)).clamp(min=0.0)  # below 0 by rounding alone
+        total = weights.sum(dim=-1, keepdim=True)
+        weights, over = weights / total.clamp(min=1.0), (1 - total).clamp(min=0.0)
         ids = encoded.ids.unsqueeze(-2).expand(weights.shape)
         mixed = ((gate + (1 - gate) * over) * written).scatter_add(-1, ids, (1 - gate) * weights)
         return mixed.clamp(min=TINY).log()

@@ -1,0 +1,1 @@
+"""What networks are made of: embedders, positions, recurrent layers and blocks."""

@@ -49,9 +49,9 @@ def look(
     return looked._replace(context=context.reshape(*queries.shape[:-1], context.shape[-1]), weights=weights)
 
 
-def has_past(past: tuple[Any, ...] | None) -> bool:
-    """Whether an attention remembers anything that differs between rows of a group."""
-    return past is not None and any(part is not None for part in past)
+def has_past(past: Any) -> bool:
+    """Whether an attention remembers anything that may differ between rows of a group; pasts stand in nested tuples."""
+    return any(map(has_past, past)) if isinstance(past, tuple) else past is not None
 
 
 def _is_range(rows: Tensor, length: int) -> bool:

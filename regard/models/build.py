@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Sockets
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
 from regard.attention.spans.all_of import AllOf
 from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
+from regard.errors import ConfigError
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
@@ -32,23 +33,36 @@ def build_translator(settings: ModelSettings, source_size: int, target_size: int
 
 
 def build_attention(settings: AttentionSettings, query_dim: int, key_dim: int, *, causal: bool = False) -> Attention:
-    """One socket, filled. With heads, score, span and weighting live in the heads' width."""
-    project = settings.num_heads > 1 if settings.project is None else settings.project
+    """One socket, filled. With heads, score, span and weighting live in the heads' width.
+
+    Raises ConfigError where several heads are to do without projections, or `causal` meets a part that must know
+    every key from the start.
+    """
+    if settings.num_heads > 1 and settings.project is False:
+        problem = f"{settings.num_heads} heads are made by projections"
+        raise ConfigError("attention.project", problem, "leave it out, or use num_heads: 1")
     heads = None
-    if project or settings.num_heads > 1:
+    if settings.project or settings.num_heads > 1:
         heads = Heads(query_dim, key_dim, num_heads=settings.num_heads, bias=settings.bias, out_proj=settings.out_proj)
         query_dim = key_dim = heads.head_dim
     choices = [choice for choice in settings.span if not (causal and choice.name == "everywhere")]
     if causal and "causal" not in (choice.name for choice in choices):
         choices.insert(0, Choice("causal"))
+    score = SCORES.build(settings.score, query_dim, key_dim)
     spans = [SPANS.build(choice, query_dim, key_dim) for choice in choices]
-    return Attention(
-        SCORES.build(settings.score, query_dim, key_dim),
-        spans[0] if len(spans) == 1 else AllOf(spans),
-        WEIGHTINGS.build(settings.weighting, query_dim),
-        heads,
-        dropout=settings.dropout,
-    )
+    weighting = WEIGHTINGS.build(settings.weighting, query_dim)
+    chosen = (settings.score, *choices, settings.weighting)
+    for choice, part in zip(chosen, (score, *spans, weighting), strict=True):
+        if causal:
+            _need_growing(choice, part)
+    span = spans[0] if len(spans) == 1 else AllOf(spans)
+    return Attention(score, span, weighting, heads, dropout=settings.dropout)
+
+
+def _need_growing(choice: Choice, part: Part) -> None:
+    if part.whole:
+        problem = f"'{choice.name}' must know every key from the start, but a decoder's own words come one by one"
+        raise ConfigError("model.self_attention", problem, "use it in model.attention, which reads the source")
 
 
 def _sockets(settings: ModelSettings) -> Sockets:

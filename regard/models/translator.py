@@ -25,7 +25,7 @@ class Writing(NamedTuple):
     """A translator's state between steps."""
 
     decoder: Any
-    encoded: Encoded  # one row per row being written
+    encoded: Encoded | None  # one row per row being written, for a head that reads the source
     route: str
 
     def select(self, rows: Tensor) -> "Writing":
@@ -85,9 +85,9 @@ class Translator(nn.Module):
 
     def start(self, batch: Batch) -> Writing:
         """One row per source sentence."""
-        encoded = self.encode(batch)
-        decoder = self.decoders[self.routes[batch.route].decoder]
-        return Writing(decoder.start(encoded), encoded, batch.route)
+        route, encoded = self.routes[batch.route], self.encode(batch)
+        kept = encoded if self.heads[route.head].reads_source else None
+        return Writing(self.decoders[route.decoder].start(encoded), kept, batch.route)
 
     def step(self, ids: Tensor, state: Writing, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → log-probabilities (rows, vocab) of the next word."""

@@ -49,9 +49,14 @@ class Predictor:
         return self.explained(predictions) if explain else predictions
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
-        """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats."""
-        wanted = self.task.target.encode_batch(list(targets))
-        return Predictions(self._in_batches(self._encode(sources), wanted, self.task.force))
+        """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
+
+        Raises DataError where the counts differ, or a source is too long.
+        """
+        read, wanted = self._encode(sources), self.task.target.encode_batch(list(targets))
+        if len(read) != len(wanted):
+            raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
+        return Predictions(self._in_batches(read, wanted, self.task.force))
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its text looked at."""

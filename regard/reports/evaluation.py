@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from regard.config import parse_changes, read_settings
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.evaluation import METRICS, Comparison, Metric, Score, compare
 from regard.evaluation.scripts import words
-from regard.experiment import EvaluationSettings
+from regard.experiment import Experiment
 from regard.predictor import load
 from regard.registry import Choice
 from regard.runs import RunFolder
@@ -139,8 +140,9 @@ def _system(path: Path, pairs: Pairs, changes: Sequence[str]) -> System:
 def _metrics(systems: Sequence[Path], changes: Sequence[str]) -> Sequence[Choice]:
     """Those of the first run, else the usual ones."""
     runs = [path for path in systems if path.is_dir()]
-    settings = RunFolder(runs[0]).experiment(list(changes)).evaluation if runs else EvaluationSettings()
-    return settings.metrics
+    if runs:
+        return RunFolder(runs[0]).experiment(list(changes)).evaluation.metrics
+    return read_settings(Experiment, parse_changes(changes)).evaluation.metrics
 
 
 def _buckets(systems: Sequence[System], pairs: Pairs, metric: Metric) -> list[Bucket]:
@@ -149,9 +151,8 @@ def _buckets(systems: Sequence[System], pairs: Pairs, metric: Metric) -> list[Bu
     for low, high in zip((0, *EDGES), (*EDGES, max([*lengths, EDGES[-1] + 1])), strict=True):
         rows = [row for row, length in enumerate(lengths) if low < length <= high or (length == low == 0)]
         if rows:
-            values = tuple(
-                metric.score([one.texts[row] for row in rows], [pairs.targets[row] for row in rows]).value
-                for one in systems
-            )
+            targets = [pairs.targets[row] for row in rows]
+            sources = [pairs.sources[row] for row in rows] if pairs.sources else None
+            values = tuple(metric.score([one.texts[row] for row in rows], targets, sources).value for one in systems)
             buckets.append(Bucket(f"{low + 1}-{high}", len(rows), values))
     return buckets

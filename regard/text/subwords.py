@@ -3,6 +3,7 @@
 import hashlib
 import io
 import itertools
+import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from regard.text.tokenizer import BOS, EOS, PAD, UNK, Recipe, Tokenizer
 
 FILE = "subwords.model"
 SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
+SENTENCES = 2_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
 LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
 
 _ESCAPE = "\ue0fe"  # a private character that says the next one is meant otherwise
@@ -38,8 +40,7 @@ class SubwordsRecipe(Recipe):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """Learns pieces, bytes among them for what has none."""
-        kept = [escape(clean(text)) for text in texts]
-        parts = [part for text in kept for part in _parts(text) if part.strip()]
+        parts = [part for text in _drawn(texts) for part in _parts(escape(clean(text))) if part.strip()]
         if not parts:
             raise DataError("training text", "there is nothing to learn subwords from", hint="is the file empty?")
         return SubwordTokenizer(_learn(parts, self.size, self.kind), self.sampling)
@@ -134,6 +135,17 @@ def escape(text: str) -> str:
 def unescape(text: str) -> str:
     """The way back; a torn escape, as a model may write, is left as it is."""
     return _TO_UNESCAPE.sub(lambda found: _UNESCAPED[found.group()], text)
+
+
+def _drawn(texts: Iterable[str]) -> list[str]:
+    """At most SENTENCES of them, each as likely as any other and the same ones each time (reservoir sampling)."""
+    stream, draws = iter(texts), random.Random(0)
+    kept = list(itertools.islice(stream, SENTENCES))
+    for count, text in enumerate(stream, start=SENTENCES + 1):
+        place = draws.randrange(count)
+        if place < SENTENCES:
+            kept[place] = text
+    return kept
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -39,10 +39,11 @@ class Driven:
         return {"": self.rate.state(), **{name: schedule.state() for name, schedule in self._schedules.items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """The way back."""
-        self.rate.restore(state[""])
-        for name, schedule in self._schedules.items():
-            schedule.restore(state[name])
+        """The way back; a schedule that was put in place of another kind begins anew."""
+        for name, schedule in {"": self.rate, **self._schedules}.items():
+            kept = state.get(name, {})
+            if kept.keys() == schedule.state().keys():
+                schedule.restore(kept)
 
 
 def _owner(name: str, model: nn.Module, objective: Objective) -> tuple[Any, str]:

@@ -1,6 +1,7 @@
 """What a person sees of training, and the file that keeps it."""
 
 import json
+import math
 import os
 import sys
 import time
@@ -19,7 +20,7 @@ class Progress:
 
     def __init__(self, run: Path, *, quiet: bool = False) -> None:
         self.path, self.quiet = run / METRICS_FILE, quiet
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)  # a [ in a name is a [
         self._shown = -PLAIN_SECONDS
         self._full = False
 
@@ -68,7 +69,7 @@ class Progress:
         position = self.position()
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(values) + "\n")
+                file.write(json.dumps({name: _plain(value) for name, value in values.items()}) + "\n")
         except OSError as error:  # a full disk: training is worth more than its log
             self.cut(position)  # no half lines
             if not self._full:
@@ -76,6 +77,11 @@ class Progress:
             self._full = True
         else:
             self._full = False
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no word for what is no number."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def remaining(seconds: float | None) -> str:

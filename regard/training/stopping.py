@@ -3,7 +3,9 @@
 import math
 from typing import Any
 
-LOWER_IS_BETTER = frozenset({"perplexity", "loss", "ter"})
+from regard.evaluation import METRICS
+
+LOSSES = ("loss", "perplexity")  # that a validation gives besides metrics
 
 
 class Best:
@@ -11,7 +13,7 @@ class Best:
 
     def __init__(self, metric: str, keep: int, patience: int | None) -> None:
         self.metric, self.keep, self.patience = metric, max(1, keep), patience
-        self.higher_is_better = metric not in LOWER_IS_BETTER
+        self.higher_is_better = higher_is_better(metric) is True
         self.ranked: list[tuple[float, int]] = []  # (score, update), best first
         self.waited = 0
 
@@ -37,7 +39,7 @@ class Best:
     @property
     def over(self) -> bool:
         """Whether patience has run out."""
-        return self.patience is not None and self.waited >= self.patience
+        return self.patience is not None and self.waited >= max(1, self.patience)
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
@@ -49,3 +51,12 @@ class Best:
 
     def _key(self, score: float) -> float:
         return score if self.higher_is_better else -score
+
+
+def higher_is_better(name: str) -> bool | None:
+    """Of a metric, or of a loss; None where neither is better, as for a ratio."""
+    if name in LOSSES:
+        return False
+    metric: Any = METRICS[name]
+    better: bool | None = metric.higher_is_better
+    return better

@@ -1,7 +1,6 @@
 """The one trainer. It knows neither task nor objective by name."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import torch
 from torch import nn
 
+from regard.config import write_whole
 from regard.data.batches import Cursor
 from regard.errors import CheckpointError
 from regard.memory import keep_memory
@@ -77,13 +77,17 @@ class Trainer:
         self._saved = -1  # the update of the last checkpoint
         self._clock = self._since_save = time.monotonic()
 
-    def train(self, *, resume: bool = False) -> Report:
-        """Until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, when it has saved."""
+    def train(self, *, resume: bool = False, begun: Callable[[], None] = lambda: None) -> Report:
+        """Until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, when it has saved.
+
+        `begun` is called once it is sure that the settings go with the checkpoint to resume from.
+        """
         if resume:
             self._resume()
         else:
             self.progress.cut(0)
             torch.manual_seed(self.settings.seed)
+        begun()
         with listening() as interruption:
             reason = self._loop(interruption)
             averaged = None
@@ -257,14 +261,11 @@ class Trainer:
 
     def _write_final(self, text: str) -> None:
         path = self.run / FINAL
-        made = path.with_suffix(".new")
         try:
-            made.write_text(text, encoding="utf-8")
-            os.replace(made, path)
+            write_whole(path, text)
         except OSError as error:
-            raise CheckpointError(
-                path, f"could not be written: {error.strerror or error}", "is the disk full?"
-            ) from error
+            problem = f"could not be written: {error.strerror or error}"
+            raise CheckpointError(path, problem, "is the disk full?") from error
 
     def _log(self, window: "dict[str, float]", rate: float) -> None:
         values: dict[str, Any] = {

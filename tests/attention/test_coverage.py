@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from regard.attention import Attention
 from regard.attention.scores.coverage import CoverageScore
+from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -70,6 +71,11 @@ def test_equals_a_loop_over_the_steps(num_heads, fertility, queries, keys, mask)
             wanted, end = loop(attention.score, queries[row, head], keys[row, head, :length])
             assert_close(weights[row, head, :, :length], wanted)
             assert_close(coverage[row, head, :length].tolist(), end)
+
+
+def test_a_negative_fertility_is_refused():
+    with pytest.raises(ConfigError, match=r"attention.score.fertility: is -1.0"):
+        CoverageScore(2, 2, fertility=-1.0)
 
 
 def test_without_fertility_coverage_is_the_sum_of_the_weights_so_far(queries, keys, mask):

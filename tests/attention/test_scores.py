@@ -55,6 +55,30 @@ def test_additive_equals_a_loop():
             assert_close(scores[row, column], score.to_score.weight[0] @ hidden)
 
 
+def test_concat_is_the_additive_score_with_its_matrix_split():
+    """v · tanh(W' [query; key]), W' = [W U]."""
+    score = AdditiveScore(3, 5, hidden_dim=7).double()
+    joined = torch.cat([score.from_query.weight, score.from_key.weight], dim=1)
+    query, keys = torch.randn(3, dtype=torch.float64), torch.randn(4, 5, dtype=torch.float64)
+    scores = score(query.unsqueeze(0), score.prepare(keys), None)[0]
+    for place, key in enumerate(keys):
+        assert_close(scores[place], score.to_score.weight[0] @ torch.tanh(joined @ torch.cat([query, key])))
+
+
+def test_an_inner_product_with_query_and_key_gives_weights_that_know_no_query():
+    score = AdditiveScore(3, 5, hidden_dim=7, activation="none").double()
+    attention = Attention(score, EverywhereSpan(3, 5), SoftmaxWeighting(3))
+    queries, keys = torch.randn(1, 2, 3, dtype=torch.float64), torch.randn(1, 4, 5, dtype=torch.float64)
+    vector = torch.cat(
+        [score.to_score.weight @ score.from_query.weight, score.to_score.weight @ score.from_key.weight], 1
+    )
+    both = torch.cat([queries[0, 1].expand(4, 3), keys[0]], dim=1)
+    assert_close(score(queries, score.prepare(keys), None)[0, 1], both @ vector[0])
+    weights = attention(queries, attention.remember(keys), need_weights=True).weights[0]
+    assert_close(weights[0], weights[1])
+    assert_close(weights[0], (keys[0] @ score.from_key.weight.t() @ score.to_score.weight[0]).softmax(dim=0))
+
+
 def test_scaled_dot_is_dot_over_the_root_of_dim():
     queries, keys = torch.randn(2, 9), torch.randn(4, 9)
     assert_close(ScaledDotScore(9, 9)(queries, keys, None), DotScore(9, 9)(queries, keys, None) / 3)
@@ -86,7 +110,8 @@ def test_large_scores_do_not_overflow_and_a_constant_changes_nothing():
     assert bool(masked_softmax(scores.float() * 1e4, None).isfinite().all())
 
 
-def test_heads_equal_torch_multihead_attention_with_padding():
+@pytest.mark.parametrize("causal", [False, True])
+def test_heads_equal_torch_multihead_attention_with_padding(causal):
     reference = torch.nn.MultiheadAttention(8, 2, batch_first=True).double()
     heads = Heads(8, 8, num_heads=2).double()
     query, key, value = reference.in_proj_weight.chunk(3)
@@ -96,10 +121,18 @@ def test_heads_equal_torch_multihead_attention_with_padding():
     ):
         mine.weight.data, mine.bias.data = weight.data, bias.data
     heads.to_out.load_state_dict(reference.out_proj.state_dict())
-    attention = Attention(ScaledDotScore(4, 4), EverywhereSpan(4, 4), SoftmaxWeighting(4), heads)
+    span = CausalSpan(4, 4) if causal else EverywhereSpan(4, 4)
+    attention = Attention(ScaledDotScore(4, 4), span, SoftmaxWeighting(4), heads)
     queries, keys = torch.randn(2, 3, 8, dtype=torch.float64), torch.randn(2, 5, 8, dtype=torch.float64)
-    mask = torch.arange(5) < tensor([[5], [2]])
-    wanted, weights = reference(queries, keys, keys, key_padding_mask=~mask, average_attn_weights=False)
+    mask, blocked = torch.arange(5) < tensor([[5], [2]]), torch.ones(3, 5, dtype=torch.bool).triu(1)
+    wanted, weights = reference(
+        queries,
+        keys,
+        keys,
+        key_padding_mask=~mask,
+        attn_mask=blocked if causal else None,
+        average_attn_weights=False,
+    )
     attended = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
     assert_close(attended.context, wanted)
     assert_close(attended.weights, weights)
@@ -116,6 +149,22 @@ def test_heads_equal_a_loop_over_heads():
     ]
     wanted = heads.to_out(torch.cat(contexts, dim=-1))
     assert_close(attention(queries, attention.remember(keys)).context, wanted)
+
+
+def test_heads_may_be_of_any_width_read_other_values_and_stay_apart():
+    """The worked example of eight heads of 16, without bias and output projection, one head at a time."""
+    heads = Heads(6, 5, 3, num_heads=8, inner_dim=128, bias=False, out_proj=False).double()
+    attention = Attention(ScaledDotScore(16, 16), EverywhereSpan(16, 16), SoftmaxWeighting(16), heads)
+    queries, keys, values = (torch.randn(2, 4, dim, dtype=torch.float64) for dim in (6, 5, 3))
+    context = attention(queries, attention.remember(keys, values)).context
+    assert context.shape[-1] == heads.dim == attention.context_dim(3) == 128
+    for head in range(8):
+        rows = slice(16 * head, 16 * head + 16)
+        q, k, v = (
+            some @ linear.weight[rows].t()
+            for some, linear in ((queries, heads.from_query), (keys, heads.from_key), (values, heads.from_value))
+        )
+        assert_close(context[..., rows], (q @ k.mT / 4).softmax(dim=-1) @ v)
 
 
 def test_heads_that_do_not_divide_are_refused():

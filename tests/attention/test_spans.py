@@ -15,6 +15,7 @@ from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.spans.local_predictive import LocalPredictiveSpan
 from regard.attention.spans.same_position import SamePositionSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -85,6 +86,11 @@ def test_weights_are_a_softmax_over_the_window_alone_times_the_gaussian():
     assert weights.count_nonzero() == 4 and weights.sum() < 1
 
 
+def test_a_window_that_may_hold_no_key_is_refused():
+    with pytest.raises(ConfigError, match=r"attention.span.radius: is 0 \(at least 1"):
+        LocalPredictiveSpan(DIM, DIM, radius=0)
+
+
 def test_the_place_learns_through_the_gaussian():
     span, queries, seen = LocalPredictiveSpan(DIM, DIM, radius=3).double(), random(2, 3, DIM), memory(6, [6, 4])
     attention = Attention(DotScore(DIM, DIM), span, SoftmaxWeighting(DIM))
@@ -142,4 +148,4 @@ def test_all_of_one_is_that_one_and_each_past_goes_its_own_way(name):
         one, both = single(some, seen, past, need_weights=True), joined(some, seen, other, need_weights=True)
         past, other = one.past, both.past
         assert_close((one.context, one.weights), (both.context, both.weights))
-        assert other[1] == (past[1], None)
+        assert_close(other[1], (past[1], None))

@@ -57,6 +57,30 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path):
     assert done.stderr == f"error: {tmp_path / 'missing'}: No such file or directory\n"
 
 
+def test_a_full_disk_is_one_line():
+    def body() -> None:
+        with open("/dev/full", "w") as file:
+            file.write("x")
+
+    done = run(body)
+    assert (done.exit_code, done.stderr) == (2, "error: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", [["list"], ["schema"]])
+def test_a_full_disk_behind_the_pipe_is_one_line(command):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "regard", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "error: cannot write: No space left on device\n")
+
+
+def test_output_is_utf_8_whatever_the_terminal_says():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-m", "regard", "list"], capture_output=True, env=environment, check=True)
+    assert "·" in done.stdout.decode("utf-8")
+
+
 def test_warnings_are_lines_too():
     def body() -> None:
         warnings.resetwarnings()

@@ -40,6 +40,19 @@ def test_json_holds_every_text():
     assert data["predictions"][0]["explanation"]["weights"] == [[0.1, 0.9], [0.8, 0.2]]
 
 
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, kind):
+    class Blind:
+        def predict(self, texts, explain):
+            found = Explanation(["red", "</s>"], ["rot", "</s>"], [], [])
+            return [Prediction(text, "rot", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
+
+    monkeypatch.setattr(predictor, "load", lambda run: Blind(), raising=False)
+    done = CliRunner().invoke(app, ["explain", "run", "red", f"--{kind}", str(tmp_path / "picture")])
+    assert (done.exit_code, (tmp_path / "picture").exists()) == (2, False)
+    assert "looks at no single words" in done.stderr
+
+
 def test_files_of_every_kind(tmp_path):
     files = {kind: tmp_path / f"page.{kind}" for kind in ("html", "svg", "png")}
     explain("red house", *(word for kind, path in files.items() for word in (f"--{kind}", str(path))))

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE
 
@@ -16,7 +17,7 @@ from regard import predictor
 from regard.cli.app import app
 from regard.cli.predict import BLOCK, chunks_of_lines
 from regard.errors import DataError
-from regard.results import Prediction
+from regard.results import Explanation, Prediction
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,6 +86,37 @@ def test_json_is_one_object_a_line(loads):
     rows = [json.loads(line) for line in predict("--json", "--n-best", "2", text="ü\n".encode()).stdout.splitlines()]
     other = {"text": "?", "score": -2.0, "finished": True}
     assert rows == [{"source": "ü", "text": "Ü", "score": -0.5, "finished": True, "alternatives": [other]}]
+
+
+@pytest.mark.parametrize("n_best", [1, 2])
+def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
+    found = Explanation(["red", "▁house"], ["rot", "▁Haus"], [], [[0.1, 0.9], [0.8, 0.2]])
+    answer = Prediction("red house", "rot Haus", -0.5, alternatives=[Prediction("red house", "?", -2.0)])
+
+    class Seer:
+        def predict(self, texts, explain):
+            assert explain
+            return [replace(answer, explanation=found) for _ in texts]
+
+    monkeypatch.setattr(predictor, "load", lambda run, changes: Seer(), raising=False)
+    options = ["--alignment", "--n-best", str(n_best)]
+    lines = predict(*options, text=b"red house\n").stdout.splitlines()
+    assert lines[0].endswith("\t1-0 0-1")
+    assert lines[1:] == ["0 ||| ? ||| -2.0000"][: n_best - 1]
+    (row,) = [json.loads(line) for line in predict(*options, "--json", text=b"red house\n").stdout.splitlines()]
+    assert (row["text"], row["alignment"]) == ("rot Haus", "1-0 0-1")
+
+
+@pytest.mark.parametrize("text", [b"\xef\xbb\xbfx\ny\n", b"\xef\xbb\xbfx"])
+def test_a_byte_order_mark_is_no_text(loads, text):
+    assert predict(text=text).stdout.splitlines()[0] == "X"
+
+
+def test_the_input_is_never_written_over(loads, tmp_path):
+    (tmp_path / "in.txt").write_text("x\n")
+    done = predict("--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "." / "in.txt"))
+    assert (done.exit_code, (tmp_path / "in.txt").read_text()) == (2, "x\n")
+    assert "is the input itself" in done.stderr
 
 
 def test_files_instead_of_pipes(loads, tmp_path):

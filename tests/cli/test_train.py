@@ -27,6 +27,8 @@ def test_a_config_may_have_an_equals_sign_in_its_name(tmp_path):
     assert split_words([str(tmp_path / "dim=8.yaml"), "a=1"]) == (tmp_path / "dim=8.yaml", ["a=1"])
 
 
-@pytest.mark.parametrize("name", ["no", "1: a", "#x", "it's", "@home", "[a", "", "true", "a\\b"])
+@pytest.mark.parametrize(
+    "name", ["no", "1: a", "#x", "it's", "@home", "[a", "", "true", "a\\b", "a\nb", "\udcff.en", "\x00", "\U0010fffe"]
+)
 def test_any_file_name_may_be_given(name):
     assert parse_changes([f"data.source={quoted(name)}"]) == {"data": {"source": name}}

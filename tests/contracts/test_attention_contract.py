@@ -68,14 +68,14 @@ def test_a_fully_hidden_row_is_zero_with_finite_gradients(attention, queries, ke
     assert all(gradient is None or bool(gradient.isfinite().all()) for gradient in gradients)
 
 
-def test_weights_are_hidden_where_hidden_and_sum_to_one_without_a_gain(attention, queries, keys, mask):
+def test_weights_are_hidden_where_hidden_and_sum_to_one_if_normalised_without_a_gain(attention, queries, keys, mask):
     memory = attention.remember(keys, mask=mask)
     weights = attention(queries, memory, need_weights=True).weights
     split = queries if attention.heads is None else attention.heads.queries(queries)
     view = attention.span(split, memory, attention.span.begin(split, memory))
     shown = torch.ones_like(weights, dtype=torch.bool) if view.mask is None else view.mask.expand_as(weights)
     assert bool((weights[~shown] == 0).all())
-    if view.gain is None:
+    if attention.weighting.normalised and view.gain is None:
         assert_close(weights.sum(dim=-1), shown.any(dim=-1).double())
 
 
@@ -141,7 +141,7 @@ def test_no_queries_and_no_keys_give_no_error(attention, queries, keys, mask):
     assert nothing.shape[:2] == (BATCH, QUERY) and bool(nothing.isfinite().all())
 
 
-@pytest.mark.parametrize("name", sorted(SCORES))
+@pytest.mark.parametrize("name", [name for name in SCORES if not SCORES.build(Choice(name), DIM, DIM).by_place])
 def test_permuting_the_keys_permutes_the_weights(name, queries, keys, mask):
     attention = build(("score", name), 1)
     order = torch.randperm(KEY)
@@ -150,7 +150,7 @@ def test_permuting_the_keys_permutes_the_weights(name, queries, keys, mask):
     assert_close(weights[..., order], moved)
 
 
-@pytest.mark.parametrize("length", [6, 200])
+@pytest.mark.parametrize("length", [6, 900])  # plain products; each kernel where it fits
 @pytest.mark.parametrize("row_", ROWS, ids="-".join)
 def test_fast_paths_equal_the_plain_path_in_values_and_gradients(row_, length):
     attention = build(row_, 2)

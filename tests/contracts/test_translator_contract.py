@@ -1,35 +1,47 @@
 """Every encoder under every decoder with every head and score: one machine."""
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention import SCORES, SPANS
+from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
+from regard.errors import ConfigError
 from regard.heads import HEADS
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_attention, build_translator
 from regard.models.translator import Reader, Route, shifted
 from regard.records import BOS, EOS, PAD, Batch, Sequences
-from regard.registry import Choice
+from regard.registry import Choice, Registry
 
 VOCAB, DIM = 13, 8
-SMALL = {"transformer": {"num_layers": 2, "feedforward_dim": 12}, "recurrent": {"num_layers": 2, "hidden_dim": 8}}
-SMALL_ENCODER = {**SMALL, "recurrent": {"num_layers": 2, "hidden_dim": 4}}  # in each direction
+OWN_HEADS = AttentionSettings(num_heads=2)
+SMALL = {"num_layers": 2, "feedforward_dim": 12, "hidden_dim": 8}
+SMALL_ENCODER = {**SMALL, "hidden_dim": 4}  # in each direction
 PAIRS = list(itertools.product(ENCODERS, DECODERS))
 
 
+def small(table: Registry[Any], name: str, sizes: dict[str, int]) -> Choice:
+    """A part with those of the sizes that it has."""
+    return Choice(name, {size: sizes[size] for size in table.settings(name) if size in sizes})
+
+
 def make(
-    encoder: str = "transformer", decoder: str = "transformer", head: str = "linear", **cross: object
+    encoder: str = "transformer",
+    decoder: str = "transformer",
+    head: str = "linear",
+    own: AttentionSettings = OWN_HEADS,
+    **cross: object,
 ) -> Translator:
     settings = ModelSettings(
         dim=DIM,
-        encoder=Choice(encoder, SMALL_ENCODER.get(encoder, {})),
-        decoder=Choice(decoder, SMALL.get(decoder, {})),
+        encoder=small(ENCODERS, encoder, SMALL_ENCODER),
+        decoder=small(DECODERS, decoder, SMALL),
         attention=AttentionSettings(**{"score": Choice("additive"), **cross}),
-        self_attention=AttentionSettings(num_heads=2),
+        self_attention=own,
         head=Choice(head),
         tied="all",
     )
@@ -65,12 +77,34 @@ MODELS = (
     + [pytest.param(make, {"decoder": d, "head": head}, id=f"{d}-{head}") for d in DECODERS for head in HEADS]
     + [pytest.param(make, {"decoder": d, "score": Choice(s)}, id=f"{d}-{s}") for d in DECODERS for s in SCORES]
     + [pytest.param(make, {"decoder": d, "span": (Choice(s),)}, id=f"{d}-{s}") for d in DECODERS for s in SPANS]
+    + [pytest.param(make, {"decoder": d, "weighting": Choice(w)}, id=f"{d}-{w}") for d in DECODERS for w in WEIGHTINGS]
+)
+OWN = (
+    [("score", Choice(name)) for name in SCORES]
+    + [("span", (Choice(name),)) for name in SPANS]
+    + [("weighting", Choice(name)) for name in WEIGHTINGS]
 )
 
 
 @pytest.mark.parametrize(("maker", "settings"), MODELS)
 def test_one_step_equals_all_steps(maker, settings, batch):
-    model = maker(**settings)
+    assert_steps_equal_the_whole(maker(**settings), batch)
+
+
+@pytest.mark.parametrize(("place", "choice"), OWN, ids=str)
+def test_one_step_equals_all_steps_of_a_decoder_that_looks_at_itself_in_any_way(place, choice, batch):
+    """What must know every key from the start is refused: the words still to be written are not there."""
+    own = AttentionSettings(**{place: choice}, num_heads=2)
+    try:
+        model = make(own=own)
+    except ConfigError as error:
+        assert "must know every key from the start" in str(error)
+        assert any(part.whole for part in build_attention(own, DIM, DIM).parts)
+    else:
+        assert_steps_equal_the_whole(model, batch)
+
+
+def assert_steps_equal_the_whole(model: Translator, batch: Batch) -> None:
     decoded, encoded = model.decode(batch, need_weights=True)
     wanted = model.heads[ROUTE].log_probs(decoded, encoded)
     read, state = shifted(batch.columns["target"].items), model.start(batch)
@@ -111,6 +145,23 @@ def test_the_future_does_not_matter_bitwise(model, batch):
     assert torch.equal(before[1, :3], after[1, :3])
 
 
+@torch.no_grad()
+def test_writing_into_a_padded_target_equals_writing_word_by_word(model, batch):
+    """The whole decoder runs over [BOS, PAD, …] again and again, each time with one word more."""
+    length = 7
+    target = torch.full((len(SOURCES), length), PAD)
+    for place in range(length):
+        columns = {**batch.columns, "target": Sequences(target, torch.ones_like(target, dtype=torch.bool))}
+        decoded, encoded = model.decode(batch._replace(columns=columns))
+        target[:, place] = model.heads[ROUTE].log_probs(decoded, encoded)[:, place].argmax(dim=-1)
+    ids, state, written = torch.full((len(SOURCES), 1), BOS), model.start(batch), []
+    for _ in range(length):
+        step, state = model.step(ids, state)
+        ids = step.log_probs.argmax(dim=-1, keepdim=True)
+        written.append(ids)
+    assert torch.equal(torch.cat(written, dim=1), target)
+
+
 def test_every_parameter_learns(model, batch):
     model.train()
     model.nll(batch, smoothing=0.1).sum().backward()
@@ -147,7 +198,7 @@ def test_a_source_may_be_wider_than_the_decoder(decoder, num_heads, batch):
     settings = ModelSettings(
         dim=DIM,
         encoder=Choice("recurrent", {"hidden_dim": 7}),
-        decoder=Choice(decoder, SMALL[decoder]),
+        decoder=small(DECODERS, decoder, SMALL),
         attention=AttentionSettings(score=Choice("additive"), num_heads=num_heads),
         self_attention=AttentionSettings(num_heads=2),
     )

@@ -22,10 +22,19 @@ CHOICES = {
     "cell": list(STATES),
 }
 SETTINGS = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
+
+
+def takes_unequal_widths(score: str) -> bool:
+    try:
+        return bool(SCORES.build(Choice(score), 1, 2))
+    except ConfigError:
+        return False
+
+
 ATTENTIONS = [
     AttentionSettings(score=Choice(score), span=(Choice(span),), num_heads=heads)
     for score, span, heads in [
-        *((score, "everywhere", 1) for score in SCORES if "dot" not in score),  # a dot needs equal widths, or heads
+        *((score, "everywhere", 1) for score in SCORES if takes_unequal_widths(score)),
         *(("additive", span, 1) for span in SPANS if span != "everywhere"),
         *((score, "everywhere", 2) for score in SCORES),
     ]

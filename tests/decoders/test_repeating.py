@@ -10,6 +10,7 @@ from regard.models import ROUTE, AttentionSettings, ModelSettings, build_transla
 from regard.records import BOS, Batch, Sequences
 from regard.registry import Choice
 
+SMALL = {"num_layers": 1, "hidden_dim": 8, "feedforward_dim": 12}
 SOURCE = Sequences(torch.tensor([[5, 6, 7, 2], [4, 2, 0, 0]]), torch.tensor([[True] * 4, [True, True, False, False]]))
 
 
@@ -22,7 +23,7 @@ def test_rows_repeated_before_the_first_word_write_as_one_would(decoder, attenti
     settings = ModelSettings(
         dim=8,
         encoder=Choice("recurrent", {"hidden_dim": 4}),
-        decoder=Choice(decoder, {"num_layers": 1, **({"hidden_dim": 8} if decoder == "recurrent" else {})}),
+        decoder=Choice(decoder, {size: SMALL[size] for size in DECODERS.settings(decoder) if size in SMALL}),
         attention=AttentionSettings(**chosen, num_heads=num_heads),
         self_attention=AttentionSettings(num_heads=2),
     )

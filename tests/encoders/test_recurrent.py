@@ -14,6 +14,7 @@ from regard.registry import Choice
 
 INPUT, HIDDEN, LENGTH = 3, 4, 6
 LENGTHS = [6, 3, 1]
+TORCHS = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
 
 
 def no_attention(*dims: int) -> Attention:
@@ -37,10 +38,10 @@ def cell(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("cell", TORCHS)
 def test_two_layers_equal_torch(cell, bidirectional):
     mine = encoder(cell, num_layers=2, bidirectional=bidirectional)
-    torchs = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}[cell]
-    theirs = torchs(INPUT, HIDDEN, 2, batch_first=True, bidirectional=bidirectional).double()
+    theirs = TORCHS[cell](INPUT, HIDDEN, 2, batch_first=True, bidirectional=bidirectional).double()
     for number, layer in enumerate(mine.layers):
         ways = {"": layer.forwards, "_reverse": layer.backwards} if bidirectional else {"": layer}
         for suffix, way in ways.items():
@@ -79,8 +80,10 @@ def test_reversed_equals_feeding_each_row_backwards_and_turning_the_states(cell,
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_padding_cannot_change_anything(cell, reverse):
-    model, read = encoder(cell, num_layers=2, reverse=reverse), source()
+@pytest.mark.parametrize("merge", ["concatenate", "add"])
+def test_padding_cannot_change_anything(cell, merge, reverse):
+    model, read = encoder(cell, num_layers=2, merge=merge, reverse=reverse), source()
+    assert model(read).states.shape[-1] == model.dim == HIDDEN * (2 if merge == "concatenate" else 1)
     changed = read._replace(items=read.items.masked_fill(~read.mask.unsqueeze(-1), 1e3))
     first, second = model(read), model(changed)
     assert_close(first, second, rtol=0, atol=0)

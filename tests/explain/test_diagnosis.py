@@ -47,8 +47,8 @@ def test_source_words_nobody_looked_at():
     assert unattended(["a", "b", "!"], weights, below=0.1) == []
 
 
-def test_words_below_three_in_ten_are_unsure():
-    assert [flag.word for flag in unsure([math.log(0.29), math.log(0.31), -math.inf, 0.001])] == [0, 2]
+def test_words_below_one_half_are_unsure():
+    assert [flag.word for flag in unsure([math.log(0.49), math.log(0.51), -math.inf, 0.001])] == [0, 2]
     assert unsure([math.log(0.25)])[0].value == pytest.approx(0.25)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from regard.errors import RegardError
 from regard.explain import fragment, page, to_json
+from regard.explain.diagnosis import UNSURE
 from regard.explain.page import SCRIPTS, html_json
 from regard.results import Explanation, Prediction
 
@@ -119,6 +120,13 @@ def test_only_the_nonce_may_run(house):
     assert first.all("style") == [{"nonce": nonce}]
     assert len(nonce) >= 24
     assert nonce not in {script.get("nonce") for script in second.all("script")}
+
+
+def test_the_colours_and_the_flags_agree_on_what_is_unsure():
+    static = files("regard.explain") / "static"
+    assert f'value >= {UNSURE} ? "fair" : "poor"' in (static / "data.js").read_text("utf-8")
+    strings = (static / "strings.js").read_text("utf-8")
+    assert strings.count(f"under {UNSURE:.0%}") == strings.count(f"低于 {UNSURE:.0%}") == 1
 
 
 def test_every_script_is_on_the_page():

@@ -52,6 +52,14 @@ def test_plain_path_is_the_same_and_twice_differentiable(head):
         assert torch.autograd.grad(first.sum(), decoded.states)[0].isfinite().all()
 
 
+def test_losses_of_half_precision_states_can_be_summed(head):
+    """Each is as rough as its logits, but ten thousand of them, about 2.4 nats each, do not round to a few bits."""
+    states = torch.zeros(100, 100, DIM, dtype=torch.bfloat16)
+    losses = head.bfloat16().nll(Decoded(states), None, torch.ones(100, 100, dtype=torch.long))
+    assert losses.dtype == torch.float32
+    assert losses.sum().item() == pytest.approx(1e4 * losses[0, 0].item(), rel=1e-6)
+
+
 def test_extreme_logits_stay_finite(head):
     decoded, targets = case()
     losses = head.nll(Decoded(decoded.states * 1e4), None, targets)

@@ -71,7 +71,7 @@ def test_keep_is_how_much_is_written_at_the_start(keep, decoded):
     assert_close(torch.sigmoid(head.to_gate(decoded.states)), torch.full((ROWS, STEPS, 1), keep, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize("share", [0.0, 0.4, 2.5])
 def test_weights_that_do_not_sum_to_one_still_give_a_distribution(share, head, decoded, encoded):
     rare = decoded._replace(weights=decoded.weights * share)
     probabilities = head.log_probs(rare, encoded).exp()

@@ -73,7 +73,9 @@ def test_no_rows_and_no_memories():
     assert SharedSource(()).select(torch.tensor([0, 0, 1])).unfolded().memories == ()
 
 
-@pytest.fixture(params=[(score, heads) for score in SCORES if score != "coverage" for heads in (1, 2)], ids=str)
+@pytest.fixture(
+    params=[(score, heads) for score in SCORES if not SCORES[score].sequential for heads in (1, 2)], ids=str
+)
 def attention(request: pytest.FixtureRequest) -> Attention:
     score, num_heads = request.param
     settings = AttentionSettings(score=Choice(score), num_heads=num_heads)
@@ -116,3 +118,4 @@ def test_looking_with_nothing_is_no_error(attention, rows, steps):
 def test_has_past():
     assert not has_past(None) and not has_past((None, None))
     assert has_past((None, 0)) and has_past((torch.zeros(1), None))
+    assert not has_past((None, (None, None), None)) and has_past((None, (None, 3), None))  # of several spans

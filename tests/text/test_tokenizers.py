@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.errors import CheckpointError, DataError
 from regard.registry import Choice
-from regard.text import TOKENIZERS, Tokenizer, clean, load_tokenizer, train_tokenizer
+from regard.text import TOKENIZERS, Tokenizer, clean, load_tokenizer, subwords, train_tokenizer
 from regard.text.tokenizer import BOS, EOS, PAD, UNK
 
 TEXTS = [
@@ -107,6 +107,16 @@ def test_training_twice_gives_the_same(tokenizer):
 def test_batches_encode_as_single_texts(tokenizer):
     texts = TEXTS[:4] + NASTY
     assert tokenizer.encode_batch(texts) == [tokenizer.encode(text) for text in texts]
+
+
+def test_subwords_of_text_larger_than_memory_are_learnt_from_a_part_of_it(monkeypatch):
+    """Every sentence has the same chance, and the part is the same each time."""
+    monkeypatch.setattr(subwords, "SENTENCES", 100)
+    numbers = [int(text) for text in subwords._drawn(str(number) for number in range(10_000))]
+    assert numbers == [int(text) for text in subwords._drawn(str(number) for number in range(10_000))]
+    assert len(set(numbers)) == 100
+    assert 4_000 < sum(numbers) / 100 < 6_000
+    assert subwords._drawn(iter("abc")) == ["a", "b", "c"]
 
 
 def test_keys_tell_tokenizers_apart():

@@ -1,6 +1,7 @@
 """The log, and what a person sees of it."""
 
 import json
+import math
 
 import pytest
 
@@ -23,6 +24,18 @@ def test_each_event_is_a_line_of_json(progress, lines):
         {"event": "validation", "update": 1200, "epoch": 3, "bleu": 12.5, "best": True},
     ]
     assert json.loads(progress.path.read_text().splitlines()[0])["tokens_per_second"] == 4321.0
+
+
+def test_what_is_no_number_is_null(progress):
+    progress.validation({"update": 1, "epoch": 0, "loss": math.nan, "bleu": 0.0}, False)
+    assert json.loads(progress.path.read_text(), parse_constant=pytest.fail)["loss"] is None
+
+
+def test_signs_in_a_name_are_no_markup(tmp_path, capfd):
+    progress = Progress(tmp_path)
+    progress.say("run runs/[red]/[/x] :smile:")
+    progress.warn("[bold]")
+    assert capfd.readouterr().err == "run runs/[red]/[/x] :smile:\nwarning: [bold]\n"
 
 
 def test_a_resumed_log_is_cut_so_that_no_line_stands_twice(progress, lines, tmp_path):

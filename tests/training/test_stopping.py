@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.training.stopping import LOWER_IS_BETTER, Best
+from regard.evaluation import METRICS
+from regard.training.stopping import LOSSES, Best, higher_is_better
 
 SCORES = st.lists(st.integers(0, 5).map(float) | st.just(math.nan), max_size=12)
 
@@ -20,7 +21,7 @@ def test_higher_is_better_and_ties_are_none():
     assert told(Best("bleu", 3, None), 1, 3, 2, 3, 4) == [True, True, False, False, True]
 
 
-@pytest.mark.parametrize("metric", sorted(LOWER_IS_BETTER))
+@pytest.mark.parametrize("metric", [*LOSSES, "ter", "repetition_rate", "untranslated_rate"])
 def test_lower_is_better(metric):
     best = Best(metric, 2, None)
     assert told(best, 5, 3, 4, 2) == [True, True, False, True]
@@ -33,6 +34,17 @@ def test_patience_is_a_number_of_validations_in_a_row():
         best.add(score, update)
         over.append(best.over)
     assert over == [False, False, False, False, True]
+
+
+def test_no_patience_at_all_still_waits_for_the_first_validation():
+    best = Best("bleu", 1, 0)
+    assert not best.over
+    assert [(best.add(score, 1), best.over) for score in (1, 2, 2)] == [(True, False), (True, False), (False, True)]
+
+
+def test_every_metric_says_which_way_is_better():
+    assert {name for name in METRICS if higher_is_better(name)} == {"bleu", "chrf", "exact_match"}
+    assert [name for name in METRICS if higher_is_better(name) is None] == ["length_ratio"]
 
 
 def test_without_patience_it_is_never_over():

@@ -94,6 +94,28 @@ def test_two_batches_of_translation_are_two_halves_of_one(tiny, batches):
         assert_close(one, other, **EXACT)
 
 
+@pytest.mark.filterwarnings("ignore")  # torch's compiler warns of what torch does
+@pytest.mark.parametrize(
+    ("changes", "tolerance"),
+    [({"precision": "bf16"}, 0.02), pytest.param({"compile": True}, 1e-5, marks=pytest.mark.slow)],
+    ids=["bf16", "compile"],
+)
+def test_a_quicker_forward_is_nearly_the_same_update(tiny, batches, changes, tolerance):
+    plain, quick = tiny(dropout=0.0), tiny(dropout=0.0)
+    for number in range(3):
+        batch = batches().batch(0, number)
+        updates = [
+            updater_of(model, LikelihoodObjective(), **more).update([batch], 0.1, 1)
+            for model, more in ((plain, {}), (quick, changes))
+        ]
+        assert updates[0].tokens == updates[1].tokens
+        assert_close(updates[1].loss, updates[0].loss, rtol=tolerance, atol=0)
+        assert_close(updates[1].norm, updates[0].norm, rtol=4 * tolerance, atol=0)
+        assert (updates[0].loss != updates[1].loss) or not changes.get("precision")
+    for name, weights in plain.state_dict().items():
+        assert weights.dtype == quick.state_dict()[name].dtype == torch.float32
+
+
 def test_an_update_by_hand(line):
     batch, before = rows(5), line.weight.detach().clone()
     x, y = batch.columns["x"], batch.columns["y"]

@@ -8,11 +8,12 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
+from regard.attention.kernels.products import Parts, by_products
 from regard.attention.kernels.softmax import may_hide_a_row
-from regard.attention.parts import Attended, Memory, Score, View, Weighting
-from regard.dropout import dropout as drop
+from regard.attention.kernels.window import by_window, fits
+from regard.attention.parts import Attended, Memory, View
 
-SHORT = 64  # keys up to which plain products beat torch's fused kernel on a CPU (benchmarks/attention.py)
+SHORT = 64  # keys up to which plain products beat every kernel on a CPU, as measured
 
 _local = threading.local()
 
@@ -34,56 +35,32 @@ def is_plain() -> bool:
 
 
 def attend(
-    score: Score,
-    weighting: Weighting,
-    queries: Tensor,
-    memory: Memory,
-    view: View,
-    past: tuple[Any, ...],
-    *,
-    dropout: float,
-    need_weights: bool,
+    parts: Parts, queries: Tensor, memory: Memory, past: tuple[Any, ...], *, dropout: float, need_weights: bool
 ) -> tuple[Attended, Tensor | None]:
-    """queries (..., query, query_dim) → what they saw, without its past, and the scores if the plain path ran.
+    """queries (..., query, query_dim) → what they saw, without its past, and the scores if all were computed.
 
     Asking for weights never changes the context: where a fast path computes it, the weights are computed beside it.
     """
+    score, span, weighting = parts
+    long = memory.keys.shape[-2] > SHORT and not is_plain()
+    window = span.window(queries, memory, past[1]) if long else None
+    if window is not None and fits(parts, queries, memory, window):
+        return by_window(parts, queries, memory, window, past, dropout=dropout, need_weights=need_weights), None
+    view: View = span(queries, memory, past[1])
     product = None
     if weighting.softmax and view.gain is None and view.values is None and not is_plain():
         product = score.inner(queries, memory.keys)
     if product is None or not _sdpa_wins(queries, memory):
-        return _plain(score, weighting, queries, memory, view, past, dropout)
+        return by_products(parts, queries, memory, view, past, dropout)
     context = _sdpa(*product, memory.values, view, dropout)
     if not need_weights:
         return Attended(context), None
-    beside, scores = _plain(score, weighting, queries, memory, view, past, 0.0)
+    beside, scores = by_products(parts, queries, memory, view, past, 0.0)
     return beside._replace(context=context), scores
 
 
 def _sdpa_wins(queries: Tensor, memory: Memory) -> bool:
     return queries.dim() >= 4 and (queries.device.type != "cpu" or memory.keys.shape[-2] > SHORT)
-
-
-def _plain(
-    score: Score,
-    weighting: Weighting,
-    queries: Tensor,
-    memory: Memory,
-    view: View,
-    past: tuple[Any, ...],
-    dropout: float,
-) -> tuple[Attended, Tensor]:
-    scores = score(queries, memory.keys, past[0])
-    if view.bias is not None:
-        scores = scores + view.bias
-    weights, terms = weighting(scores, view, queries, past[2])
-    if view.gain is not None:
-        weights = weights * view.gain
-    mixing = drop(weights, dropout).to(memory.values.dtype)
-    context = mixing @ memory.values
-    if view.values is not None:
-        context = context + (mixing.unsqueeze(-2) @ view.values).squeeze(-2)
-    return Attended(context, weights, (), terms), scores
 
 
 def _sdpa(queries: Tensor, keys: Tensor, values: Tensor, view: View, dropout: float) -> Tensor:

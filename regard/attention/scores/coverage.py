@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.parts import Attended, Memory, Score
+from regard.errors import ConfigError
 
 
 class CoverageScore(Score):
@@ -16,9 +17,12 @@ class CoverageScore(Score):
     """
 
     sequential = True
+    whole = True
 
     def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, fertility: float = 2.0) -> None:
         super().__init__()
+        if fertility < 0:
+            raise ConfigError("attention.score.fertility", f"is {fertility}", "how many words a key may make, or 0")
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=False)
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)
         self.from_coverage = nn.Linear(1, hidden_dim, bias=False)

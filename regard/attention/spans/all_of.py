@@ -15,6 +15,7 @@ class AllOf(Span):
         super().__init__()
         self.spans = module_list(spans)
         self.sequential = any(span.sequential for span in spans)
+        self.whole = any(span.whole for span in spans)
 
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
         """One past per span."""

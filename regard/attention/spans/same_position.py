@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from regard.attention.parts import Attended, Memory, Span, View
+from regard.attention.parts import Attended, Memory, Span, View, Window
 
 
 class SamePositionSpan(Span):
@@ -25,3 +25,7 @@ class SamePositionSpan(Span):
         places = torch.arange(past, past + queries.shape[-2], device=queries.device)
         same = torch.arange(memory.keys.shape[-2], device=queries.device) == places.unsqueeze(-1)
         return View(mask=same if memory.mask is None else same & memory.mask.unsqueeze(-2))
+
+    def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
+        """One place for each query."""
+        return Window(torch.arange(past, past + queries.shape[-2], device=queries.device).unsqueeze(-1))

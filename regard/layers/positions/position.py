@@ -10,4 +10,4 @@ class Position(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, start: int, length: int) -> Tensor:
-        """Places start … start + length - 1, counted from 0 → (length, dim). Raises DataError beyond a table's end."""
+        """Places start … start + length - 1, counted from 0 → (length, dim). RegardError: beyond a table's end."""

@@ -1,6 +1,7 @@
 """Sinusoidal positions: https://arxiv.org/abs/1706.03762, section 3.5."""
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,21 +12,28 @@ TABLE = 512  # places kept ready; later ones are computed when they come
 
 
 class SinusoidalPosition(Position):
-    """PE(p, 2i) = sin(p / 10000^(2i/dim)), PE(p, 2i+1) = cos(the same); an odd dim ends with a sine."""
+    """PE(p, 2i) = sin(p / 10000^(2i/dim)), PE(p, 2i+1) = cos(the same); an odd dim ends with a sine.
+
+    layout "halves" puts all sines before all cosines: the same features in another order.
+    """
 
     table: Tensor
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, *, layout: Literal["interleaved", "halves"] = "interleaved") -> None:
         super().__init__()
-        self.dim = dim
-        self.register_buffer("table", sinusoids(torch.arange(TABLE), dim), persistent=False)
+        self.dim, self.halves = dim, layout == "halves"
+        self.register_buffer("table", self._vectors(torch.arange(TABLE)), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
         """(length, dim); any place has a vector."""
         if start + length <= TABLE:
             return self.table[start : start + length]
         places = torch.arange(start, start + length, device=self.table.device)
-        return sinusoids(places, self.dim).to(self.table.dtype)
+        return self._vectors(places).to(self.table.dtype)
+
+    def _vectors(self, places: Tensor) -> Tensor:
+        vectors = sinusoids(places, self.dim)
+        return torch.cat([vectors[:, 0::2], vectors[:, 1::2]], dim=-1) if self.halves else vectors
 
 
 def sinusoids(places: Tensor, dim: int) -> Tensor:

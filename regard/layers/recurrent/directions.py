@@ -1,5 +1,7 @@
 """Reading from right to left, and both ways at once."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
@@ -7,19 +9,27 @@ from regard.layers.recurrent.recurrent import Past, Recurrent
 
 
 class Bidirectional(nn.Module):
-    """[left to right; right to left] (https://doi.org/10.1109/78.650093). It needs all of a sequence: no Layer."""
+    """[left to right; right to left] (https://doi.org/10.1109/78.650093). It needs all of a sequence: no Layer.
 
-    def __init__(self, forwards: Recurrent, backwards: Recurrent) -> None:
+    merge "add" is their sum, which needs equal widths (https://aclanthology.org/P16-2034).
+    """
+
+    def __init__(
+        self, forwards: Recurrent, backwards: Recurrent, *, merge: Literal["concatenate", "add"] = "concatenate"
+    ) -> None:
         super().__init__()
-        self.forwards, self.backwards = forwards, backwards
-        self.dim = forwards.dim + backwards.dim
+        self.forwards, self.backwards, self.adds = forwards, backwards, merge == "add"
+        self.dim = forwards.dim if self.adds else forwards.dim + backwards.dim
 
     def forward(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Past]:
-        """inputs (batch, n, input_dim) → outputs (batch, n, dim) and the pasts of both ways side by side."""
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim) and the pasts of both ways, merged as the outputs."""
         ahead, end = self.forwards(inputs, mask)
         back, start = self.backwards(reverse(inputs, mask), mask)
-        joined = tuple(torch.cat(both, dim=-1) for both in zip(end, start, strict=True))
-        return torch.cat([ahead, reverse(back, mask)], dim=-1), joined
+        merged = tuple(self._merge(*both) for both in zip(end, start, strict=True))
+        return self._merge(ahead, reverse(back, mask)), merged
+
+    def _merge(self, ahead: Tensor, back: Tensor) -> Tensor:
+        return ahead + back if self.adds else torch.cat([ahead, back], dim=-1)
 
 
 def reverse(items: Tensor, mask: Tensor) -> Tensor:

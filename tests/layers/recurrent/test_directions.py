@@ -53,6 +53,19 @@ def test_both_directions_equal_torch(cell):
 
 
 @pytest.mark.parametrize("cell", CELLS)
+def test_added_directions_are_the_sum_of_the_halves(cell):
+    ours, _ = CELLS[cell]
+    ways = ours(INPUT, DIM), ours(INPUT, DIM)
+    inputs, mask = case()
+    outputs, ends = Bidirectional(*ways).double()(inputs, mask)
+    layer = Bidirectional(*ways, merge="add").double()
+    added, merged = layer(inputs, mask)
+    assert layer.dim == DIM
+    assert_close(added, outputs[..., :DIM] + outputs[..., DIM:])
+    assert_close(merged, tuple(end[:, :DIM] + end[:, DIM:] for end in ends))
+
+
+@pytest.mark.parametrize("cell", CELLS)
 def test_two_layers_equal_torch(cell):
     ours, torchs = CELLS[cell]
     theirs = torchs(INPUT, DIM, num_layers=2, batch_first=True).double()

@@ -1,0 +1,20 @@
+"""Weights that are the scores themselves: linear attention without a feature map (https://arxiv.org/abs/2006.16236)."""
+
+from typing import Any
+
+from torch import Tensor
+
+from regard.attention.parts import View, Weighting
+
+
+class UnnormalisedWeighting(Weighting):
+    """weights_ij = score_ij. With a product as score, (Q Kᵀ) V = Q (Kᵀ V)."""
+
+    normalised = False
+
+    def __init__(self, query_dim: int) -> None:
+        super().__init__()
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
+        return scores if view.mask is None else scores.masked_fill(~view.mask, 0.0), {}

@@ -1,0 +1,32 @@
+"""Learned positions: https://arxiv.org/abs/1705.03122, section 3.1."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import RegardError
+from regard.layers.positions.position import Position
+
+
+class LearnedPosition(Position):
+    """A vector per place, drawn from N(0, 1/dim) at the start, as words are.
+
+    Beyond the last of `max_length` places it raises RegardError, or repeats that place's vector (beyond "clamp").
+    """
+
+    def __init__(self, dim: int, *, max_length: int = 1024, beyond: Literal["error", "clamp"] = "error") -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(max_length, dim))
+        nn.init.normal_(self.table, std=dim**-0.5)
+        self.clamps = beyond == "clamp"
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """(length, dim)."""
+        end = len(self.table)
+        if start + length <= end:
+            return self.table[start : start + length]
+        if not self.clamps:
+            problem = f"a sequence of {start + length} pieces, but positions were learned for {end}"
+            raise RegardError(f"{problem} (shorten it, or train with a larger model.position.max_length)")
+        return self.table[torch.arange(start, start + length, device=self.table.device).clamp(max=end - 1)]

@@ -1,0 +1,47 @@
+"""Settings and tokenizers → a model and its task."""
+
+from typing import NamedTuple
+
+import torch
+
+from regard.decoding import FEATURES, SEARCHES, Feature, GreedySearch, Search
+from regard.experiment import DecodingSettings, Experiment
+from regard.models import Translator, build_translator
+from regard.runs.folder import RunFolder, choose_device
+from regard.tasks.translation import TranslationTask
+from regard.text import Tokenizer
+from regard.training import checkpoint as files
+
+
+class Assembled(NamedTuple):
+    """A model of a run with its weights, and what it is for."""
+
+    model: Translator
+    task: TranslationTask
+    experiment: Experiment
+
+
+def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
+    """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
+    experiment = folder.experiment(changes)
+    tokenizers = folder.tokenizers(experiment.text.shared)
+    model = model_of(experiment, tokenizers)
+    files.load_model(model, folder.checkpoint())
+    return Assembled(model.to(choose_device(experiment.device)).eval(), task_of(experiment, tokenizers), experiment)
+
+
+def model_of(experiment: Experiment, tokenizers: dict[str, Tokenizer]) -> Translator:
+    """With new weights, drawn from the seed."""
+    torch.manual_seed(experiment.training.seed)
+    return build_translator(experiment.model, len(tokenizers["source"]), len(tokenizers["target"]))
+
+
+def task_of(experiment: Experiment, tokenizers: dict[str, Tokenizer], *, quick: bool = False) -> TranslationTask:
+    """Translation by the search of the settings, or greedily if it must be quick."""
+    search, features = (GreedySearch(), list[Feature]()) if quick else searched_by(experiment.decoding)
+    return TranslationTask(tokenizers["source"], tokenizers["target"], search, features)
+
+
+def searched_by(settings: DecodingSettings) -> tuple[Search, list[Feature]]:
+    """The search of the settings and its features."""
+    return SEARCHES.build(settings.search), [FEATURES.build(choice) for choice in settings.features]

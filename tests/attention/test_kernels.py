@@ -1,0 +1,175 @@
+"""The order of the read: scores + bias → mask → weighting → × gain → read, on every path and for any view."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from regard.attention import SCORES, Attention, Memory, Span, View, Window, plain
+from regard.attention.scores.scaled_dot import ScaledDotScore
+from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.models import AttentionSettings, build_attention
+from regard.registry import Choice
+
+BATCH, HEADS, QUERY, DIM = 2, 2, 3, 4
+FIELDS = ("mask", "bias", "gain", "values")
+CHOSEN = [fields for count in range(5) for fields in itertools.combinations(FIELDS, count)]
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+class Told(Span):
+    """Shows what it is told to."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self.view = view
+
+    def forward(self, queries: Tensor, memory: Memory, past: object) -> View:
+        return self.view
+
+
+def view_of(fields: tuple[str, ...], keys: int) -> View:
+    """A mask of each row, the same for all heads, with a row that shows nothing; a bias of each head, the same for all
+    rows; a gain of each query; vectors of each pair of places."""
+    mask = torch.rand(BATCH, 1, 1, keys) < 0.5
+    mask[0] = False
+    mask[1, ..., 0] = True
+    made = View(mask, random(HEADS, QUERY, keys), torch.rand(QUERY, 1).double(), random(QUERY, keys, DIM))
+    return View(**{name: getattr(made, name) for name in fields})
+
+
+def loops(queries: Tensor, keys: Tensor, values: Tensor, view: View) -> Tensor:
+    """The formula, one query of one head at a time."""
+    context, places = torch.zeros(BATCH, HEADS, QUERY, DIM, dtype=torch.float64), keys.shape[-2]
+    full = (BATCH, HEADS, QUERY, places)
+    mask = torch.ones(full, dtype=torch.bool) if view.mask is None else view.mask.expand(full)
+    bias = torch.zeros(full).double() if view.bias is None else view.bias.expand(full)
+    gain = torch.ones(full).double() if view.gain is None else view.gain.expand(full)
+    for row, head, query in itertools.product(range(BATCH), range(HEADS), range(QUERY)):
+        at = row, head, query
+        shown = mask[at].nonzero().flatten()
+        scores = keys[row, head, shown] @ queries[at] / DIM**0.5 + bias[at][shown]
+        read = values[row, head, shown] if view.values is None else values[row, head, shown] + view.values[query, shown]
+        context[at] = (scores.softmax(dim=0) * gain[at][shown]) @ read
+    return context
+
+
+@pytest.mark.parametrize("keys", [5, 80])  # plain products, and torch's fused attention
+@pytest.mark.parametrize("fields", CHOSEN, ids="-".join)
+def test_any_view_equals_loops_on_the_fast_and_on_the_plain_path(fields, keys):
+    view, queries = view_of(fields, keys), random(BATCH, HEADS, QUERY, DIM).requires_grad_()
+    seen = Memory(random(BATCH, HEADS, keys, DIM).requires_grad_(), random(BATCH, HEADS, keys, DIM), None)
+    attention = Attention(ScaledDotScore(DIM, DIM), Told(view), SoftmaxWeighting(DIM))
+    wanted = loops(queries, seen.keys, seen.values, view)
+    fast = attention(queries, seen).context
+    with plain():
+        slow = attention(queries, seen).context
+    assert_close(fast, wanted)
+    assert_close(slow, wanted)
+    gradients = [torch.autograd.grad(one.square().sum(), (queries, seen.keys)) for one in (fast, slow, wanted)]
+    assert_close(gradients[0], gradients[2])
+    assert_close(gradients[1], gradients[2])
+
+
+@pytest.mark.parametrize("keys", [5, 80])
+def test_weights_are_those_before_dropout_and_dropout_drops_weights(keys):
+    attention = build_attention(AttentionSettings(num_heads=2, dropout=0.5), DIM, DIM).double().train()
+    queries, states = random(400, 1, DIM), random(400, keys, DIM)
+    attended = attention(queries, attention.remember(states), need_weights=True)
+    assert_close(attended.weights.sum(dim=-1), torch.ones(400, 2, 1, dtype=torch.float64))
+    exact = attention.eval()(queries, attention.remember(states)).context
+    assert not torch.allclose(attended.context, exact)
+    assert (attended.context - exact).mean().abs() < 0.1  # inverted dropout: the mean stays
+
+
+@pytest.mark.parametrize("keys", [5, 80])
+def test_the_plain_path_can_be_differentiated_twice(keys):
+    attention = build_attention(AttentionSettings(num_heads=2), DIM, DIM).double()
+    mask = torch.arange(keys) < torch.tensor([[keys], [0]])
+
+    def context(queries: Tensor, states: Tensor) -> Tensor:
+        with plain():
+            return attention(queries, attention.remember(states, mask=mask)).context
+
+    few = random(BATCH, 1, DIM).requires_grad_(), random(BATCH, keys, DIM)
+    assert torch.autograd.gradgradcheck(context, few)
+
+
+class Near(Span):
+    """Keys at most two places from a query's own, with what it is told of them; both ways of saying so."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self.view = view  # of the five places -2 … 2
+
+    def forward(self, queries: Tensor, memory: Memory, past: object) -> View:
+        num_queries, num_keys = queries.shape[-2], memory.keys.shape[-2]
+        steps = torch.arange(num_keys) - torch.arange(num_queries).unsqueeze(-1)
+        near, index = steps.abs() <= 2, steps.clamp(-2, 2) + 2
+        mask, bias, gain, values = self.view
+        shown = near & memory.mask.unsqueeze(-2)
+        return View(
+            shown if mask is None else shown & mask[index],
+            None if bias is None else bias[:, index],
+            None if gain is None else gain[index],
+            None if values is None else values[index],
+        )
+
+    def window(self, queries: Tensor, memory: Memory, past: object) -> Window:
+        places = torch.arange(queries.shape[-2]).unsqueeze(-1) + torch.arange(-2, 3)
+        mask, bias, gain, values = self.view
+        return Window(places, View(mask, None if bias is None else bias.unsqueeze(-2), gain, values))
+
+
+@pytest.mark.parametrize("score", [name for name in SCORES if not SCORES.build(Choice(name), DIM, DIM).sequential])
+@pytest.mark.parametrize("fields", CHOSEN, ids="-".join)
+def test_gathered_keys_equal_a_band_over_all_of_them(fields, score):
+    told = View(torch.tensor([True, False, True, True, True]), random(HEADS, 5), torch.rand(5).double(), random(5, DIM))
+    span = Near(View(**{name: getattr(told, name) for name in fields}))
+    small = {"hidden_dim": 3} if "hidden_dim" in SCORES.settings(score) else {}
+    attention = Attention(SCORES.build(Choice(score, small), DIM, DIM), span, SoftmaxWeighting(DIM)).double()
+    queries, states = random(BATCH, HEADS, 90, DIM).requires_grad_(), random(BATCH, HEADS, 210, DIM).requires_grad_()
+    mask = torch.arange(210) < torch.tensor([[[210]], [[40]]])
+
+    def run() -> list[Tensor]:
+        seen = attention(queries, attention.remember(states, mask=mask), need_weights=True)
+        return [seen.context, seen.weights, *torch.autograd.grad(seen.context.square().sum(), (queries, states))]
+
+    fast = run()
+    with plain():
+        assert_close(fast, run())
+
+
+@pytest.mark.parametrize("span", ["same_position", "local_predictive"])
+def test_a_window_takes_memory_of_its_own_size(span):
+    """A thousand queries of a thousand keys: no tensor of a million numbers is made, as one is on the plain path."""
+    settings = AttentionSettings(score=Choice("dot"), span=(Choice(span),))
+    attention, states = build_attention(settings, DIM, DIM), torch.randn(1, 1000, DIM)
+
+    def largest() -> int:
+        with Largest() as mode:
+            attention(states, attention.remember(states))
+        return mode.numbers
+
+    assert largest() < 1000 * 25 * DIM
+    with plain():
+        assert largest() >= 1000 * 1000
+
+
+class Largest(TorchDispatchMode):
+    """The size of the largest tensor that was made."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        self.numbers = max([self.numbers, *(one.numel() for one in tree_leaves(out) if isinstance(one, Tensor))])
+        return out

@@ -1,0 +1,105 @@
+"""The settings of a run: complete, told all at once when wrong, and the same when read back."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.errors import ConfigError
+from regard.experiment import TABLES, catalogue, defaults_for, load_experiment, read_experiment, schema
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text("one\ntwo\nthree\n")
+    return [f"data.source={tmp_path / 'train.en'}", f"data.target={tmp_path / 'train.de'}"]
+
+
+def faults(*changes: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        read_experiment(None, changes)
+    return str(caught.value).splitlines()
+
+
+def test_two_files_are_enough(files):
+    experiment = read_experiment(None, files)
+    assert experiment.data.language_pair() == ("en", "de")
+    assert experiment.model.dim == 128
+    assert (experiment.training.max_updates, experiment.data.dev_share) == (10_000, 0.05)
+
+
+def test_defaults_grow_with_the_data():
+    sizes = [defaults_for(pairs) for pairs in (100, 19_999, 20_000, 499_999, 500_000)]
+    assert [size["model"]["dim"] for size in sizes] == [128, 128, 256, 256, 512]
+    assert defaults_for(10**6)["data"]["dev_share"] == 0.002
+
+
+def test_who_sets_one_limit_wants_no_other(files):
+    limits = read_experiment(None, [*files, "training.max_minutes=5"]).training
+    assert (limits.max_minutes, limits.max_updates, limits.max_epochs) == (5, None, None)
+
+
+def test_all_faults_are_told_at_once_with_the_nearest_name(files):
+    told = faults(*files, "modle.dim=3", "training.learning_rat=1", "model.dim=many", "model.encoder=transfromer")
+    assert len(told) == 4
+    for place, hint in (("modle", "'model'"), ("training.learning_rat", "'learning_rate'"), ("model.dim", "'many'"),
+                        ("model.encoder", "'transformer'")):  # fmt: skip
+        (line,) = [line for line in told if line.startswith(f"{place}: ")]
+        assert hint in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (["training.metric=length_ratio"], "training.metric: 'length_ratio' cannot choose"),
+        (["text.shared=false"], "model.tied: 'all' needs one vocabulary"),
+        (["data.dev_source=~nobody-at-all/x", "data.dev_target=y"], "data.dev_source: there is no file"),
+        (["data.train=pairs.tsv"], "data.train: is given beside data.source"),
+    ],
+)
+def test_what_is_wrong_together(files, changes, told):
+    assert any(line.startswith(told) for line in faults(*files, *changes))
+
+
+def test_a_saved_experiment_reads_back_the_same(files, tmp_path):
+    changes = ["model.attention=bahdanau", "training.schedules={objective.label_smoothing: {name: linear, updates: 9}}"]
+    experiment = read_experiment(None, [*files, *changes, "text.tokenizer=words", "model.dropout=1e-3"])
+    experiment = replace(experiment, run=tmp_path / "no: run")
+    experiment.save(tmp_path / "experiment.yaml")
+    assert load_experiment(tmp_path / "experiment.yaml") == experiment
+    assert [path.name for path in tmp_path.iterdir() if "experiment" in path.name] == ["experiment.yaml"]
+
+
+def test_a_save_that_fails_leaves_what_was_there(files, tmp_path, monkeypatch):
+    experiment, path = read_experiment(None, files), tmp_path / "experiment.yaml"
+    experiment.save(path)
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="No space"):
+            replace(experiment, device="cpu").save(path)
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_catalogue_and_the_schema_know_every_part():
+    found, told = catalogue(), json.dumps(schema())
+    assert set(found) == set(TABLES)
+    for kind, table in TABLES.items():
+        assert sorted(found[kind]) == sorted(table)
+        assert all(row["about"] for row in found[kind].values())
+        assert all(f'"{name}"' in told for name in table)
+
+
+def test_list_and_schema_print_them():
+    shown = CliRunner().invoke(app, ["list", "score"])
+    assert (shown.exit_code, shown.stdout.splitlines()[0]) == (0, "score")
+    assert "hidden_dim: int" in shown.stdout
+    assert json.loads(CliRunner().invoke(app, ["list", "--json"]).stdout) == catalogue()
+    assert json.loads(CliRunner().invoke(app, ["schema"]).stdout) == schema()
+    wrong = CliRunner().invoke(app, ["list", "scor"])
+    assert (wrong.exit_code, "did you mean 'score'?" in wrong.stderr) == (2, True)

@@ -1,0 +1,62 @@
+"""Records → maps: which sentence, which way it looks, and nothing of the padding."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention import Attended, recording
+from regard.explain.maps import attention_maps
+from regard.models import ROUTE, AttentionSettings, ModelSettings, build_translator
+from regard.records import PAD, Batch, Sequences
+from regard.registry import Choice
+
+SOURCE, TARGET = (4, 2), (3, 5)  # lengths of two sentences
+
+
+@pytest.fixture
+def batch():
+    def column(lengths):
+        ids = torch.tensor([[5] * (length - 1) + [2] + [PAD] * (max(lengths) - length) for length in lengths])
+        return Sequences(ids, ids != PAD)
+
+    return Batch({"source": column(SOURCE), "target": column(TARGET)}, ROUTE, torch.arange(2), sum(TARGET))
+
+
+@pytest.fixture
+def maps(batch):
+    def of(encoder, decoder, **attention):
+        sockets = [AttentionSettings(**attention)] * 2
+        settings = ModelSettings(8, encoder=encoder, decoder=decoder, attention=sockets[0], self_attention=sockets[1])
+        model = build_translator(settings, 9, 9).eval()
+        with torch.no_grad(), recording(model) as records:
+            model.decode(batch, need_weights=True)
+        return records, [attention_maps(records, row, SOURCE[row], TARGET[row]) for row in range(2)]
+
+    return of
+
+
+def test_a_transformer_has_maps_of_three_kinds_layer_by_layer(maps):
+    blocks = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8})
+    records, found = maps(blocks, blocks, num_heads=2)
+    for row, shown in enumerate(found):
+        sizes = {"encoder": (SOURCE[row],) * 2, "decoder": (TARGET[row],) * 2, "cross": (TARGET[row], SOURCE[row])}
+        assert sorted((one.kind, one.layer) for one in shown) == [(kind, at) for kind in sorted(sizes) for at in (0, 1)]
+        for one in shown:
+            weights = torch.tensor(one.weights)
+            queries, keys = sizes[one.kind]
+            assert weights.shape == (2, queries, keys)
+            assert_close(weights, records[one.name][0].weights[row, :, :queries, :keys], atol=5.1e-5, rtol=0)
+            assert_close(weights.sum(dim=-1), torch.ones(2, queries), atol=keys * 5.1e-5, rtol=0)
+
+
+def test_a_decoder_that_goes_step_by_step_has_one_map(maps):
+    steps = Choice("recurrent", {"hidden_dim": 8})
+    _, found = maps(steps, steps, score=Choice("additive"))
+    for row, shown in enumerate(found):
+        assert [(one.kind, one.layer) for one in shown] == [("cross", 0)]
+        assert torch.tensor(shown[0].weights).shape == (1, TARGET[row], SOURCE[row])
+
+
+def test_an_attention_without_weights_has_no_map():
+    records = {"decoders.x.cross": [Attended(torch.zeros(1, 1, 2), None, (), {})]}
+    assert attention_maps(records, 0, 1, 1) == []

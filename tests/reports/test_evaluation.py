@@ -1,0 +1,88 @@
+"""regard evaluate: files and runs on the same sentences, with signatures and p-values."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.evaluation import METRICS
+from regard.registry import Choice
+
+REFERENCES = [f"the {word} sees a house by the river" for word in ("cat", "dog", "man", "owl", "fox", "hen")] * 5
+WORSE = [text.replace("house by", "tree of") if number % 2 else text for number, text in enumerate(REFERENCES)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    texts = {"good": REFERENCES, "worse": WORSE, "reference": REFERENCES, "short": REFERENCES[:-1]}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+def evaluate(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["evaluate", *map(str, words)])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout, done.stderr
+
+
+def told(*words: object) -> dict:
+    code, out, _ = evaluate(*words, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+def test_scores_are_those_of_the_metrics_with_signatures(files):
+    report = told(files / "worse", "--target", files / "reference")
+    wanted = [METRICS.build(Choice(name)).score(WORSE, REFERENCES) for name in ("bleu", "chrf", "ter", "exact_match")]
+    assert report["systems"][0]["scores"] == [score._asdict() for score in wanted]
+    assert "version:" in wanted[0].signature
+    assert (report["sentences"], report["comparisons"]) == (30, [])
+
+
+def test_two_systems_are_compared_with_p_values(files):
+    report = told(files / "good", files / "worse", "--target", files / "reference")
+    by_metric = {row["metric"]: row for row in report["comparisons"]}
+    assert set(by_metric) == {"BLEU", "chrF", "TER", "exact match"}
+    assert by_metric["BLEU"]["difference"] < 0
+    assert by_metric["BLEU"]["p_value"] < 0.05
+    same = told(files / "good", files / "reference", "--target", files / "reference")
+    assert {row["p_value"] for row in same["comparisons"]} == {1.0}
+    assert "p = " in evaluate(files / "good", files / "worse", "--target", files / "reference")[1]
+
+
+def test_changes_choose_the_metrics_of_files_too(files):
+    report = told(files / "worse", "--target", files / "reference", "evaluation.metrics=chrf")
+    assert [score["name"] for score in report["systems"][0]["scores"]] == ["chrF"]
+
+
+def test_by_length_every_sentence_is_in_one_row(files):
+    metrics = "evaluation.metrics=[untranslated_rate, bleu]"  # needs the source in every row
+    words = [files / "worse", "--source", files / "reference", "--target", files / "reference", "--by-length", metrics]
+    rows = told(*words)["by_length"]
+    assert [(row["words"], row["sentences"]) for row in rows] == [("6-10", 30)]
+
+
+def test_the_translations_can_be_kept(files):
+    evaluate(files / "worse", "--target", files / "reference", "--output", files / "kept")
+    assert (files / "kept").read_text() == (files / "worse").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["short", "--target", "reference"], ["short", "29 lines", "30"]),
+        (["good"], ["--target", "must be given"]),
+        (["good", "--source", "short", "--target", "reference"], ["reference", "30 lines", "29"]),
+        (["nothing", "--target", "reference"], ["nothing", "no such file"]),
+    ],
+    ids=["short", "no reference", "unequal", "missing"],
+)
+def test_what_is_wrong_is_told_in_a_line(files, monkeypatch, words, parts):
+    monkeypatch.chdir(files)
+    code, out, err = evaluate(*words)
+    assert (code, out, err.count("error:")) == (2, "", 1)
+    assert all(part in err for part in parts)

@@ -1,0 +1,172 @@
+"""A run goes on from where it is, with the settings it has or is given, and one process at a time."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.experiment import load_experiment
+from regard.runs import RunFolder
+from regard.training import checkpoint as files
+
+PAIRS = [("a dog runs", "ein Hund läuft"), ("two cats", "zwei Katzen"), ("he reads", "er liest"), ("yes", "ja")] * 3
+SMALL = [
+    "model.dim=16",
+    "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 16}",
+    "model.decoder={name: transformer, num_layers: 1, feedforward_dim: 16}",
+    "text.tokenizer.size=300",
+    "training.max_updates=2",
+    "training.validate_every=1",
+    "training.average=1",
+]
+
+
+def regard(*words: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stderr
+
+
+def write(folder: Path) -> list[str]:
+    for side, name in enumerate(("a.en", "a.de")):
+        (folder / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS), encoding="utf-8")
+    return ["--source", str(folder / "a.en"), "--target", str(folder / "a.de")]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    code, said = regard("train", *SMALL, *write(folder), "--run", folder / "run", "--quiet")
+    assert code == 0, said
+    return folder / "run"
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    return shutil.copytree(trained, tmp_path / "run")
+
+
+def last(run: Path) -> int:
+    return files.latest_valid(run)[0].state["update"]
+
+
+def test_a_run_that_was_moved_goes_on_where_it_is(run, trained, monkeypatch):
+    monkeypatch.chdir(run.parent)
+    moved = run.rename(run.with_name("moved [it]"))
+    code, said = regard("train", "--run", moved.name, "--resume", "training.max_updates=4")
+    assert code == 0, said
+    assert (last(moved), last(trained)) == (4, 2)
+    assert "regard translate 'moved [it]' < FILE" in " ".join(said.split())
+
+
+def test_what_was_changed_is_kept_for_the_next_time(run):
+    assert regard("train", "--run", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
+    assert RunFolder(run).experiment().training.max_updates == 3
+    assert regard("train", f"run={run}", "--resume", "--quiet")[0] == 0
+    assert last(run) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("text.tokenizer.size=400", "text: cannot change in a run that has begun"),
+        ("training.metric=chrf", "training.metric: cannot change"),
+        ("model.dim=32", "belongs to another model"),
+        ("training.optimizer={name: sgd, momentum: 0.5}", "training.optimizer: cannot change"),
+    ],
+)
+def test_what_does_not_go_with_the_weights_is_refused_and_not_kept(run, change, told):
+    before = (run / "experiment.yaml").read_bytes()
+    code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", change, "--quiet")
+    assert (code, told in said) == (2, True), said
+    assert (run / "experiment.yaml").read_bytes() == before
+    assert last(run) == 2
+
+
+def test_another_schedule_begins_anew(run):
+    schedule = "training.schedule={name: plateau, patience: 1}"
+    assert regard("train", "--run", run, "--resume", "training.max_updates=3", schedule, "--quiet")[0] == 0
+    assert last(run) == 3
+
+
+def test_to_resume_needs_a_run():
+    code, said = regard("train", "--resume")
+    assert (code, said) == (2, "error: --resume: needs the run that is to go on (--run FOLDER)\n")
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(run):
+    with RunFolder(run).held():
+        code, said = regard("train", "--run", run, "--resume", "--quiet")
+    assert code == 2
+    assert "is being trained by another process" in said
+    assert regard("train", "--run", run, "--resume", "--quiet")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "told"), [("{name: adam, betas: [0.9, 1.5]}", "beta"), ("{name: sgd, nesterov: true}", "momentum")]
+)
+def test_numbers_an_optimizer_refuses_are_told_before_anything_is_written(tmp_path, optimizer, told):
+    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", f"training.optimizer={optimizer}")
+    assert (code, said.count("error: training.optimizer: "), (tmp_path / "run").exists()) == (2, 1, False)
+    assert told in said
+
+
+def test_a_schedule_of_nothing_is_told_before_anything_is_written(tmp_path):
+    schedules = "training.schedules={objective.foo: constant}"
+    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", schedules)
+    assert (code, said.count("\n"), (tmp_path / "run").exists()) == (2, 1, False)
+    assert "error: training.schedules.objective.foo: names no number" in said
+
+
+def test_a_full_disk_while_a_run_is_prepared_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    words = [*SMALL, *write(tmp_path), "--run", tmp_path / "run", "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        code, said = regard("train", *words)
+    assert (code, (tmp_path / "run").exists()) == (2, False)
+    assert "cannot be prepared: No space left on device" in said
+    assert regard("train", *words)[0] == 0
+
+
+def test_empty_dev_lines_are_told_by_number(tmp_path):
+    (tmp_path / "dev.en").write_text("a dog\n\nyes\n")
+    (tmp_path / "dev.de").write_text("ein Hund\nja\nja\n")
+    dev = ["--dev-source", tmp_path / "dev.en", "--dev-target", tmp_path / "dev.de"]
+    code, said = regard("train", *SMALL, *write(tmp_path), *dev, "--run", tmp_path / "run")
+    assert code == 0
+    assert "dev.en: 1 dev examples are empty on a side and left out (lines 2)" in " ".join(said.split())
+
+
+def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
+    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", "data.dev_share=0")
+    assert code == 0
+    assert "no dev part" in said
+    assert json.loads((tmp_path / "run" / "final.json").read_text())["checkpoint"] == "step-00000002"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
+    run = tmp_path / "my run"
+    words = [*SMALL, *write(tmp_path), "--run", str(run), "training.max_updates=100000", "training.log_every=1"]
+    with subprocess.Popen([sys.executable, "-m", "regard", "train", *words], stderr=subprocess.PIPE, text=True) as work:
+        said = ""
+        while "update 1 " not in said:
+            said = work.stderr.readline()
+            assert said, "it ended by itself"
+        work.send_signal(number)
+        rest = work.stderr.read()
+        assert work.wait(timeout=60) == 75, rest
+    assert f"go on with: regard train --run '{run}' --resume" in rest
+    assert last(run) >= 1
+    assert load_experiment(run / "experiment.yaml").training.max_updates == 100000
