@@ -17,7 +17,7 @@ SMALL = [
     "training.average=1",
     "model.dim=16",
 ]
-TRAINED = ("score", "span", "encoder", "decoder", "head", "objective", "tokenizer")
+TRAINED = ("score", "span", "weighting", "position", "encoder", "decoder", "head", "objective", "tokenizer")
 
 
 @pytest.fixture
@@ -57,5 +57,10 @@ def test_every_part_that_is_trained_has_a_config(kind):
     text = "\n".join(path.read_text(encoding="utf-8") for path in CONFIGS)
     aliases = {"additive": "bahdanau"}
     missing = [name for name in TABLES[kind] if name not in text and aliases.get(name, name) not in text]
-    everywhere = {"span": ["causal", "everywhere"], "score": ["dot"]}  # defaults, and one without parameters
+    everywhere = {  # defaults, and one without parameters
+        "span": ["causal", "everywhere"],
+        "score": ["dot"],
+        "weighting": ["softmax"],
+        "position": ["sinusoidal"],
+    }
     assert [name for name in missing if name not in everywhere.get(kind, [])] == []

@@ -56,6 +56,15 @@ def test_files_are_small():
     assert offenders(CODE, lambda text: max(0, text.count("\n") - MAX_LINES)) == {}
 
 
+def test_nothing_of_the_package_is_hidden_from_a_clone():
+    """A rule meant for what training writes must not hide a folder of the same name."""
+    found = subprocess.run(
+        ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "regard", "tests", "configs"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    assert [name for name in found if "__pycache__" not in name] == []
+
+
 def test_functions_are_short():
     def long(text: str) -> dict[str, int]:
         functions = nodes(text, ast.FunctionDef, ast.AsyncFunctionDef)

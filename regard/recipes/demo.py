@@ -57,7 +57,7 @@ def demo(run: Path, language: str = "de") -> Outcome:
 
     Raises ConfigError for a language the grammar does not speak, or a folder that holds something else.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     _make_room(run)
     console.print(
         f"1. Sampling {SIZES['train']:,} English sentences and their translations ({language}) from a grammar"
