@@ -91,6 +91,6 @@ class Updater:
     def _refuse(self, batches: Sequence[Batch], number: int, loss: float, norm: float) -> None:
         lines = ", ".join(str(line) for line in batches[0].lines[:5].tolist())
         raise TrainingError(
-            f"training: the loss is {loss:.4g} and the gradient's norm {norm:.4g} at update {number:,} (corpus lines "
-            f"{lines} …); the last checkpoint before it is kept. Try a smaller learning_rate or a longer warmup"
+            f"training: the loss is {loss:.4g} and the gradient's norm {norm:.4g} at update {number:,} (examples "
+            f"{lines} … of the corpus); what was saved before is kept. Try a smaller learning_rate or a longer warmup"
         )
