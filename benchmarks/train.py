@@ -50,7 +50,7 @@ def regard(run: RunFolder, tokens: int) -> Contender:
     keep_memory()
     experiment = run.experiment()
     model = model_of(experiment, run.tokenizers(experiment.text.shared)).train()
-    updater = Updater(model, OBJECTIVES.build(experiment.objective), experiment.training)
+    updater = Updater(model, OBJECTIVES.build(experiment.objective, model), experiment.training)
     stream = batches_of(run).stream(workers=experiment.training.workers)
 
     def turn() -> float:

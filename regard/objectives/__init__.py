@@ -1,4 +1,4 @@
-"""Objectives: what is minimised. One file a row, built with nothing but its settings."""
+"""Objectives: what is minimised. One file a row, built with the model it is for."""
 
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import Objective

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from torch import nn
+
 from regard.objectives.objective import Objective
 from regard.records import Batch, Loss
 
@@ -9,8 +11,8 @@ from regard.records import Batch, Loss
 class LikelihoodObjective(Objective):
     """-sum log p(target | source), label-smoothed (https://arxiv.org/abs/1512.00567, section 7)."""
 
-    def __init__(self, *, label_smoothing: float = 0.1) -> None:
-        super().__init__()
+    def __init__(self, model: nn.Module | None = None, *, label_smoothing: float = 0.1) -> None:
+        super().__init__(model)
         self.label_smoothing = label_smoothing
 
     def loss(self, model: Any, batch: Batch, turn: str) -> Loss:

@@ -17,6 +17,10 @@ class Objective(nn.Module, ABC):
 
     turns: tuple[str, ...] = ("model",)
 
+    def __init__(self, model: nn.Module | None = None) -> None:
+        """`model` is to take sizes or copies from, never to keep: it would be saved and moved twice."""
+        super().__init__()
+
     def parameters_of(self, model: nn.Module, turn: str) -> Iterable[nn.Parameter]:
         """What the optimizer of a turn moves."""
         return model.parameters()

@@ -20,7 +20,7 @@ def rehearse(experiment: Experiment) -> None:
     """Builds the model, takes a loss and translates a sentence. Raises ConfigError for parts that do not fit."""
     try:
         model: Any = build_translator(experiment.model, VOCAB, VOCAB).eval()
-        objective = OBJECTIVES.build(experiment.objective)
+        objective = OBJECTIVES.build(experiment.objective, model)
         objective.loss(model, _batch(), "model")
         Driven(experiment.training, model, objective)
         search, features = searched_by(experiment.decoding)

@@ -110,7 +110,7 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     progress.say(f"{count / 1e6:.1f} M parameters on {device}, run {folder}")
     return Trainer(
         model,
-        OBJECTIVES.build(experiment.objective).to(device),
+        OBJECTIVES.build(experiment.objective, model).to(device),
         batches,
         settings=experiment.training,
         run=folder.path,
