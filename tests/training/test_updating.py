@@ -143,7 +143,9 @@ def test_a_loss_that_is_no_number_changes_no_weight(line, bad, optimizer):
     broken.columns["y"][1] = bad
     before = line.weight.detach().clone()
     updater = updater_of(line, optimizer=Choice(optimizer), clip_norm=1.0)
-    with pytest.raises(TrainingError, match=r"update 1,234 \(examples 100, 101, 102 … of the corpus\).*smaller learning_rate"):
+    with pytest.raises(
+        TrainingError, match=r"update 1,234 \(examples 100, 101, 102 … of the corpus\).*smaller learning_rate"
+    ):
         updater.update([rows(3), broken], 0.1, 1234)
     assert torch.equal(line.weight, before)
     assert all(not optimizer.state for optimizer in updater.optimizers.values())
