@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from inspect import Parameter, cleandoc, formatannotation
-from typing import Any
+from typing import Any, get_args
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.config import plain
+from regard.config.markers import PartOf
 from regard.data.readers import READERS
 from regard.decoders import DECODERS
 from regard.decoding import SEARCHES
@@ -15,6 +16,7 @@ from regard.evaluation import METRICS
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
+from regard.layers.recurrent import RECURRENT
 from regard.objectives import OBJECTIVES
 from regard.registry import Registry, Setting
 from regard.text import TOKENIZERS
@@ -29,6 +31,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "weighting": WEIGHTINGS,
     "embedder": EMBEDDERS,
     "position": POSITIONS,
+    "cell": RECURRENT,
     "encoder": ENCODERS,
     "decoder": DECODERS,
     "head": HEADS,
@@ -47,10 +50,23 @@ def catalogue() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _row(table: Registry[Any], name: str) -> dict[str, Any]:
-    about = cleandoc(table[name].__doc__ or "").partition("\n")[0]
+    about = _sentence(cleandoc(table[name].__doc__ or ""))
     return {"about": about, "settings": {key: _about(setting) for key, setting in table.settings(name).items()}}
 
 
+def _sentence(text: str) -> str:
+    """The first line, and where it breaks off inside a sentence the rest of that."""
+    said, *rest = text.partition("\n\n")[0].splitlines() or [""]
+    for line in rest:
+        if said.endswith("."):
+            break
+        start, end, _ = line.partition(". ")
+        said += f" {start}{end.strip()}"
+    return said
+
+
 def _about(setting: Setting) -> dict[str, Any]:
-    kind = {"type": formatannotation(setting.annotation).replace("typing.", "").replace("collections.abc.", "")}
+    part = next((one for one in get_args(setting.annotation) if isinstance(one, PartOf)), None)
+    named = formatannotation(setting.annotation).replace("typing.", "").replace("collections.abc.", "")
+    kind = {"type": f"a {part.table.place}" if part else named}
     return kind if setting.default is Parameter.empty else {**kind, "default": plain(setting.default)}

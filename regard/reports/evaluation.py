@@ -84,9 +84,11 @@ def evaluate(
 ) -> Evaluation:
     """Runs (folders) translate `source`, files are taken as they are; all are scored against `target`.
 
-    Without files, the test part of the first run. `output` keeps the translations of the first system. Raises
+    Without files, the test part of the first run. `output` keeps the translations, of one system. Raises
     RegardError for what is missing or of another length.
     """
+    if output is not None and len(systems) > 1:
+        raise ConfigError("--output", f"keeps the translations of one system, not of {len(systems)}", "give one")
     pairs = _pairs(systems, source, target)
     translated = [_system(path, pairs, changes) for path in systems]
     if output is not None:

@@ -102,7 +102,10 @@ def training_batches(experiment: Experiment, folder: RunFolder, tokenizers: dict
 def _reader(experiment: Experiment, part: DataPart) -> Reader:
     choice: Choice | None = experiment.data.reader(part)
     if choice is None:
-        raise DataError("data", f"the settings name no {part} part", hint=f"data.{part}_source and data.{part}_target")
+        start = "" if part == "train" else f"{part}_"
+        raise DataError(
+            "data", f"the settings name no {part} part", hint=f"say data.{start}source and data.{start}target"
+        )
     return READERS.build(choice, COLUMNS)
 
 

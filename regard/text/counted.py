@@ -27,7 +27,8 @@ class CountedTokenizer(Tokenizer):
         """Counts pieces; needs at least one."""
         vocabulary = Vocabulary.count((piece for text in texts for piece in cut(clean(text))), size, min_count)
         if not vocabulary.listed:
-            raise DataError("training text", "no piece is in it often enough to learn from", hint="is the file empty?")
+            hint = "is it empty, or text.tokenizer.size or min_count too strict?"
+            raise DataError("training text", "no piece is in it often enough to learn from", hint=hint)
         return cls(kind, cut, vocabulary)
 
     @classmethod

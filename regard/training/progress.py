@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 
 METRICS_FILE = "metrics.jsonl"
 PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
@@ -59,11 +61,18 @@ class Progress:
     def say(self, line: str) -> None:
         """Something a person should know."""
         if not self.quiet:
+            self._clear()
             self.console.print(line, soft_wrap=True)
 
     def warn(self, line: str) -> None:
         """Something a person must know."""
+        self._clear()
         self.console.print(f"warning: {line}", soft_wrap=True, style="yellow")
+
+    def _clear(self) -> None:
+        """Nothing stays of the line that tells how far it is."""
+        if self.console.is_terminal:
+            self.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
 
     def _write(self, values: Mapping[str, Any]) -> None:
         position = self.position()

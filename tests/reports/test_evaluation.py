@@ -86,3 +86,10 @@ def test_what_is_wrong_is_told_in_a_line(files, monkeypatch, words, parts):
     code, out, err = evaluate(*words)
     assert (code, out, err.count("error:")) == (2, "", 1)
     assert all(part in err for part in parts)
+
+
+def test_the_translations_of_one_system_alone_can_be_kept(files):
+    kept = files / "kept"
+    code, _, told = evaluate(files / "good", files / "worse", "--target", files / "reference", "-o", kept)
+    assert (code, kept.exists()) == (2, False)
+    assert "of one system, not of 2" in told

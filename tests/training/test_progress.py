@@ -1,9 +1,11 @@
 """The log, and what a person sees of it."""
 
+import io
 import json
 import math
 
 import pytest
+from rich.console import Console
 
 from regard.training.progress import Progress, remaining
 
@@ -88,3 +90,12 @@ def test_quiet_is_quiet_but_for_warnings(progress, capfd):
 )
 def test_what_is_left(seconds, told):
     assert remaining(seconds) == told
+
+
+def test_on_a_terminal_nothing_stays_of_the_line_before(tmp_path):
+    progress = Progress(tmp_path)
+    progress.console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    progress.update(VALUES, " · 3 min left")
+    progress.say("better")
+    shown = progress.console.file.getvalue()
+    assert shown.index("\x1b[2K") < shown.index("better")
