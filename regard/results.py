@@ -39,6 +39,7 @@ class Prediction:
     finished: bool = True  # False when the length limit cut it off
     alternatives: list["Prediction"] = field(default_factory=list)  # the rest of the n best, best first
     explanation: Explanation | None = None
+    ids: list[int] | None = field(default=None, repr=False)  # of the pieces written; None: those that spell `text`
 
     def __str__(self) -> str:
         return self.text

@@ -1,15 +1,22 @@
 """regard explain"""
 
 import json
+import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from regard.errors import RegardError
+from regard.cli.files import check_writable
+from regard.errors import ConfigError, RegardError
+
+CHANGE = re.compile(r"(decoding(\.\w+)+|device)=")  # what a trained model leaves open; any other word is a text
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
-Texts = Annotated[list[str], typer.Argument(metavar="TEXT...", help="What to translate and explain.")]
+Words = Annotated[
+    list[str], typer.Argument(metavar="TEXT... [KEY=VALUE]", help="What to translate and explain; changes to the run.")
+]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="A page that works from disk.")]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture of the first text.")]
 Png = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="A picture of the first text.")]
@@ -18,7 +25,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object with all wei
 
 def explain_command(
     run: Run,
-    texts: Texts,
+    words: Words,
     *,
     html_file: Html = None,
     svg_file: Svg = None,
@@ -29,10 +36,15 @@ def explain_command(
 
     regard explain runs/en-de "The old man reads a book." --html page.html
     """
-    from regard.explain import page, png, show, svg, to_json
+    from regard.explain import by_words, page, png, show, svg, to_json
     from regard.predictor import load
 
-    predictions = load(run).predict(texts, explain=True)
+    texts = [word for word in words if not CHANGE.match(word)]
+    if not texts:
+        raise ConfigError("TEXT", "there is nothing to explain", f'regard explain {run} "a text" {words[0]}')
+    for path in filter(None, (html_file, svg_file, png_file)):
+        check_writable(path)
+    predictions = load(run, [word for word in words if CHANGE.match(word)]).predict(texts, explain=True)
     data = to_json(predictions)
     if as_json:
         print(json.dumps(data, ensure_ascii=False))
@@ -42,8 +54,13 @@ def explain_command(
     if (svg_file or png_file) and (found is None or not found.weights):
         raise RegardError(f"{run}: this model looks at no single words, so there is no picture (--html shows the rest)")
     if html_file is not None:
-        html_file.write_text(page(data, title=f"Regard: {run.name}"), "utf-8")
+        _keep(html_file, page(data, title=f"Regard: {run.name}").encode())
     if svg_file is not None and found is not None:
-        svg_file.write_text(svg(found.source_tokens, found.target_tokens, found.weights), "utf-8")
+        _keep(svg_file, svg(*by_words(found)).encode())
     if png_file is not None and found is not None:
-        png_file.write_bytes(png(found.source_tokens, found.target_tokens, found.weights))
+        _keep(png_file, png(*by_words(found)))
+
+
+def _keep(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    print(f"wrote {path}", file=sys.stderr)

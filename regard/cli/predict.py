@@ -1,26 +1,30 @@
 """regard predict"""
 
-import json
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.errors import ConfigError, DataError
+from regard.cli.files import check_writable, chunks_of_lines, open_text
+from regard.cli.rows import row
+from regard.errors import ConfigError, DataError, Fault
 
 if TYPE_CHECKING:
+    from regard.predictor import Predictor
     from regard.results import Prediction
 
-BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
+N_BEST = "decoding.search.n_best"
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.search.size=8")]
 Input = Annotated[
-    Path | None, typer.Option("--input", "-i", metavar="FILE", help="Text, one sentence a line. (default: stdin)")
+    Path | None,
+    typer.Option("--input", "-i", metavar="FILE", help="Text, one sentence a line, .gz too. (default: stdin)"),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where predictions go. (default: stdout)")
@@ -48,91 +52,73 @@ def predict_command(
 
     echo "Good morning!" | regard predict runs/en-de
     """
-    from regard.predictor import load
-
+    changed = _changes(changes or [], search, n_best)
     if input_file and output_file and output_file.exists() and output_file.samefile(input_file):
         raise ConfigError("--output", f"'{output_file}' is the input itself", "choose another file")
-    wanted = [*(changes or []), *([f"decoding.search={search}"] if search else [])]
-    wanted += [f"decoding.search.n_best={n_best}"] if n_best > 1 else []
-    predictor = load(run, wanted)
+    if output_file:
+        check_writable(output_file)
+    predictor = _loaded(run, changed, n_best)
+    name = str(input_file or "stdin")
     with ExitStack() as stack:
-        lines = stack.enter_context(input_file.open("rb")) if input_file else sys.stdin.buffer
-        out = stack.enter_context(output_file.open("wb")) if output_file else sys.stdout.buffer
-        number = 0
-        for chunk in chunks_of_lines(lines, str(input_file or "stdin")):
-            for prediction in _predicted(predictor, chunk, number, str(input_file or "stdin"), alignment):
-                links = _links(prediction) if alignment else None
-                told = _json(prediction, n_best, links) if as_json else _line(prediction, number, n_best, scores, links)
-                out.write((told + "\n").encode())
-                number += 1
-            out.flush()
+        stream = stack.enter_context(open_text(input_file)) if input_file else sys.stdin.buffer
+        written, numbers = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json), count()
+        answers = _predicted(predictor, chunks_of_lines(stream, name), name, alignment)
+        _write(([written(one, next(numbers)) for one in some] for some in answers), output_file)
 
 
-def chunks_of_lines(stream: BinaryIO, name: str) -> Iterator[list[str]]:
-    """Lines as they arrive, split at "\\n" alone; a DataError where they are not UTF-8."""
-    rest, number = b"", 0
-    for block in iter(lambda: _some(stream), b""):
-        *whole, rest = (rest + block).split(b"\n")
-        if whole and not number:
-            whole[0] = whole[0].removeprefix(BOM_UTF8)  # as in texts to learn from
-        if whole:
-            yield [_decoded(line, name, number + place) for place, line in enumerate(whole, start=1)]
-            number += len(whole)
-    if rest:
-        yield [_decoded(rest if number else rest.removeprefix(BOM_UTF8), name, number + 1)]
+def _changes(changes: list[str], search: str | None, n_best: int) -> list[str]:
+    """The search comes first: what changes say of it is meant for the one that is named."""
+    for word in changes:
+        if "=" not in word and Path(word).is_file():
+            raise ConfigError(word, "is a file, not a change", f"--input {word}")
+    named = [f"decoding.search={search}"] if search else []
+    return [*named, *changes, *([f"{N_BEST}={n_best}"] if n_best > 1 else [])]
 
 
-def _some(stream: Any) -> bytes:
-    block: bytes = stream.read1(BLOCK)
-    return block
+def _loaded(run: Path, changes: list[str], n_best: int) -> "Predictor":
+    from regard.predictor import load
 
-
-def _decoded(line: bytes, name: str, number: int) -> str:
     try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        problem = f"byte {error.start + 1} of the line is not UTF-8"
-        raise DataError(name, problem, line=number, hint="convert it: iconv -t UTF-8") from error
+        return load(run, changes)
+    except ConfigError as error:
+        option = Fault("--n-best", "needs a search that finds several", "--search beam or --search sampling")
+        told = [option if n_best > 1 and fault.place == N_BEST else fault for fault in error.faults]
+        raise ConfigError.of(told) from error
 
 
-def _predicted(predictor: Any, texts: list[str], before: int, name: str, explain: bool) -> "list[Prediction]":
-    """Predictions of a chunk; a fault names the line of the whole input."""
+def _predicted(
+    predictor: "Predictor", chunks: Iterator[list[str]], name: str, explain: bool
+) -> "Iterator[list[Prediction]]":
+    """Predictions, chunk by chunk. At a fault those of the lines before it, then the fault, with how many they were."""
+    done = 0
     try:
-        predictions: list[Prediction] = predictor.predict(texts, explain=explain)
+        for texts in chunks:
+            found, fault = _answered(predictor, texts, explain)
+            if found:
+                yield found
+            done += len(found)
+            if fault is not None:
+                raise DataError(name, fault.problem, line=done + 1, hint=fault.hint) from fault
     except DataError as error:
-        line = None if error.line is None else error.line + before
-        raise DataError(name, error.problem, line=line, hint=error.hint) from error
-    return predictions
+        told = [error.hint] if error.hint else []
+        hint = "; ".join([*told, f"lines translated before it: {done:,}"])
+        raise DataError(name, error.problem, line=error.line, hint=hint) from error
 
 
-def _json(prediction: "Prediction", n_best: int, links: str | None) -> str:
-    """One JSON object for one source line."""
-    best = [prediction, *prediction.alternatives][:n_best]
-    rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
-    more: dict[str, Any] = {"alternatives": rows[1:]} if n_best > 1 else {}
-    more |= {} if links is None else {"alignment": links}
-    return json.dumps({"source": prediction.source, **rows[0], **more}, ensure_ascii=False)
+def _answered(predictor: "Predictor", texts: list[str], explain: bool) -> "tuple[list[Prediction], DataError | None]":
+    """Predictions of the lines before the first that has none, and why it has none."""
+    try:
+        return predictor.predict(texts, explain=explain), None
+    except DataError as error:
+        good = texts[: (error.line or 1) - 1]
+        return (predictor.predict(good, explain=explain) if good else []), error
 
 
-def _line(prediction: "Prediction", number: int, n_best: int, scores: bool, links: str | None) -> str:
-    """What is written for one source line; several lines only when several texts are wanted."""
-    after = "" if links is None else f"\t{links}"
-    if n_best > 1:
-        best = [prediction, *prediction.alternatives][:n_best]
-        first, *rest = [f"{number} ||| {_one_line(one.text)} ||| {one.score:.4f}" for one in best]
-        return "\n".join([first + after, *rest])  # the links are those of the best
-    return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(prediction.text) + after
-
-
-def _links(prediction: "Prediction") -> str:
-    """Links of words, from 0, source before target."""
-    from regard.explain import format_pharaoh, word_alignment
-
-    found = prediction.explanation
-    if found is None or not found.weights:
-        return ""
-    return format_pharaoh(word_alignment(found.source_tokens, found.target_tokens, found.weights).links)
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ")
+def _write(rows: Iterator[list[str]], path: Path | None) -> None:
+    """The file is opened when its first line is there: a fault before it leaves an older file as it was."""
+    first = next(rows, [])
+    with ExitStack() as stack:
+        out = stack.enter_context(path.open("wb")) if path else sys.stdout.buffer
+        for lines in chain([first], rows):
+            out.write("".join(f"{line}\n" for line in lines).encode())
+            out.flush()

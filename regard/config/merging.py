@@ -50,9 +50,13 @@ def _kind(group: Settings, kinds: Kinds) -> Any:
 
 
 def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
-    """`model.dim=512 model.encoder.num_layers=6` → nested groups; values are read as YAML, the last word counts."""
+    """`model.dim=512 model.encoder.num_layers=6` → nested groups; values are read as YAML, the last word counts.
+
+    A change that would throw away what an earlier one said of a part (`x.size=3 x=greedy`) is a fault.
+    """
     settings: dict[str, Any] = {}
     faults: list[Fault] = []
+    given: list[list[str]] = []
     for change in changes:
         key, equals, text = change.partition("=")
         names = key.strip().split(".")
@@ -63,9 +67,24 @@ def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
             settings = _put(settings, names, parse(text, key), key)
         except ConfigError as error:
             faults.extend(error.faults)
+            continue
+        lost = [earlier for earlier in given if not _holds(settings, earlier)]
+        if lost:
+            faults.append(Fault(key, f"comes after {'.'.join(lost[0])} and discards it", f"give {key} first"))
+        given = [names, *(earlier for earlier in given if earlier not in lost)]
     if faults:
         raise ConfigError.of(faults)
     return settings
+
+
+def _holds(group: Any, names: list[str]) -> bool:
+    """Whether there is a setting of that path; a part's name counts as its group."""
+    for name in names:
+        group = {"name": group} if isinstance(group, str) else group
+        if not isinstance(group, Mapping) or name not in group:
+            return False
+        group = group[name]
+    return True
 
 
 def _put(group: Any, names: list[str], value: Any, key: str) -> Any:

@@ -3,13 +3,14 @@
 from regard.explain.alignment import WordAlignment, align, format_pharaoh, parse_pharaoh, word_alignment
 from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.page import fragment, page, to_json
-from regard.explain.pictures import png, svg
+from regard.explain.pictures import by_words, png, svg
 from regard.explain.terminal import render, show
 
 __all__ = [
     "Flag",
     "WordAlignment",
     "align",
+    "by_words",
     "diagnose",
     "format_pharaoh",
     "fragment",

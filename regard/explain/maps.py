@@ -1,12 +1,13 @@
 """Records of attention → the plain maps that pictures and pages take."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from regard.attention import Attended
-from regard.results import AttentionMap
+from regard.results import AttentionMap, Explanation
 
 DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
@@ -31,6 +32,22 @@ def attention_maps(
         maps.append(AttentionMap(name, kind, counts.setdefault(kind, 0), shown))
         counts[kind] += 1
     return maps
+
+
+def without_end(found: Explanation) -> Explanation:
+    """The explanation of a target that was cut off: its end symbol, which nobody wrote, is left out."""
+    return replace(
+        found, target_tokens=found.target_tokens[:-1], weights=found.weights[:-1], maps=list(map(_cut, found.maps))
+    )
+
+
+def _cut(each: AttentionMap) -> AttentionMap:
+    if each.kind == "encoder":
+        return each
+    heads = [head[:-1] for head in each.weights]
+    if each.kind == "decoder":
+        heads = [[row[:-1] for row in head] for head in heads]
+    return replace(each, weights=heads)
 
 
 def _weights(answers: Sequence[Attended], row: int) -> Tensor | None:

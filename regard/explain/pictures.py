@@ -7,8 +7,9 @@ from html import escape
 from typing import Any
 
 from regard.errors import RegardError
-from regard.explain.alignment import Weights
+from regard.explain.alignment import Weights, word_alignment
 from regard.explain.tokens import right_to_left, visible, visible_line
+from regard.results import Explanation
 
 CELL = 26  # pixels
 FONT = 14
@@ -27,6 +28,12 @@ PLOT_FONTS = (  # the first that is there leads, the rest fill in what it lacks
     "Arial Unicode MS",
 )
 WIDE = 0x1100  # from here on most letters are as wide as they are high
+
+
+def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]]]:
+    """What `svg` and `png` take: (source words, target words, weights) of an explanation, the end symbols left out."""
+    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+    return [word.text for word in sources], [word.text for word in targets], weights
 
 
 def svg(

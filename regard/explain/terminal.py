@@ -7,8 +7,8 @@ from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from regard.explain.alignment import Weights, WordAlignment, word_alignment
-from regard.explain.tokens import visible, visible_line
+from regard.explain.alignment import Weights, merge, word_alignment
+from regard.explain.tokens import END, is_end, told_apart, visible, visible_line
 from regard.results import Prediction
 
 SHADES = " ░▒▓█"
@@ -37,11 +37,12 @@ def render(prediction: Prediction) -> RenderableType:
     parts: list[RenderableType] = [head]
     found = prediction.explanation
     if found is not None and found.weights:
-        aligned = word_alignment(found.source_tokens, found.target_tokens, found.weights)
-        parts.append(_lines(aligned))
-        if 0 < len(aligned.source_words) <= LARGEST:
-            words = [word.text for word in aligned.target_words]
-            parts.append(Text(heat_map([word.text for word in aligned.source_words], words, aligned.weights)))
+        sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+        columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
+        ends = merge(found.weights, [word.pieces for word in targets], _end(found.source_tokens))
+        parts.append(_lines([*columns, END], rows, [[*row, *end] for row, end in zip(weights, ends, strict=True)]))
+        if 0 < len(columns) <= LARGEST:
+            parts.append(Text(heat_map(columns, rows, weights)))
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())
@@ -66,14 +67,18 @@ def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: 
     return "\n".join(lines)
 
 
-def _lines(aligned: WordAlignment) -> Text:
+def _end(tokens: Sequence[str]) -> list[list[int]]:
+    """The place of the end symbol, which no map shows, and where much of a weight may go."""
+    last = len(tokens) - 1
+    return [[last]] if tokens and is_end(tokens, last) else []
+
+
+def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights) -> Text:
     text = Text()
-    for word, row in zip(aligned.target_words, aligned.weights, strict=True):
+    for label, row in zip(rows, weights, strict=True):
         order = sorted(range(len(row)), key=lambda place: -row[place])[:SHOWN]
-        seen = [
-            f"{visible(aligned.source_words[place].text)} {row[place]:.0%}" for place in order if row[place] >= LEAST
-        ]
-        text.append(f"  {visible(word.text)}", "cyan")
+        seen = [f"{columns[place]} {row[place]:.0%}" for place in order if row[place] >= LEAST]
+        text.append(f"  {label}", "cyan")
         text.append(" ← " + ", ".join(seen) + "\n" if seen else "\n")
     text.rstrip()
     return text

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}  # controls, formats (bidi)
 _JOINERS = {"\u200c", "\u200d"}  # needed inside words of many scripts
 _BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _CONTROL_PICTURES = 0x2400
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
 
 
@@ -65,6 +67,21 @@ def words_of(tokens: Sequence[str]) -> list[Word]:
         else:
             groups.append([position])
     return [Word(_joined([tokens[piece] for piece in group]), group) for group in groups]
+
+
+def told_apart(words: Sequence[str]) -> list[str]:
+    """Words as they are seen; those that stand more than once are numbered.
+
+    >>> told_apart(["the", "cat", "the"])
+    ['the₁', 'cat', 'the₂']
+    """
+    shown = [visible(word) for word in words]
+    counts, so_far = Counter(shown), Counter[str]()
+    labels = []
+    for word in shown:
+        so_far[word] += 1
+        labels.append(word + (str(so_far[word]).translate(_SUBSCRIPTS) if counts[word] > 1 else ""))
+    return labels
 
 
 def is_end(tokens: Sequence[str], position: int) -> bool:

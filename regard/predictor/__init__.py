@@ -1,18 +1,42 @@
 """Run → Predictor."""
 
+from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
+from regard.errors import ConfigError, Fault
+from regard.experiment import Experiment
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
 
 __all__ = ["Predictor", "load"]
 
+OPEN = ("decoding", "device", "evaluation")  # settings that a trained model leaves open
 
-def load(run: Path | str, changes: list[str] | None = None) -> Predictor:
-    """The model of a run folder, ready to answer; `changes` such as "decoding.search=greedy" as on the command line.
 
-    Raises CheckpointError where the folder is missing, damaged or foreign.
+def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
+    """The model of a run folder, ready to answer; `changes` such as ["decoding.search=greedy"] as on the command line.
+
+    Raises CheckpointError where the folder is missing, damaged or foreign, ConfigError for a change of what the model
+    was trained with, TypeError for a change that stands in no list.
     """
-    model, task, experiment = assemble(RunFolder(Path(run)), changes)
+    if isinstance(changes, str):
+        raise TypeError(f"changes are a list of texts; one change: load(run, [{changes!r:.80}])")
+    wanted = list(changes or [])
+    _check_open(wanted)
+    model, task, experiment = assemble(RunFolder(Path(run)), wanted)
     settings = experiment.decoding
     return Predictor(model, task, batch_tokens=settings.batch_tokens, max_source=settings.max_source)
+
+
+def _check_open(changes: list[str]) -> None:
+    """What is no setting at all is told when the changes are read."""
+    trained = {field.name for field in fields(Experiment)} - {*OPEN}
+    keys = [change.partition("=")[0].strip() for change in changes if "=" in change]
+    faults = [
+        Fault(key, "cannot change in a trained model", "only decoding.… and device can")
+        for key in keys
+        if key.partition(".")[0] in trained
+    ]
+    if faults:
+        raise ConfigError.of(faults)

@@ -8,6 +8,7 @@ import torch
 
 from regard.data.packing import chunks
 from regard.errors import DataError
+from regard.explain.maps import without_end
 from regard.memory import keep_memory
 from regard.predictor.predictions import Predictions
 from regard.results import Prediction
@@ -37,9 +38,9 @@ class Predictor:
         """One prediction per text, in order; with `explain` each carries what it looked at.
 
         Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
-        than `max_source` pieces.
+        than `max_source` pieces, and TypeError for anything but texts.
         """
-        given = list(texts)
+        given = _listed(texts, "predict([text])")
         sources = self._encode(given)
         written = [row for row, text in enumerate(given) if text.strip()]
         found = self._in_batches([sources[row] for row in written], None, self.task.predict)
@@ -53,25 +54,33 @@ class Predictor:
 
         Raises DataError where the counts differ, or a source is too long.
         """
-        read, wanted = self._encode(sources), self.task.target.encode_batch(list(targets))
+        example = "score([source], [target])"
+        read = self._encode(_listed(sources, example))
+        wanted = self.task.target.encode_batch(_listed(targets, example))
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         return Predictions(self._in_batches(read, wanted, self.task.force))
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
-        """The same predictions, each with what its text looked at."""
+        """The same predictions, each with what its pieces looked at as they were written."""
         sources = self._encode(prediction.source for prediction in predictions)
-        targets = self.task.target.encode_batch([prediction.text for prediction in predictions])
+        targets = [self._written(prediction) for prediction in predictions]
         explanations = self._in_batches(sources, targets, self.task.explain)
-        pairs = zip(predictions, explanations, strict=True)
-        return Predictions(replace(prediction, explanation=explanation) for prediction, explanation in pairs)
+        return Predictions(
+            replace(prediction, explanation=found if prediction.finished else without_end(found))
+            for prediction, found in zip(predictions, explanations, strict=True)
+        )
+
+    def _written(self, prediction: Prediction) -> list[int]:
+        return self.task.target.encode(prediction.text) if prediction.ids is None else prediction.ids
 
     def _encode(self, texts: Iterable[str]) -> list[list[int]]:
         sources = self.task.source.encode_batch([clean(text) for text in texts])
         for line, ids in enumerate(sources, start=1):
             if len(ids) >= self.max_source:
+                hint = f"split the text into sentences, or raise decoding.max_source, which is {self.max_source}"
                 problem = f"{len(ids)} pieces are more than this model takes ({self.max_source - 1})"
-                raise DataError("source", problem, line=line, hint="split the text into sentences")
+                raise DataError("source", problem, line=line, hint=hint)
         return sources
 
     def _in_batches(self, sources: list[list[int]], targets: list[list[int]] | None, answer: Any) -> list[Any]:
@@ -85,3 +94,14 @@ class Predictor:
                 for row, given in zip(rows, answer(self.model, batch), strict=True):
                     answers[row] = given
         return answers
+
+
+def _listed(texts: Iterable[str], example: str) -> list[str]:
+    """Raises TypeError for one text, which would be read letter by letter, and for items that are no text."""
+    one = isinstance(texts, str)
+    listed = [] if one else list(texts)
+    strange = [type(item).__name__ for item in listed if not isinstance(item, str)]
+    if one or strange:
+        given = "one text" if one else f"items of type {strange[0]}"
+        raise TypeError(f"a list of texts is needed, not {given}; one text: {example}")
+    return listed

@@ -3,23 +3,26 @@
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
 
 from regard.config.quoting import quoted
-from regard.data.toy import pairs
-from regard.errors import ConfigError
+from regard.data.toy import LANGUAGES, pairs
+from regard.errors import ConfigError, nearest
 from regard.evaluation import METRICS
 from regard.experiment import read_experiment
-from regard.explain import page, png, show, to_json
+from regard.explain import by_words, page, png, show, to_json
 from regard.predictor import Predictor, load
 from regard.registry import Choice
-from regard.runs import train_run
+from regard.runs import RunFolder, train_run
 
 MARK = "demo.json"  # stands in a folder that the demo made itself, and may make anew
 TEXTS, MODEL, PAGE, PICTURE = "texts", "model", "attention.html", "attention.png"
+BEFORE = "model.before"  # that of the demo before, until there is a new one
 SIZES = {"train": 40_000, "dev": 200, "test": 500}
 SETTINGS = (
     "text.tokenizer={name: subwords, size: 1500}",
@@ -58,6 +61,8 @@ def demo(run: Path, language: str = "de") -> Outcome:
     Raises ConfigError for a language the grammar does not speak, or a folder that holds something else.
     """
     console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    if language not in LANGUAGES:
+        raise ConfigError("--language", f"there is no '{language}'", nearest(language, LANGUAGES))
     _make_room(run)
     console.print(
         f"1. Sampling {SIZES['train']:,} English sentences and their translations ({language}) from a grammar"
@@ -66,7 +71,8 @@ def demo(run: Path, language: str = "de") -> Outcome:
     console.print(f"2. Training a Transformer on them; the model goes to {run / MODEL}")
     start = time.monotonic()
     named = [f"data.{name}={quoted(str(path))}" for name, path in files.items()]
-    trained = train_run(read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(run / MODEL))}"]))
+    with _replaced(run / MODEL, run / BEFORE):
+        trained = train_run(read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(run / MODEL))}"]))
     seconds = time.monotonic() - start
     if not trained:
         raise ConfigError("demo", "was interrupted", f"go on with: regard train --run {run / MODEL} --resume")
@@ -94,12 +100,32 @@ def write_texts(folder: Path, language: str) -> dict[str, Path]:
 
 
 def _make_room(run: Path) -> None:
-    if (run / MARK).is_file():
-        shutil.rmtree(run)
-    elif run.exists() and any(run.iterdir()):
+    if run.exists() and not (run / MARK).is_file() and any(run.iterdir()):
         raise ConfigError("--run", f"'{run}' exists and was not made by the demo", "choose another folder")
     run.mkdir(parents=True, exist_ok=True)
     (run / MARK).write_text(json.dumps({"made_by": "regard demo"}), encoding="utf-8")
+
+
+@contextmanager
+def _replaced(model: Path, before: Path) -> Iterator[None]:
+    """A finished model stands aside until a new one is finished in its place, and comes back if that fails."""
+    folder = RunFolder(model)
+    if model.exists():
+        with folder.held():
+            if folder.finished:
+                shutil.rmtree(before, ignore_errors=True)
+                model.rename(before)
+            else:
+                shutil.rmtree(model)
+    try:
+        yield
+    except BaseException:
+        if before.exists():
+            shutil.rmtree(model, ignore_errors=True)
+            before.rename(model)
+        raise
+    if folder.finished:  # else it was interrupted, and may go on
+        shutil.rmtree(before, ignore_errors=True)
 
 
 def _scores(predictor: Predictor, files: dict[str, Path], console: Console) -> tuple[float, float]:
@@ -120,7 +146,7 @@ def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: C
     (run / PAGE).write_text(page(to_json(predictions), title="Regard: what each word looked at"), encoding="utf-8")
     found = predictions[1].explanation
     if found is not None:
-        (run / PICTURE).write_bytes(png(found.source_tokens, found.target_tokens, found.weights))
+        (run / PICTURE).write_bytes(png(*by_words(found)))
 
 
 def _next(console: Console, run: Path) -> None:

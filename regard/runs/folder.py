@@ -2,6 +2,7 @@
 
 experiment.yaml   the complete settings
 environment.json  versions, device and threads it was made with
+origins.json      what its texts were, by their content
 text/             tokenizers: `shared`, or `source` and `target`
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
@@ -22,12 +23,14 @@ from typing import Any
 
 import torch
 
+from regard.config import write_whole
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment
 from regard.text import Tokenizer, load_tokenizer
 from regard.training import checkpoint as files
 
-ENVIRONMENT, FINAL, LOCK = "environment.json", "final.json", ".lock"
+ENVIRONMENT, ORIGINS, FINAL, LOCK = "environment.json", "origins.json", "final.json", ".lock"
+DEVICES = ("cpu", "cuda", "mps")
 
 
 class RunFolder:
@@ -49,6 +52,11 @@ class RunFolder:
     def started(self) -> bool:
         """Whether training has saved anything, whole or not."""
         return bool(files.steps(self.path))
+
+    @property
+    def finished(self) -> bool:
+        """Whether training has ended by itself."""
+        return (self.path / FINAL).is_file()
 
     @contextmanager
     def preparing(self, experiment: Experiment) -> Iterator[None]:
@@ -91,6 +99,20 @@ class RunFolder:
         if experiment != self.experiment():
             experiment.save(self.path / SETTINGS_FILE)
 
+    def origins(self) -> dict[str, Any]:
+        """What its texts were when it began; nothing of a run that has not noted it."""
+        try:
+            found: dict[str, Any] = json.loads((self.path / ORIGINS).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise CheckpointError(self.path / ORIGINS, f"cannot be read: {error}") from error
+        return found
+
+    def note_origins(self, origins: dict[str, Any]) -> None:
+        """What its texts are, for those who want to go on with it."""
+        write_whole(self.path / ORIGINS, json.dumps(origins, indent=1))
+
     def experiment(self, changes: list[str] | None = None) -> Experiment:
         """The settings the run was made with, with changes; it is where it is found. CheckpointError: there is none."""
         settings = self.path / SETTINGS_FILE
@@ -111,12 +133,12 @@ class RunFolder:
         try:
             if final.is_file():
                 name = json.loads(final.read_text(encoding="utf-8"))["checkpoint"]
-                return files.load(self.path / files.FOLDER / Path(name).name)
+                return files.load(self.path / files.FOLDER / Path(name).name, training=False)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise CheckpointError(final, f"cannot be read: {error}", "the run's checkpoints may be whole") from error
-        latest, _ = files.latest_valid(self.path)
-        for _, update in latest.state["best"]["ranked"][:1]:
-            return files.load(files.step_folder(self.path, update))
+        latest, _ = files.latest_valid(self.path, training=False)
+        for _, update, *_ in latest.state["best"]["ranked"][:1]:
+            return files.load(files.step_folder(self.path, update), training=False)
         return latest
 
     def changed_environment(self) -> list[str]:
@@ -145,6 +167,9 @@ def choose_device(name: str) -> torch.device:
     """`auto` is a GPU where there is one. Raises ConfigError for a device that is not there."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind, _, number = name.partition(":")
+    if kind not in DEVICES or (number and not number.isdecimal()):
+        raise ConfigError("device", f"there is no '{name}'", f"{', '.join(DEVICES)} or auto; cuda:1 is the second GPU")
     try:
         device = torch.device(name)
         torch.empty(1, device=device)

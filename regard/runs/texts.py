@@ -27,13 +27,13 @@ class Pairs(NamedTuple):
 def training_reader(experiment: Experiment) -> Reader:
     """What is learnt from: all of the training part, without what is held out of it."""
     reader = _reader(experiment, "train")
-    share = _held_out(experiment)
+    share = held_out(experiment)
     return Part(reader, share, held_out=False) if share else reader
 
 
 def dev_pairs(experiment: Experiment, say: Say) -> Pairs | None:
     """What models are chosen by: the dev part, else what is held out; None where there is neither, which is told."""
-    share = _held_out(experiment)
+    share = held_out(experiment)
     if experiment.data.reader("dev") is not None:
         reader = _reader(experiment, "dev")
     elif share:
@@ -99,17 +99,24 @@ def training_batches(experiment: Experiment, folder: RunFolder, tokenizers: dict
     )
 
 
-def _reader(experiment: Experiment, part: DataPart) -> Reader:
+def part_reader(experiment: Experiment, part: DataPart) -> Reader | None:
+    """Of a whole part; None where the settings name none."""
     choice: Choice | None = experiment.data.reader(part)
-    if choice is None:
+    return None if choice is None else READERS.build(choice, COLUMNS)
+
+
+def _reader(experiment: Experiment, part: DataPart) -> Reader:
+    reader = part_reader(experiment, part)
+    if reader is None:
         start = "" if part == "train" else f"{part}_"
         raise DataError(
             "data", f"the settings name no {part} part", hint=f"say data.{start}source and data.{start}target"
         )
-    return READERS.build(choice, COLUMNS)
+    return reader
 
 
-def _held_out(experiment: Experiment) -> float:
+def held_out(experiment: Experiment) -> float:
+    """The share of the training part that is not learnt from."""
     return experiment.data.dev_share if experiment.data.reader("dev") is None else 0.0
 
 

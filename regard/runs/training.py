@@ -8,13 +8,13 @@ from pathlib import Path
 from shlex import quote
 
 from regard.config.quoting import quoted
-from regard.errors import ConfigError, Fault
 from regard.experiment import LOSSES, Experiment, read_experiment
 from regard.objectives import OBJECTIVES
 from regard.registry import Choice
 from regard.runs.assembly import model_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.rehearsal import rehearse
+from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.texts import dev_pairs, learn_tokenizers, training_batches
 from regard.runs.validation import Validation
 from regard.text import Tokenizer
@@ -53,10 +53,13 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
     experiment = named(experiment)
     folder = run_of(experiment)
     rehearse(experiment)
+    progress = Progress(folder.path, quiet=quiet)
     if resume:
-        _check_resumed(experiment, folder)
+        experiment = replace(experiment, data=experiment.data.located())
+        check_resumed(experiment, folder, progress.say)
+        if not folder.started:
+            progress.warn(f"{folder} has no checkpoint: training begins anew")
     with ExitStack() as stack:
-        progress = Progress(folder.path, quiet=quiet)
         with nullcontext() if resume else folder.preparing(experiment):
             stack.enter_context(folder.held())
             trainer = _trainer(experiment, folder, progress)
@@ -80,20 +83,6 @@ def named(experiment: Experiment) -> Experiment:
         return experiment
     languages = "-".join(code for code in experiment.data.language_pair() if code) or "run"
     return replace(experiment, run=Path("runs") / f"{languages}-{time.strftime('%Y%m%d-%H%M%S')}")
-
-
-def _check_resumed(experiment: Experiment, folder: RunFolder) -> None:
-    """That there is a run, and that what its weights, moments and scores rest on stays what it was."""
-    before = folder.experiment()
-    fixed = {
-        "text": before.text == experiment.text,
-        "training.optimizer": before.training.optimizer == experiment.training.optimizer,
-        "training.metric": before.training.metric == experiment.training.metric,
-    }
-    hint = "begin another one: run=FOLDER"
-    faults = [Fault(name, "cannot change in a run that has begun", hint) for name, same in fixed.items() if not same]
-    if faults and folder.started:
-        raise ConfigError.of(faults)
 
 
 def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> Trainer:
@@ -122,6 +111,7 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
 def _tokenizers(experiment: Experiment, folder: RunFolder, progress: Progress) -> dict[str, Tokenizer]:
     if not folder.started:
         progress.cut(0)
+        folder.note_origins(origins_of(experiment))
         return learn_tokenizers(experiment, folder, progress.say)
     for change in folder.changed_environment():
         progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")

@@ -78,7 +78,9 @@ class TranslationTask(Task):
 
     def _prediction(self, source: str, ranked: list[Hypothesis]) -> Prediction:
         best, *rest = [
-            Prediction(source, self.target.decode(one.ids), one.score, list(one.log_probs), one.finished)
+            Prediction(
+                source, self.target.decode(one.ids), one.score, list(one.log_probs), one.finished, ids=list(one.ids)
+            )
             for one in ranked
         ]
         return best if not rest else Prediction(**{**vars(best), "alternatives": rest})

@@ -1,9 +1,11 @@
 """Checkpoints: safetensors and JSON in a sealed folder that appears whole or not at all. No pickle."""
 
+import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import torch
@@ -11,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn, optim
 
-from regard.data.sealed import making, publish, seal, unseal
+from regard.data.sealed import SEAL, making, publish, seal, unseal
 from regard.errors import CheckpointError
 
 FORMAT = 1
@@ -70,21 +72,24 @@ def save(
         raise CheckpointError(folder, f"could not be written: {error}", "is the disk full?") from error
 
 
-def load(folder: Path) -> Checkpoint:
-    """Reads and verifies. Raises CheckpointError for what is missing, foreign, or not as it was written."""
+def load(folder: Path, *, training: bool = True) -> Checkpoint:
+    """Reads and verifies. Raises CheckpointError for what is missing, foreign, or not as it was written.
+
+    Without `training` the weights alone are read and verified; the files that only training needs may be gone.
+    """
     if not folder.is_dir():
         raise CheckpointError(folder, "there is no such checkpoint")
-    content = unseal(folder)
+    content = unseal(folder) if training else _unseal(folder, (MODEL, STATE))
     if not isinstance(content, dict):
         problem = "is damaged, cut short or no checkpoint: its files are not as its manifest says"
-        raise CheckpointError(folder, problem, "go back to an earlier one")
+        raise CheckpointError(folder, problem, _instead(folder))
     if content.get("format") != FORMAT:
         raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {FORMAT}")
     try:
         state = json.loads((folder / STATE).read_text(encoding="utf-8"))
         model = load_file(folder / MODEL)
         model.update({alias: model[name] for alias, name in state["aliases"].items()})
-        rest = [load_file(path) if path.exists() else {} for path in _rest(folder)]
+        rest = [load_file(path) if training and path.exists() else {} for path in _rest(folder)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(folder, f"cannot be read: {_line(error)}") from error
     objective, optimizers, generators = rest
@@ -124,14 +129,14 @@ def step_folder(run: Path, update: int) -> Path:
     return run / FOLDER / f"step-{update:08d}"
 
 
-def latest_valid(run: Path) -> tuple[Checkpoint, list[str]]:
+def latest_valid(run: Path, *, training: bool = True) -> tuple[Checkpoint, list[str]]:
     """The latest checkpoint that is whole, and what is wrong with later ones. CheckpointError where none is left."""
     warnings: list[str] = []
     for folder in steps(run):
         try:
-            return load(folder), warnings
+            return load(folder, training=training), warnings
         except CheckpointError as error:
-            warnings.append(str(error))
+            warnings.append(f"{folder}: {error.problem}")
     raise CheckpointError(run, "holds no whole checkpoint", "; ".join(warnings) or "training has not saved one yet")
 
 
@@ -145,6 +150,29 @@ def clear(run: Path) -> None:
     """Deletes what a run that was killed while it saved has left behind."""
     for made in (run / FOLDER).glob(".*"):
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _instead(folder: Path) -> str:
+    """What to do without a checkpoint."""
+    run = folder.parent.parent
+    others = any(other != folder for other in steps(run))
+    return f"regard train --run {quote(str(run))} --resume takes another one" if others else "it is the only one"
+
+
+def _unseal(folder: Path, names: Collection[str]) -> Any:
+    """As `unseal`, with regard to some of the files."""
+    try:
+        body = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        checksum = body.pop("sha256")
+        if checksum != hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest():
+            return None
+        for name in names:
+            with (folder / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != body["files"][name][1]:
+                    return None
+        return body["content"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
 def _line(error: Exception) -> str:

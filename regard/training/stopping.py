@@ -1,40 +1,54 @@
 """Which checkpoints are the best, and when waiting for a better one is over."""
 
 import math
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 from regard.evaluation import METRICS
 
 LOSSES = ("loss", "perplexity")  # that a validation gives besides metrics
 
 
+class Ranked(NamedTuple):
+    """A validation."""
+
+    score: float
+    update: int
+    loss: float | None = None  # of the dev part: it tells equal scores apart
+
+
 class Best:
-    """The k best updates by a score; counts validations since the last improvement."""
+    """The k best updates by a score, of equal ones by the loss; counts validations since the score last improved."""
 
     def __init__(self, metric: str, keep: int, patience: int | None) -> None:
         self.metric, self.keep, self.patience = metric, max(1, keep), patience
         self.higher_is_better = higher_is_better(metric) is True
-        self.ranked: list[tuple[float, int]] = []  # (score, update), best first
+        self.ranked: list[Ranked] = []  # best first
         self.waited = 0
 
-    def add(self, score: float, update: int) -> bool:
+    def add(self, score: float, update: int, loss: float | None = None) -> bool:
         """Notes a validation; True if it is the best so far. A score that is not a number is never kept."""
         if math.isnan(score):
             self.waited += 1
             return False
-        first = not self.ranked or self._key(score) > self._key(self.ranked[0][0])
-        self.waited = 0 if first else self.waited + 1
-        self.ranked = sorted([*self.ranked, (score, update)], key=lambda one: (-self._key(one[0]), one[1]))[: self.keep]
-        return first
+        before = self.ranked[:1]
+        better = not before or self._place(Ranked(score, 0))[0] < self._place(before[0])[0]
+        self.waited = 0 if better else self.waited + 1
+        self.ranked = sorted([*self.ranked, Ranked(score, update, loss)], key=self._place)[: self.keep]
+        return self.ranked[:1] != before
 
     def forget(self, update: int) -> None:
         """An update whose checkpoint there is not."""
-        self.ranked = [one for one in self.ranked if one[1] != update]
+        self.ranked = [one for one in self.ranked if one.update != update]
+
+    def copy(self) -> "Best":
+        """What is added to it stays out of this one."""
+        return copy(self)
 
     @property
     def updates(self) -> list[int]:
         """Of the kept ones, the best first."""
-        return [update for _, update in self.ranked]
+        return [one.update for one in self.ranked]
 
     @property
     def over(self) -> bool:
@@ -47,10 +61,12 @@ class Best:
 
     def restore(self, state: dict[str, Any]) -> None:
         """The way back."""
-        self.ranked, self.waited = [(score, update) for score, update in state["ranked"]], state["waited"]
+        self.ranked, self.waited = [Ranked(*one) for one in state["ranked"]], state["waited"]
 
-    def _key(self, score: float) -> float:
-        return score if self.higher_is_better else -score
+    def _place(self, one: Ranked) -> tuple[float, float, int]:
+        """The smaller, the better; a loss that is unknown or no number is the worst, and the earlier wins at last."""
+        loss = math.inf if one.loss is None or math.isnan(one.loss) else one.loss
+        return -one.score if self.higher_is_better else one.score, loss, one.update
 
 
 def higher_is_better(name: str) -> bool | None:

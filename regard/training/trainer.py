@@ -74,26 +74,31 @@ class Trainer:
         self.update, self.cursor, self.seconds = 0, Cursor(), 0.0
         self._window = _Window()
         self._due = False  # a validation that was begun and has to be done again
+        self._validated = -1  # the update of the last validation
         self._saved = -1  # the update of the last checkpoint
+        self._begun: Callable[[], None] | None = None  # until it has been called
         self._clock = self._since_save = time.monotonic()
 
     def train(self, *, resume: bool = False, begun: Callable[[], None] = lambda: None) -> Report:
         """Until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, when it has saved.
 
-        `begun` is called once it is sure that the settings go with the checkpoint to resume from.
+        `begun` is called once it is sure that settings and data go with the checkpoint to resume from: a run that
+        cannot go on is left as it was.
         """
+        self._begun = begun
         if resume:
             self._resume()
         else:
             self.progress.cut(0)
             torch.manual_seed(self.settings.seed)
-        begun()
         with listening() as interruption:
             reason = self._loop(interruption)
+            self._save(needed=True)
+            best = self._with_the_last(interruption)
             averaged = None
-            if self.settings.average > 1 and self.validate is not None and len(self.best.updates) > 1:
-                averaged = self._average(interruption)
-        return self._finish(reason, averaged)
+            if self.settings.average > 1 and self.validate is not None and len(best.updates) > 1:
+                averaged = self._average(best, interruption)
+        return self._finish(reason, best, averaged)
 
     def _loop(self, interruption: Interruption) -> str:
         self._clock = self._since_save = time.monotonic()
@@ -106,6 +111,7 @@ class Trainer:
             while not (reason := self._over()):
                 began = time.monotonic()
                 micro = list(islice(stream, self.settings.accumulate))
+                self._begin()
                 rate = self.driven.drive(self.update + 1)
                 done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
                 self.update, self.cursor = self.update + 1, micro[-1][0]
@@ -115,9 +121,18 @@ class Trainer:
                     self._window = _Window()
                 self._due = self.validate is not None and self.update % self.settings.validate_every == 0
                 self._after_update(interruption)
+            self._begin()
             return reason
         finally:
             getattr(stream, "close", lambda: None)()
+
+    def _begin(self) -> None:
+        """Nothing of an earlier end stays; only the first call does anything."""
+        if self._begun is not None:
+            self._begun()
+            self._begun = None
+            (self.run / FINAL).unlink(missing_ok=True)
+            files.remove(self.run / files.FOLDER / AVERAGE)
 
     def _after_update(self, interruption: Interruption) -> None:
         if self._due:
@@ -128,15 +143,16 @@ class Trainer:
             self._save()
 
     def _end_early(self) -> NoReturn:
+        self._begin()
         self._save(needed=True)
         raise Interrupted(f"saved after update {self.update:,}")
 
     def _over(self) -> str:
         limits = self.settings
         if limits.max_updates is not None and self.update >= limits.max_updates:
-            return f"{limits.max_updates:,} updates are done"
+            return f"{self.update:,} updates are done"
         if limits.max_epochs is not None and self.cursor.epoch >= limits.max_epochs:
-            return f"{limits.max_epochs} epochs are done"
+            return f"{self.cursor.epoch} epochs are done"
         if limits.max_minutes is not None and self._elapsed() >= limits.max_minutes * 60:
             return f"{limits.max_minutes:g} minutes are over"
         return f"no better {limits.metric} in {limits.patience} validations" if self.best.over else ""
@@ -145,14 +161,32 @@ class Trainer:
         scores = self._scores(interruption)
         if scores is None:
             return
-        self._due = False
-        score = scores[self.settings.metric]
-        first = self.best.add(score, self.update)
-        self.driven.observe(score, self.best.higher_is_better)
-        values = {"update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2), **scores}
-        self.progress.validation(values, first)
+        self._due, self._validated = False, self.update
+        self._rank(scores, self.best)
+        self.driven.observe(scores[self.settings.metric], self.best.higher_is_better)
         if not self._save():
             self.best.forget(self.update)
+            self._validated = -1
+
+    def _with_the_last(self, interruption: Interruption) -> Best:
+        """The ranking of the end: with the last update, if no validation fell on it.
+
+        Neither schedules nor the checkpoint hear of it, and no checkpoint goes for it: whoever trains on from here
+        comes to the very run that never ended here.
+        """
+        if self.validate is None or self._validated == self.update:
+            return self.best
+        scores = self._scores(interruption)
+        if scores is None:
+            self._end_early()
+        best = self.best.copy()
+        self._rank(scores, best)
+        return best
+
+    def _rank(self, scores: Mapping[str, float], best: Best) -> None:
+        first = best.add(scores[self.settings.metric], self.update, scores.get("loss"))
+        values = {"update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2), **scores}
+        self.progress.validation(values, first)
 
     def _scores(self, interruption: Interruption) -> Mapping[str, float] | None:
         """None where there are none, or not all of them in time. What it draws is not taken from the training."""
@@ -177,11 +211,13 @@ class Trainer:
         return True
 
     def _write(self, needed: bool) -> bool:
+        if not self.run.is_dir():  # it must not come into being again as half a run
+            raise CheckpointError(self.run, "the run folder is gone", "moved or deleted while it was trained?")
         self._since_save = time.monotonic()
         state = {
             "update": self.update, "cursor": self.cursor, "seconds": self._elapsed(), "best": self.best.state(),
             "driven": self.driven.state(), "metrics": self.progress.position(),
-            "window": asdict(self._window), "due": self._due,
+            "window": asdict(self._window), "due": self._due, "validated": self._validated,
         }  # fmt: skip
         folder = files.step_folder(self.run, self.update)
         try:
@@ -204,21 +240,26 @@ class Trainer:
         self.update = self._saved = state["update"]
         self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
         self._window, self._due = _Window(**state["window"]), state["due"]
+        self._validated = state.get("validated", -1)  # not known of older runs
         self.best.restore(state["best"])
         for update in self.best.updates:
-            if not files.step_folder(self.run, update).exists():  # a later checkpoint, now damaged, took its place
-                self.best.forget(update)
+            self._check_best(files.step_folder(self.run, update), update)
         self.driven.restore(state["driven"])
         self.driven.drive(max(1, self.update))  # a validation may come before the next update
         self.progress.cut(state["metrics"])
-        (self.run / FINAL).unlink(missing_ok=True)  # it speaks of an end that is none any more
-        files.remove(self.run / files.FOLDER / AVERAGE)
         files.clear(self.run)
 
-    def _average(self, interruption: Interruption) -> float | None:
+    def _check_best(self, folder: Path, update: int) -> None:
+        try:
+            files.load(folder, training=False)
+        except CheckpointError as error:
+            if folder.exists():  # else a later checkpoint, now damaged, took its place
+                self.progress.warn(f"{folder}: {error.problem}")
+            self.best.forget(update)
+
+    def _average(self, best: Best, interruption: Interruption) -> float | None:
         """The mean of the best checkpoints, kept if it scores better than the best of them; its score then."""
-        self._save(needed=True)
-        chosen = self.best.updates[: self.settings.average]
+        chosen = best.updates[: self.settings.average]
         try:
             models = [files.load(files.step_folder(self.run, update)).model for update in chosen]
         except CheckpointError as error:
@@ -230,9 +271,8 @@ class Trainer:
         if scores is None:
             self._end_early()
         score = scores[self.settings.metric]
-        ranked = Best(self.settings.metric, 1, None)
-        ranked.add(self.best.ranked[0][0], 0)
-        better = ranked.add(score, 1) and self._save_average({"averaged": chosen, "score": score})
+        first = best.copy().add(score, self.update + 1, scores.get("loss"))
+        better = first and self._save_average({"averaged": chosen, "score": score})
         self.model.load_state_dict(before)
         if not better:
             return None
@@ -247,14 +287,13 @@ class Trainer:
             return False
         return True
 
-    def _finish(self, reason: str, averaged: float | None) -> Report:
-        self._save(needed=True)
+    def _finish(self, reason: str, best: Best, averaged: float | None) -> Report:
         folder, score = files.step_folder(self.run, self.update), averaged
         if averaged is not None:
             folder = self.run / files.FOLDER / AVERAGE
-        elif self.best.ranked:
-            score, update = self.best.ranked[0]
-            folder = files.step_folder(self.run, update)
+        elif best.ranked:
+            score = best.ranked[0].score
+            folder = files.step_folder(self.run, best.ranked[0].update)
         final = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
         self._write_final(json.dumps(final, indent=1))
         return Report(self.update, self._elapsed(), reason, folder, score)

@@ -1,12 +1,14 @@
 """regard explain: a terminal, a page, a picture, JSON."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
 
 from regard import predictor
 from regard.cli.app import app
+from regard.cli.files import check_writable
 from regard.results import Explanation, Prediction
 
 
@@ -15,19 +17,40 @@ class Seer:
 
     def predict(self, texts, explain):
         assert explain
-        found = Explanation(["red", "▁house"], ["rot", "▁Haus"], [(0, 1), (1, 0)], [[0.1, 0.9], [0.8, 0.2]])
+        weights = [[0.1, 0.5, 0.4], [0.8, 0.1, 0.1]]
+        found = Explanation(["red", "▁ho", "use"], ["rot", "▁Haus"], [(0, 1), (1, 0)], weights)
         return [Prediction(text, "rot Haus", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 
 
 @pytest.fixture(autouse=True)
-def _loads(monkeypatch):
-    monkeypatch.setattr(predictor, "load", lambda run: Seer(), raising=False)
+def loads(monkeypatch):
+    calls = []
+
+    def load(run, changes):
+        calls.append(list(changes))
+        return Seer()
+
+    monkeypatch.setattr(predictor, "load", load, raising=False)
+    return calls
 
 
 def explain(*words):
     done = CliRunner().invoke(app, ["explain", "run", *words])
     assert done.exit_code == 0, done.output
     return done.stdout
+
+
+def test_settings_among_the_texts_are_changes(loads):
+    texts = ["x=1", "decoding.search is one", "device"]
+    data = json.loads(explain(*texts, "decoding.search.size=1", "device=cpu", "decoding.serch=beam", "--json"))
+    assert [row["source"] for row in data["predictions"]] == texts
+    assert loads == [["decoding.search.size=1", "device=cpu", "decoding.serch=beam"]]
+
+
+def test_changes_without_a_text_are_told(loads):
+    done = CliRunner().invoke(app, ["explain", "run", "device=cpu"])
+    assert (done.exit_code, loads) == (2, [])
+    assert "there is nothing to explain" in done.stderr
 
 
 def test_the_terminal_shows_the_translation():
@@ -37,7 +60,7 @@ def test_the_terminal_shows_the_translation():
 def test_json_holds_every_text():
     data = json.loads(explain("red house", "another", "--json"))
     assert [row["source"] for row in data["predictions"]] == ["red house", "another"]
-    assert data["predictions"][0]["explanation"]["weights"] == [[0.1, 0.9], [0.8, 0.2]]
+    assert data["predictions"][0]["explanation"]["weights"] == [[0.1, 0.5, 0.4], [0.8, 0.1, 0.1]]
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
@@ -47,7 +70,7 @@ def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, ki
             found = Explanation(["red", "</s>"], ["rot", "</s>"], [], [])
             return [Prediction(text, "rot", -1.0, [-0.5, -0.5], explanation=found) for text in texts]
 
-    monkeypatch.setattr(predictor, "load", lambda run: Blind(), raising=False)
+    monkeypatch.setattr(predictor, "load", lambda run, changes: Blind(), raising=False)
     done = CliRunner().invoke(app, ["explain", "run", "red", f"--{kind}", str(tmp_path / "picture")])
     assert (done.exit_code, (tmp_path / "picture").exists()) == (2, False)
     assert "looks at no single words" in done.stderr
@@ -55,7 +78,29 @@ def test_a_model_that_looks_at_no_words_has_no_picture(monkeypatch, tmp_path, ki
 
 def test_files_of_every_kind(tmp_path):
     files = {kind: tmp_path / f"page.{kind}" for kind in ("html", "svg", "png")}
-    explain("red house", *(word for kind, path in files.items() for word in (f"--{kind}", str(path))))
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    done = CliRunner().invoke(app, ["explain", "run", "red house", *options])
+    assert done.exit_code == 0, done.output
+    assert done.stderr.splitlines() == [f"wrote {path}" for path in files.values()]
     assert files["html"].read_text().lower().startswith("<!doctype html>")
     assert files["svg"].read_text().startswith("<svg")
+    assert re.findall("<text [^>]*>(.*)</text>", files["svg"].read_text())[1:] == ["red", "house", "rot", "Haus"]
+    assert "rot → house: 0.900" in files["svg"].read_text()
     assert files["png"].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("kind", ["html", "svg", "png"])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_done(loads, tmp_path, kind):
+    (tmp_path / "page").write_text("older")
+    options = ["--html", str(tmp_path / "page"), f"--{kind}", str(tmp_path / "none" / "file")]
+    done = CliRunner().invoke(app, ["explain", "run", "red house", *options])
+    assert (done.exit_code, done.stdout, loads) == (2, "", [])
+    assert done.stderr == f"error: {tmp_path / 'none' / 'file'}: No such file or directory\n"
+    assert (tmp_path / "page").read_text() == "older"
+
+
+def test_to_look_whether_a_file_can_be_written_leaves_nothing(tmp_path):
+    check_writable(tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(IsADirectoryError):
+        check_writable(tmp_path)

@@ -1,5 +1,6 @@
 """stdin → stdout: one line out for each line in, as it arrives."""
 
+import gzip
 import io
 import json
 import subprocess
@@ -15,8 +16,10 @@ from typer.testing import CliRunner
 
 from regard import predictor
 from regard.cli.app import app
-from regard.cli.predict import BLOCK, chunks_of_lines
-from regard.errors import DataError
+from regard.cli.files import BLOCK, chunks_of_lines
+from regard.cli.predict import N_BEST
+from regard.config import parse_changes
+from regard.errors import ConfigError, DataError
 from regard.results import Explanation, Prediction
 
 ROOT = Path(__file__).parents[2]
@@ -63,8 +66,31 @@ def test_translate_is_the_same(loads):
 
 def test_search_and_changes_reach_the_predictor(loads):
     predict("decoding.batch_tokens=100", "--search", "greedy", "--n-best", "2")
-    changes = ["decoding.batch_tokens=100", "decoding.search=greedy", "decoding.search.n_best=2"]
+    changes = ["decoding.search=greedy", "decoding.batch_tokens=100", "decoding.search.n_best=2"]
     assert loads == [("run", changes)]
+
+
+def test_changes_are_those_of_the_search_that_is_named(loads):
+    predict("decoding.search.temperature=5", "--search", "sampling")
+    assert parse_changes(loads[0][1]) == {"decoding": {"search": {"name": "sampling", "temperature": 5}}}
+
+
+def test_a_search_that_finds_one_text_has_no_n_best(monkeypatch):
+    def load(run, changes):
+        raise ConfigError(N_BEST, "there is no such setting")
+
+    monkeypatch.setattr(predictor, "load", load, raising=False)
+    done = predict("--search", "greedy", "--n-best", "3")
+    option = "--n-best: needs a search that finds several (--search beam or --search sampling)"
+    assert (done.exit_code, done.stderr) == (2, f"error: {option}\n")
+    assert N_BEST in predict(f"{N_BEST}=3").stderr  # as it was written
+
+
+def test_a_file_that_is_given_as_a_change_is_an_input(loads, tmp_path):
+    (tmp_path / "te.en").write_text("x\n")
+    done = predict(str(tmp_path / "te.en"))
+    assert (done.exit_code, loads) == (2, [])
+    assert f"(--input {tmp_path / 'te.en'})" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -128,8 +154,46 @@ def test_files_instead_of_pipes(loads, tmp_path):
 
 def test_text_that_is_not_utf8_is_told_by_line_and_byte(loads):
     done = predict(text="gut\nGrüße\n".encode("latin-1"))
+    assert (done.exit_code, done.stdout) == (2, "GUT\n")
+    hint = "convert it: iconv -t UTF-8; lines translated before it: 1"
+    assert done.stderr == f"error: stdin:2: byte 3 of the line is not UTF-8 ({hint})\n"
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"too long"])
+@pytest.mark.parametrize("good", [0, 1000])
+def test_a_bad_line_costs_none_of_those_before_it(loads, tmp_path, bad, good):
+    (tmp_path / "in.txt").write_bytes(b"x\n" * good + bad + b"\ny\n")
+    (tmp_path / "out.txt").write_text("older\n")
+    done = predict("--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
     assert done.exit_code == 2
-    assert done.stderr == "error: stdin:2: byte 3 of the line is not UTF-8 (convert it: iconv -t UTF-8)\n"
+    assert (tmp_path / "out.txt").read_text() == ("X\n" * good or "older\n")
+    assert f"in.txt:{good + 1}:" in done.stderr
+    assert f"lines translated before it: {good:,})" in done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(loads, tmp_path):
+    done = predict("--output", str(tmp_path / "none" / "out.txt"), text=b"x\n")
+    assert (done.exit_code, loads) == (2, [])
+    assert "No such file or directory" in done.stderr
+
+
+def test_no_lines_in_is_no_lines_out(loads, tmp_path):
+    (tmp_path / "out.txt").write_text("older\n")
+    assert predict("--output", str(tmp_path / "out.txt")).exit_code == 0
+    assert (tmp_path / "out.txt").read_bytes() == b""
+
+
+def test_gzip_is_read_as_it_is_for_training(loads, tmp_path):
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b"x\ny\n"))
+    assert predict("--input", str(tmp_path / "in.gz")).stdout == "X\nY\n"
+
+
+def test_what_can_be_read_of_a_truncated_gzip_file_is_translated(loads, tmp_path):
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b"x\ny\n")[:-2])
+    done = predict("--input", str(tmp_path / "in.gz"))
+    assert (done.exit_code, done.stdout) == (2, "X\nY\n")
+    assert "in.gz: damaged gzip file" in done.stderr
+    assert "lines translated before it: 2" in done.stderr
 
 
 def test_a_fault_names_the_line_of_the_whole_input(loads, tmp_path):

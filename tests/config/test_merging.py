@@ -67,14 +67,36 @@ def test_a_name_and_its_settings_may_come_in_any_order():
     assert parse_changes(["encoder.cell=lstm", "encoder.name=recurrent"]) == wanted
 
 
+@pytest.mark.parametrize(
+    "later", ["search=greedy", "search={name: beam}", "search=", "search=[a]"], ids=["name", "group", "nothing", "list"]
+)
+def test_a_change_that_discards_an_earlier_one_is_a_fault(later):
+    with pytest.raises(ConfigError) as caught:
+        parse_changes(["search.size=3", later])
+    assert str(caught.value) == "search: comes after search.size and discards it (give search first)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "search"),
+    [
+        (["search.name=beam", "search=greedy"], "greedy"),
+        (["search={name: beam, size: 3}", "search=greedy"], "greedy"),
+        (["search.size=3", "search={size: 4}"], {"size": 4}),
+    ],
+)
+def test_what_is_said_again_is_not_discarded(changes, search):
+    assert parse_changes(changes) == {"search": search}
+
+
 def test_all_wrong_changes_are_told_at_once():
     with pytest.raises(ConfigError) as caught:
-        parse_changes(["training.updates", "=3", "a..b=1", "a=1", "a.b=2", "c=[1"])
+        parse_changes(["training.updates", "=3", "a..b=1", "a=1", "a.b=2", "c=[1", "d.e=1", "d=x"])
     lines = str(caught.value).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert lines[0].startswith("training.updates: a change is written key=value")
     assert "a.b: an earlier change made this 1" in lines[3]
     assert lines[4].startswith("c: this is not YAML")
+    assert lines[5].startswith("d: comes after d.e and discards it")
 
 
 def test_an_attention_of_another_score_takes_none_of_the_default_ones_settings():

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import RegardError
-from regard.explain import png, svg
+from regard.explain import by_words, png, svg
 from regard.explain.pictures import CELL
+from regard.results import Explanation
 
 NAME = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["<script>alert(1)</script>", '"', "'", "&amp;", "]]>", "\0\x1b[2J", "\u202e", "\ud800", "\uffff", "$x^{", ""]
@@ -43,6 +44,13 @@ def test_cells_stand_in_rows_and_columns():
 def test_columns_of_a_script_from_right_to_left_run_so():
     first, second = cells(svg(["שלום", "עולם"], ["x"], [[1, 0]]))
     assert int(first.attrib["x"]) - int(second.attrib["x"]) == CELL
+
+
+def test_an_explanation_is_drawn_by_words():
+    found = Explanation(["▁ca", "f", "<0xC3>", "<0xA9>", "</s>"], ["▁x", "</s>"], [], [[0.1] * 4 + [0.6], [0] * 5])
+    sources, targets, weights = by_words(found)
+    assert (sources, targets) == (["café"], ["x"])
+    assert weights == [[pytest.approx(0.4)]]
 
 
 def test_weights_out_of_range_stay_in_the_ramp():

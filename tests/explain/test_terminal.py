@@ -50,6 +50,21 @@ def test_small_weights_are_not_named():
     assert "x ← a 96%\n" in shown(Prediction("", "x", 0.0, explanation=found))
 
 
+def test_words_that_repeat_are_told_apart():
+    found = Explanation(["▁the", "▁cat", "▁the"], ["▁x", "▁x"], [], [[0.5, 0.2, 0.3], [0, 0, 1]])
+    lines = shown(Prediction("the cat the", "x x", 0.0, explanation=found)).splitlines()
+    assert lines[2:4] == ["  x₁ ← the₁ 50%, the₂ 30%, cat 20%", "  x₂ ← the₂ 100%"]
+    assert [line.split()[0] for line in lines[4:6]] == ["x₁", "x₂"]
+    assert [line.split()[-1] for line in lines[6:9]] == ["the₂", "cat", "the₁"]
+
+
+def test_what_looks_at_the_end_symbol_says_so():
+    found = Explanation(["▁a", "</s>"], ["▁x", "y", "▁z", "</s>"], [], [[0.3, 0.7], [0.18, 0.82], [0.97, 0.03], [0, 1]])
+    lines = shown(Prediction("a", "xy z", 0.0, explanation=found)).splitlines()
+    assert lines[2:4] == ["  xy ← </s> 76%, a 24%", "  z ← a 97%"]
+    assert "</s>" not in "".join(lines[4:])  # no column of the map
+
+
 def test_the_rest_of_the_n_best_follows():
     answer = Prediction("s", "best", -1.0, alternatives=[Prediction("s", "good", -2.0), Prediction("s", "bad", -3.0)])
     assert shown(answer).splitlines() == ["s", "best  -1.000", "2. good  -2.000", "3. bad  -3.000", ""]

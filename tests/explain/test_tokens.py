@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.explain.tokens import byte_of, is_end, right_to_left, visible, visible_line, words_of
+from regard.explain.tokens import byte_of, is_end, right_to_left, told_apart, visible, visible_line, words_of
 
 ANYTHING = st.text(st.characters(exclude_categories=()))
 
@@ -85,6 +85,11 @@ def test_a_byte_piece(token, byte):
 def test_what_only_looks_like_a_byte_piece_is_text(token):
     assert byte_of(token) is None
     assert words_of(["▁a", token])[-1].text.endswith(token)
+
+
+def test_words_that_look_the_same_are_told_apart():
+    assert told_apart(["a", "b", "a", "\0", "␀"]) == ["a₁", "b", "a₂", "␀₁", "␀₂"]
+    assert told_apart(["x"] * 12)[-3:] == ["x₁₀", "x₁₁", "x₁₂"]
 
 
 def test_the_end_symbol_ends():

@@ -1,14 +1,18 @@
 """Texts in, predictions out: in their order, each for itself, with what it looked at."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.testing import assert_close
 
 from regard.decoding import SEARCHES
 from regard.errors import DataError
+from regard.explain import to_json
 from regard.models import AttentionSettings, ModelSettings, build_translator
 from regard.predictor import Predictor
 from regard.registry import Choice
+from regard.results import Prediction
 from regard.tasks.translation import TranslationTask
 from regard.text import train_tokenizer
 
@@ -49,8 +53,18 @@ def test_a_surrogate_is_read_as_the_replacement_character(predictor):
 
 
 def test_a_text_that_is_too_long_is_told_by_its_number(predictor):
-    with pytest.raises(DataError, match=r"source:2: 60 pieces are more than this model takes \(59\)"):
+    with pytest.raises(DataError, match=r"source:2: 60 pieces are more than this model takes \(59\)") as caught:
         predictor.predict(["yes", "x" * 60])
+    assert "decoding.max_source, which is 60" in str(caught.value)
+
+
+@pytest.mark.parametrize("texts", ["yes", [b"yes"], [1, 2], b"yes"], ids=["one", "bytes", "numbers", "raw"])
+def test_anything_but_a_list_of_texts_is_refused(predictor, texts):
+    with pytest.raises(TypeError, match=r"a list of texts is needed, not .*; one text: predict\(\[text\]\)"):
+        predictor.predict(texts)
+    for pair in ((texts, ["ja"]), (["yes"], texts)):
+        with pytest.raises(TypeError, match="a list of texts is needed"):
+            predictor.score(*pair)
 
 
 def test_forced_decoding_scores_what_is_given(predictor):
@@ -76,13 +90,41 @@ def test_an_explanation_has_tokens_weights_links_and_maps(predictor):
     for one in found:
         told = one.explanation
         assert told.source_tokens == [*one.source, "</s>"]
-        target = predictor.task.target
-        assert told.target_tokens == [*target.pieces(target.encode(one.text)), "</s>"]
         weights = torch.tensor(told.weights)
         assert weights.shape == (len(told.target_tokens), len(told.source_tokens))
         assert_close(weights.sum(dim=-1), torch.ones(len(weights)), atol=1e-5, rtol=0)
-        best = weights[:-1, :-1].argmax(dim=-1).tolist()
+        best = weights[: len(one.ids), :-1].argmax(dim=-1).tolist()
         assert told.alignment == [(source, target) for target, source in enumerate(best)]
         assert {each.kind for each in told.maps} == {"encoder", "decoder", "cross"}
     assert "<iframe" in found._repr_html_()
     assert found[0].text in str(found)
+
+
+@pytest.fixture(params=[True, False], ids=["finished", "cut off"])
+def answer(request, predictor):
+    """Of ids that no tokenizer makes: a byte spells a letter that has an id of its own."""
+    target = predictor.task.target
+    byte = next(number for number in range(len(target)) if target.pieces([number]) == ["<0x61>"])
+    ids = [*target.encode("a"), byte]
+    (found,) = predictor.predict(["two cats"])
+    log_probs = [-0.5] * (len(ids) + request.param)
+    return replace(found, text=target.decode(ids), ids=ids, log_probs=log_probs, finished=request.param)
+
+
+def test_an_explanation_is_of_the_very_pieces_that_were_written(predictor, answer):
+    (one,) = predictor.explained([answer])
+    target = predictor.task.target
+    assert target.encode(one.text) != one.ids
+    assert one.explanation.target_tokens == [*target.pieces(one.ids), *["</s>"] * one.finished]
+    count = len(one.log_probs)
+    assert (len(one.explanation.target_tokens), len(one.explanation.weights)) == (count, count)
+    shapes = {each.kind: torch.tensor(each.weights).shape[1:] for each in one.explanation.maps}
+    read = len(one.explanation.source_tokens)
+    assert shapes == {"encoder": (read, read), "decoder": (count, count), "cross": (count, read)}
+    assert "ids" not in to_json([one])["predictions"][0]
+    assert "ids" not in repr(one)
+
+
+def test_a_prediction_made_by_hand_is_explained_by_its_text(predictor):
+    (one,) = predictor.explained([Prediction("two cats", "yes", 0.0)])
+    assert one.explanation.target_tokens == ["y", "e", "s", "</s>"]

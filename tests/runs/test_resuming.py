@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.experiment import load_experiment
+from regard.experiment.data import COLUMNS
 from regard.runs import RunFolder
 from regard.training import checkpoint as files
 
@@ -54,6 +55,11 @@ def run(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "run")
 
 
+def content(run: Path) -> dict[str, bytes]:
+    """Every file that is not a lock."""
+    return {str(path): path.read_bytes() for path in run.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
 def last(run: Path) -> int:
     return files.latest_valid(run)[0].state["update"]
 
@@ -77,18 +83,110 @@ def test_what_was_changed_is_kept_for_the_next_time(run):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("text.tokenizer.size=400", "text: cannot change in a run that has begun"),
+        ("text.tokenizer.size=400", "text.tokenizer.size: cannot change in a run that has begun: 300 → 400"),
         ("training.metric=chrf", "training.metric: cannot change"),
-        ("model.dim=32", "belongs to another model"),
+        ("model.dim=32", "model: the trained weights do not fit after dim: 16 → 32 (begin another one"),
         ("training.optimizer={name: sgd, momentum: 0.5}", "training.optimizer: cannot change"),
+        ("data.max_length=9", "data.max_length: cannot change in a run that has begun: 256 → 9"),
+        ("data.dev_share=0.3", "data.dev_share: cannot change in a run that has begun: 0.05 → 0.3 of the training"),
+        ("training.batch_tokens=99", "training.batch_tokens: cannot change"),
+        ("training.accumulate=2", "training.accumulate: cannot change"),
+        ("training.seed=2", "training.seed: cannot change in a run that has begun: 1 → 2"),
     ],
 )
 def test_what_does_not_go_with_the_weights_is_refused_and_not_kept(run, change, told):
-    before = (run / "experiment.yaml").read_bytes()
+    before = content(run)
     code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", change, "--quiet")
-    assert (code, told in said) == (2, True), said
-    assert (run / "experiment.yaml").read_bytes() == before
-    assert last(run) == 2
+    assert (code, told in said, said.count("error:")) == (2, True, 1), said
+    assert content(run) == before
+
+
+def test_all_that_is_refused_is_told_at_once_and_the_run_goes_on_without_it(run):
+    changes = ["model.dropout=0.7", "model.dim=32", "data.max_length=9", "training.seed=2"]
+    code, said = regard("train", "--run", run, "--resume", *changes, "--quiet")
+    assert (code, said.count("error:")) == (2, 3), said
+    assert "model: the trained weights do not fit after dim: 16 → 32, dropout: 0.3 → 0.7 (" in said
+    assert regard("train", "--run", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
+    assert (last(run), RunFolder(run).experiment().model.dropout) == (3, 0.3)
+
+
+def test_what_may_change_is_told(run):
+    plateau = "training.schedule={name: plateau, patience: 1}"
+    changes = ["training.max_updates=3", "model.dropout=0.2", "training.patience=null", plateau]
+    code, said = regard("train", "--run", run, "--resume", *changes)
+    assert code == 0, said
+    told = [line for line in said.splitlines() if "→" in line]
+    assert told[:2] == ["model.dropout: 0.3 → 0.2", "training.max_updates: 2 → 3"]
+    assert told[2].startswith("training.schedule: {name: inverse_sqrt, warmup: ")
+    assert told[2].endswith(" → {name: plateau, factor: 0.5, patience: 1, warmup: 0}")
+    assert told[3:] == ["training.patience: 10 → nothing"]
+
+
+def edited(file: Path, folder: Path, *, more: str = "") -> Path:
+    copied = folder / f"copied.{file.name}"
+    copied.write_text(file.read_text("utf-8") + more, encoding="utf-8")
+    return copied
+
+
+def test_a_text_that_was_moved_is_the_same(run, trained, tmp_path):
+    moved = edited(trained.parent / "a.en", tmp_path)
+    code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", f"data.source={moved}")
+    assert (code, last(run)) == (0, 3)
+    assert f"data.source: {trained.parent / 'a.en'} → {moved}" in said
+
+
+def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
+    sides = [edited(trained.parent / name, tmp_path, more="new\n") for name in ("a.en", "a.de")]
+    before = content(run)
+    changes = [f"data.source={sides[0]}", f"data.target={sides[1]}", "training.max_updates=3"]
+    code, said = regard("train", "--run", run, "--resume", *changes)
+    assert (code, content(run), said.count("error:")) == (2, before, 2)
+    told = "cannot change in a run that has begun, and '{}' has other content than it had then"
+    assert all(f"data.{name}: {told.format(side)}" in said for name, side in zip(COLUMNS, sides, strict=True))
+
+
+def test_another_dev_part_is_refused(tmp_path):
+    sides = write(tmp_path)
+    dev = ["--dev-source", sides[1], "--dev-target", sides[3]]
+    assert regard("train", *SMALL, *sides, *dev, "--run", tmp_path / "run", "--quiet")[0] == 0
+    changed = edited(tmp_path / "a.en", tmp_path, more="")
+    changed.write_text(changed.read_text("utf-8").upper(), encoding="utf-8")
+    code, said = regard("train", "--run", tmp_path / "run", "--resume", f"data.dev_source={changed}")
+    assert (code, f"data.dev_source: cannot change in a run that has begun, and '{changed}'" in said) == (2, True), said
+
+
+def test_a_dev_part_that_puts_back_what_was_held_out_is_refused(run, trained):
+    files_of = [f"data.dev_{name}={trained.parent / file}" for name, file in (("source", "a.en"), ("target", "a.de"))]
+    code, said = regard("train", "--run", run, "--resume", *files_of)
+    assert (code, "data.dev_share: cannot change" in said, "0.05 → 0 of the training texts" in said) == (2, True, True)
+
+
+def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
+    shutil.rmtree(run / files.FOLDER)
+    code, said = regard("train", "--run", run, "--resume", "--quiet")
+    assert (code, last(run)) == (0, 2)
+    assert said == f"warning: {run} has no checkpoint: training begins anew\n"
+
+
+def test_a_run_folder_that_vanished_is_told(tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    monkeypatch.setattr(RunFolder, "keep", lambda folder, _: shutil.rmtree(folder.path))
+    code, said = regard("train", *SMALL, *write(tmp_path), "--run", run, "--quiet")
+    assert (code, f"error: {run}: the run folder is gone" in said, run.exists()) == (2, True, False)
+
+
+@pytest.mark.parametrize("name", ["gpu", "GPU 1", "cuda:x", "meta", ""])
+def test_a_device_that_does_not_exist_is_told_with_those_that_do(tmp_path, name):
+    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", f"device='{name}'", "--quiet")
+    told = f"error: device: there is no '{name}' (cpu, cuda, mps or auto; cuda:1 is the second GPU)\n"
+    assert (code, said, (tmp_path / "run").exists()) == (2, told, False)
+
+
+def test_a_model_slimmed_for_serving_translates(run):
+    for folder in files.steps(run):
+        (folder / files.OPTIMIZERS).unlink()
+    done = CliRunner().invoke(app, ["predict", str(run)], input="a dog runs\n")
+    assert (done.exit_code, done.stdout.count("\n")) == (0, 1), done.stderr
 
 
 def test_another_schedule_begins_anew(run):

@@ -1,6 +1,7 @@
 """A checkpoint that is damaged, foreign or missing is told in one line, and the one before it is found."""
 
 import pytest
+import torch
 from torch import nn
 
 from regard.data.sealed import SEAL, seal
@@ -67,6 +68,34 @@ def test_there_is_none(tmp_path):
     assert "there is no such checkpoint" in refusal(tmp_path / "x")
     with pytest.raises(CheckpointError, match=r"holds no whole checkpoint \(training has not saved one yet"):
         files.latest_valid(tmp_path)
+
+
+def test_another_one_is_advised_where_there_is_one(saved, tmp_path):
+    model = saved / files.MODEL
+    model.write_bytes(b"")
+    assert "(it is the only one)" in refusal(saved)
+    files.save(files.step_folder(tmp_path, 4), nn.Linear(1, 1), {"update": 4})
+    assert f"(regard train --run {tmp_path} --resume takes another one)" in refusal(saved)
+
+
+@pytest.mark.parametrize("name", [files.OBJECTIVE, files.OPTIMIZERS, files.GENERATORS])
+def test_weights_are_read_without_what_only_training_needs(saved, name):
+    whole = files.load(saved)
+    (saved / name).unlink()
+    assert "is damaged" in refusal(saved)
+    slim = files.load(saved, training=False)
+    assert (slim.state, slim.optimizers) == (whole.state, {})
+    assert all(torch.equal(slim.model[key], tensor) for key, tensor in whole.model.items())
+
+
+@pytest.mark.parametrize("name", [files.MODEL, files.STATE, SEAL])
+def test_what_is_read_of_the_weights_is_verified(saved, name):
+    path = saved / name
+    whole = path.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 20)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(CheckpointError, match="is damaged"):
+            files.load(saved, training=False)
 
 
 def test_the_latest_whole_one_is_found_and_damaged_ones_are_named(saved, tmp_path):

@@ -2,13 +2,15 @@
 
 import json
 import math
+import shutil
 
 import pytest
 import torch
 
-from regard.errors import TrainingError
+from regard.errors import CheckpointError, DataError, TrainingError
 from regard.objectives import LikelihoodObjective
 from regard.records import Loss
+from regard.registry import Choice
 from regard.training import checkpoint as files
 from regard.training import trainer as module
 from regard.training.average import average
@@ -103,6 +105,74 @@ def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):
     assert (final["checkpoint"], final["metric"], final["score"]) == ("step-00000002", "loss", 1.0)
 
 
+def test_the_last_update_is_judged_though_no_validation_fell_on_it(trainer, tmp_path, lines):
+    report = trainer([5.0, 4.0, 1.0], validate_every=3, max_updates=7).train()
+    assert (report.updates, report.checkpoint, report.score) == (7, files.step_folder(tmp_path, 7), 1.0)
+    judged = [(line["update"], line["best"]) for line in lines(tmp_path) if line["event"] == "validation"]
+    assert judged == [(3, True), (6, True), (7, True)]
+
+
+def test_a_run_shorter_than_its_first_validation_has_a_score(trainer):
+    assert trainer([5.0], validate_every=100, max_updates=2).train().score == 5.0
+
+
+def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule(trainer):
+    plateau = Choice("plateau", {"patience": 1})
+    made = trainer([5.0, 9.0], validate_every=3, max_updates=4, patience=1, schedule=plateau)
+    report = made.train()
+    assert (report.reason, report.score, made.driven.rate.state()["scale"]) == ("4 updates are done", 5.0, 1.0)
+    assert (made.best.waited, made.best.updates) == (0, [3])
+
+
+def test_the_mean_may_be_taken_with_the_last(trainer):
+    report = trainer([5.0, 4.0, 0.5], validate_every=3, max_updates=4, average=2, keep_best=2).train()
+    assert (report.checkpoint.name, report.score) == ("average", 0.5)
+    assert files.load(report.checkpoint).state["averaged"] == [4, 3]
+
+
+def test_more_updates_than_are_wanted_now_are_told(trainer):
+    trainer(max_updates=5).train()
+    assert trainer(max_updates=2).train(resume=True).reason == "5 updates are done"
+
+
+class Short:
+    """Data in which there is no such place."""
+
+    def stream(self, start, *, workers):
+        raise DataError("data", "epoch 0 has no batch 3")
+        yield
+
+
+def test_a_run_that_cannot_go_on_is_left_as_it_was(trainer, tmp_path):
+    trainer([2.0, 3.0, 1.0], average=2, max_updates=2).train()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    refused, begun = trainer([1.0], average=2, max_updates=3), []
+    refused.batches = Short()
+    with pytest.raises(DataError, match="no batch"):
+        refused.train(resume=True, begun=lambda: begun.append(1))
+    assert ({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}, begun) == (before, [])
+    trainer([1.0, 1.0], average=2, max_updates=3).train(resume=True, begun=lambda: begun.append(1))
+    assert begun == [1]
+
+
+def test_a_run_that_has_nothing_to_do_has_begun_once(trainer):
+    trainer(max_updates=2).train()
+    begun = []
+    trainer(max_updates=2).train(resume=True, begun=lambda: begun.append(1))
+    assert begun == [1]
+
+
+@pytest.mark.parametrize("every", [0.0, 10.0], ids=["while it is trained", "at the end"])
+def test_a_run_folder_that_vanished_ends_it_and_does_not_come_again(trainer, tmp_path, every):
+    run = tmp_path / "run"
+    run.mkdir()
+    made = trainer(max_updates=3, save_every_minutes=every)
+    made.run, made.progress = run, Progress(run, quiet=True)
+    with pytest.raises(CheckpointError, match=f"{run}: the run folder is gone"):
+        made.train(begun=lambda: shutil.rmtree(run))
+    assert not run.exists()
+
+
 @pytest.mark.parametrize(("score", "name"), [(0.5, "average"), (1.0, "step-00000002"), (math.nan, "step-00000002")])
 def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score, name):
     made = trainer([5.0, 1.0, 4.0, 2.0, score], keep_best=3, average=2, max_updates=4)
@@ -141,6 +211,14 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path
     resumed.train(resume=True)
     assert capfd.readouterr().err.count("is damaged") == 2
     assert resumed.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
+
+
+def test_a_damaged_best_checkpoint_is_told_and_the_next_best_is_named(trainer, tmp_path, capfd):
+    trainer([3.0, 1.0, 2.0, 4.0], keep_best=2, max_updates=4).train()
+    (files.step_folder(tmp_path, 2) / files.MODEL).write_bytes(b"")
+    report = trainer([9.0], keep_best=2, max_updates=4).train(resume=True)
+    assert capfd.readouterr().err.count("is damaged") == 1
+    assert (report.checkpoint, report.score) == (files.step_folder(tmp_path, 3), 2.0)
 
 
 def test_what_a_killed_run_was_writing_is_cleared(trainer, tmp_path):

@@ -25,7 +25,28 @@ def test_higher_is_better_and_ties_are_none():
 def test_lower_is_better(metric):
     best = Best(metric, 2, None)
     assert told(best, 5, 3, 4, 2) == [True, True, False, True]
-    assert best.ranked == [(2, 4), (3, 2)]
+    assert best.ranked == [(2, 4, None), (3, 2, None)]
+
+
+def test_of_equal_scores_the_lower_loss_is_better_and_patience_runs_on():
+    best = Best("exact_match", 4, 3)
+    assert [best.add(100, 1, 0.3), best.add(100, 2, 0.1), best.add(100, 3, 0.2)] == [True, True, False]
+    assert [best.add(100, 4, math.nan), best.add(99, 5, 0.0)] == [False, False]
+    assert (best.updates, best.waited, best.over) == ([2, 3, 1, 4], 4, True)
+
+
+def test_what_is_added_to_a_copy_stays_out_of_the_first():
+    best = Best("bleu", 2, 1)
+    told(best, 1, 2)
+    state = json.dumps(best.state())
+    assert best.copy().add(3, 3)
+    assert json.dumps(best.state()) == state
+
+
+def test_a_state_without_losses_is_read():
+    best = Best("bleu", 2, 1)
+    best.restore({"ranked": [[2.0, 7], [1.0, 3]], "waited": 0})
+    assert best.updates == [7, 3]
 
 
 def test_patience_is_a_number_of_validations_in_a_row():
@@ -75,7 +96,7 @@ def test_the_k_best_are_those_of_a_sort(scores, keep, metric):
     best = Best(metric, keep, None)
     told(best, *scores)
     sign = 1 if metric == "loss" else -1
-    known = [(score, update) for update, score in enumerate(scores, 1) if not math.isnan(score)]
+    known = [(score, update, None) for update, score in enumerate(scores, 1) if not math.isnan(score)]
     assert best.ranked == sorted(known, key=lambda one: (sign * one[0], one[1]))[:keep]
 
 

@@ -155,6 +155,24 @@ def test_workers_do_not_matter(trainer, same, unbroken, tmp_path):
     same(run, unbroken)
 
 
+@pytest.mark.parametrize("ended", [4, 9, 11])
+def test_a_run_that_had_ended_goes_on_as_if_it_had_not(trainer, same, unbroken, tmp_path, ended):
+    """Also where the last update was judged between two validations."""
+    run = tmp_path / "longer"
+    trainer(run, max_updates=ended).train()
+    trainer(run).train(resume=True)
+    same(run, unbroken)
+
+
+def test_broken_off_while_the_last_update_is_judged(trainer, same, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    trainer(whole, max_updates=7).train()
+    with pytest.raises(Interrupted, match="saved after update 7"):
+        trainer(broken, max_updates=7, validation=3).train()
+    trainer(broken, max_updates=7).train(resume=True)
+    same(broken, whole)
+
+
 def test_a_run_that_has_ended_ends_again_the_same(trainer, same, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "again")
     trainer(run).train(resume=True)

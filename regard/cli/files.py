@@ -1,0 +1,62 @@
+"""Text files of the command line: read line by line as they arrive, and looked at before much is done."""
+
+import gzip
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from regard.errors import DataError
+
+BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
+
+
+def open_text(path: Path) -> BinaryIO:
+    """The bytes of a text file, unpacked where its name ends with .gz."""
+    return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def check_writable(path: Path) -> None:
+    """Raises OSError unless a file can be written there. Nothing is changed, a new file is not left behind."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return  # a pipe or a device: to open it is to use it
+    new = not path.exists()
+    path.open("ab").close()
+    if new:
+        path.unlink()
+
+
+def chunks_of_lines(stream: BinaryIO, name: str) -> Iterator[list[str]]:
+    """Lines as they arrive, split at "\\n" alone; where they are not UTF-8, those before, and then a DataError."""
+    rest, number = b"", 0
+    for block in iter(lambda: _some(stream, name), b""):
+        *whole, rest = (rest + block).split(b"\n")
+        if whole:
+            yield from _texts(whole, name, number)
+            number += len(whole)
+    if rest:
+        yield from _texts([rest], name, number)
+
+
+def _some(stream: Any, name: str) -> bytes:
+    try:
+        block: bytes = stream.read1(BLOCK)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(name, f"damaged gzip file: {error}") from error
+    return block
+
+
+def _texts(lines: list[bytes], name: str, before: int) -> Iterator[list[str]]:
+    """Lines as texts; `before` of them came earlier."""
+    texts: list[str] = []
+    for number, line in enumerate(lines, start=before + 1):
+        text = line.removesuffix(b"\r")
+        try:
+            texts.append((text.removeprefix(BOM_UTF8) if number == 1 else text).decode("utf-8"))  # as in training
+        except UnicodeDecodeError as error:
+            if texts:
+                yield texts
+            problem = f"byte {error.start + 1} of the line is not UTF-8"
+            raise DataError(name, problem, line=number, hint="convert it: iconv -t UTF-8") from error
+    yield texts

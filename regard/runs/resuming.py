@@ -1,0 +1,129 @@
+"""What may change when a run goes on, and what may not, since its weights, scores and order of data rest on it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.config import plain
+from regard.data.readers.lines import digest
+from regard.errors import ConfigError, Fault
+from regard.experiment import Experiment
+from regard.experiment.data import COLUMNS
+from regard.experiment.data import Part as DataPart
+from regard.models import ModelSettings, build_translator
+from regard.runs.folder import RunFolder
+from regard.runs.rehearsal import VOCAB
+from regard.runs.texts import held_out, part_reader
+
+FIXED = (
+    "text", "data.max_length", "training.batch_tokens", "training.accumulate", "training.seed", "training.optimizer",
+    "training.metric", "training.validate_lines",
+)  # fmt: skip
+NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
+PARTS: tuple[DataPart, ...] = ("train", "dev")  # those that training reads
+
+
+class Change(NamedTuple):
+    """A setting that is not what it was."""
+
+    place: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.place}: {_said(self.before)} → {_said(self.after)}"
+
+
+def check_resumed(experiment: Experiment, folder: RunFolder, say: Callable[[str], None]) -> None:
+    """Tells what was changed. Raises ConfigError of all that a run which has saved anything cannot take."""
+    before = folder.experiment()
+    if not folder.started:
+        return
+    changes = list(_changes(_told(before), _told(experiment)))
+    faults = [*_fixed(changes), *_share(before, experiment), *_shapes(before, experiment, changes)]
+    faults += _texts(experiment, folder.origins())
+    if faults:
+        raise ConfigError.of(faults)
+    for change in changes:
+        say(str(change))
+
+
+def origins_of(experiment: Experiment) -> dict[str, Any]:
+    """What a run's texts are, wherever their files stand: how each part is read, and the digests of its files."""
+    return {
+        part: {"read": reader.key(), "files": [digest(file).hex() for file in reader.files]}
+        for part in PARTS
+        if (reader := part_reader(experiment, part)) is not None
+    }
+
+
+def _told(experiment: Experiment) -> dict[str, Any]:
+    return {name: value for name, value in plain(experiment).items() if name != "run"}  # a run may be moved
+
+
+def _changes(before: Any, after: Any, place: str = "") -> Iterator[Change]:
+    """Of groups setting by setting; of a part that was exchanged as a whole."""
+    groups = isinstance(before, Mapping) and isinstance(after, Mapping)
+    if groups and before.get("name") == after.get("name"):
+        for name in dict.fromkeys([*before, *after]):
+            yield from _changes(before.get(name), after.get(name), f"{place}.{name}".lstrip("."))
+    elif before != after:
+        yield Change(place, before, after)
+
+
+def _fixed(changes: list[Change]) -> Iterator[Fault]:
+    for place, before, after in changes:
+        if any(place == fixed or place.startswith(f"{fixed}.") for fixed in FIXED):
+            yield Fault(place, f"{NEVER}: {_said(before)} → {_said(after)}", HINT)
+
+
+def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:
+    """A dev part of its own puts back what was held out, so it is not the setting alone that counts."""
+    shares = held_out(before), held_out(after)
+    if shares[0] != shares[1]:
+        yield Fault("data.dev_share", f"{NEVER}: {shares[0]:g} → {shares[1]:g} of the training texts held out", HINT)
+
+
+def _shapes(before: Experiment, after: Experiment, changes: list[Change]) -> Iterator[Fault]:
+    found = [str(change).removeprefix("model.") for change in changes if change.place.startswith("model.")]
+    if found and _weights(before.model) != _weights(after.model):
+        yield Fault("model", f"the trained weights do not fit after {', '.join(found)}", HINT)
+
+
+def _weights(settings: ModelSettings) -> dict[str, torch.Size]:
+    model = build_translator(settings, VOCAB, VOCAB)
+    return {name: tensor.shape for name, tensor in model.state_dict().items()}
+
+
+def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]:
+    """By content: a file may be moved, and must not be edited."""
+    after = origins_of(experiment)
+    for part in PARTS:
+        if part not in before or before[part] == after.get(part):
+            continue
+        reader, place = part_reader(experiment, part), f"data.{part}"
+        if reader is None or after[part]["read"] != before[part]["read"]:
+            yield Fault(place, f"{NEVER}: it is not read as it was", HINT)
+            continue
+        both = zip(before[part]["files"], after[part]["files"], strict=True)
+        others = [number for number, (then, now) in enumerate(both) if then != now]
+        for number in others:
+            named = _setting(experiment, part, number)
+            yield Fault(named, f"{NEVER}, and '{reader.files[number]}' has other content than it had then", HINT)
+
+
+def _setting(experiment: Experiment, part: DataPart, number: int) -> str:
+    """What names a file of a part."""
+    if getattr(experiment.data, part) is not None:
+        return f"data.{part}"
+    return f"data.{'' if part == 'train' else f'{part}_'}{COLUMNS[number]}"
+
+
+def _said(value: Any) -> str:
+    """As a config file would say it, on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_said(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_said, value)) + "]"
+    return {None: "nothing", True: "true", False: "false"}[value] if isinstance(value, bool | None) else str(value)
