@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,17 @@ def seal(folder: Path, content: Mapping[str, Any]) -> None:
     _to_disk(folder)
 
 
-def unseal(folder: Path) -> dict[str, Any] | None:
-    """The content of a seal; None if the folder is missing or a byte of it is not as it was written."""
+def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] | None:
+    """The content of a seal; None if the folder is missing or a byte of it is not as it was written.
+
+    Files other than `only` those may be missing, and are not looked at.
+    """
     try:
         body = json.loads((folder / SEAL).read_text(encoding="utf-8"))
         if body.pop("sha256") != _checksum(body):
             return None
-        for name, (size, digest) in body["files"].items():
+        for name in body["files"] if only is None else only:
+            size, digest = body["files"][name]
             path = folder / name
             if path.stat().st_size != size or _digest(path) != digest:
                 return None
