@@ -112,7 +112,8 @@ def test_a_misspelt_command_line_names_what_was_meant(words, meant):
 
 
 WAITS = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # one who starts tests in the background ignores it
 from regard.cli import app
 app.app.command("wait")(lambda: (print("ready", flush=True), time.sleep(30)) and None)
 app.main()
