@@ -1,5 +1,6 @@
 """Multi-head projections (Vaswani et al. 2017, section 3.2.2): all heads in one tensor, no loop."""
 
+import torch
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
@@ -45,7 +46,10 @@ class Heads(nn.Module):
 
     def keys_and_values(self, keys: Tensor, values: Tensor | None) -> tuple[Tensor, Tensor]:
         """(batch, key, key_dim) each → (batch, head, key, head_dim) each."""
-        return self._split(self.from_key(keys)), self._split(self.from_value(keys if values is None else values))
+        split = self._split(self.from_key(keys)), self._split(self.from_value(keys if values is None else values))
+        if torch.is_grad_enabled():
+            return split
+        return split[0].contiguous(), split[1].contiguous()  # a search reads them at every step
 
     def join(self, context: Tensor) -> Tensor:
         """(batch, head, query, head_dim) → (batch, query, dim)."""

@@ -55,7 +55,10 @@ class Guided:
         self.written = 0
 
     def step(self) -> tuple[Tensor, Tensor]:
-        """(rows, vocab) scores of the next word, -inf where it may not stand, and plain log-probabilities."""
+        """(rows, vocab) scores of the next word, -inf where it may not stand, and plain log-probabilities.
+
+        Without features both are one block, written in place: a copy would cost as much as the decoder's layers.
+        """
         step, self.state = self.writer.step(self.ids, self.state, need_weights=self.need_weights)
         scores = step.log_probs
         for place, feature in enumerate(self.features):
@@ -63,13 +66,12 @@ class Guided:
             scores = scores + added
         forbidden = torch.tensor([PAD, BOS, EOS], device=scores.device)
         if self.written < self.min_length:
-            ends, scores = scores[:, EOS], scores.index_fill(-1, forbidden, float("-inf"))
-            stuck = scores.amax(dim=-1) == float(
-                "-inf"
-            )  # a feature forbids what is left: nothing but the end may stand
+            ends = scores[:, EOS].clone()
+            scores.index_fill_(-1, forbidden, float("-inf"))
+            stuck = scores.amax(dim=-1) == float("-inf")  # a feature forbids the rest: only the end may stand
             scores[:, EOS] = scores[:, EOS].where(~stuck, ends)
         else:
-            scores = scores.index_fill(-1, forbidden[:2], float("-inf"))
+            scores.index_fill_(-1, forbidden[:2], float("-inf"))
         self.written += 1
         return scores, step.log_probs
 

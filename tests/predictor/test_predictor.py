@@ -75,9 +75,9 @@ def test_forced_decoding_scores_what_is_given(predictor):
         task, model = predictor.task, predictor.model
         batch = task.batch([task.source.encode(source)], [task.target.encode(target)])
         with torch.no_grad():
-            wanted = (-model.nll(batch)[0]).tolist()
-        assert_close(one.log_probs, wanted)
-        assert one.score == pytest.approx(sum(wanted))
+            wanted = -model.nll(batch)[0]
+        assert_close(torch.tensor(one.log_probs), wanted)  # float32, in a batch and alone
+        assert one.score == pytest.approx(float(wanted.sum()))
 
 
 def test_unequal_counts_are_told(predictor):
