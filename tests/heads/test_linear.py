@@ -86,3 +86,13 @@ def test_log_probs_agree_with_the_loss(head):
 def test_a_shared_table_of_another_width_is_refused():
     with pytest.raises(ConfigError, match=r"dim 6 .* dim 4.*tied: none"):
         LinearHead(DIM, VOCAB, torch.nn.Parameter(torch.randn(VOCAB, 6)))
+
+
+@pytest.mark.parametrize("rows", [1, 300])
+def test_normalised_in_place_is_the_same(rows):
+    torch.manual_seed(0)
+    head = LinearHead(16, 5003)
+    decoded = Decoded(torch.randn(rows, 1, 16), None)
+    wanted = head.log_probs(decoded, None)  # gradients need the product: it is kept
+    with torch.inference_mode():
+        assert_close(head.log_probs(decoded, None), wanted.detach(), rtol=0, atol=0)
