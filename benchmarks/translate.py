@@ -7,6 +7,7 @@ The 1,000 sentences of test2016, float32, the same tokenizer on both sides, batc
 Without a run, weights are random, so every sentence is written to the same number of pieces, and the peer is
 MarianMTModel. With a run the peer is M2M100ForConditionalGeneration, which has the same architecture, with the very
 weights of the run: how many of its translations are the same is told.
+A beam stops by default when nothing better can come; the peer stops earlier, by a rule of thumb, as `stop: full` does.
 """
 
 import argparse
@@ -32,12 +33,12 @@ LENGTH = 14  # pieces of every translation by random weights: the mean of Multi3
 UNIT = "sentences/s"
 
 
-def regard(run: RunFolder, beam: int, lines: int, trained: bool) -> Contender:
-    """Our predictor; to a fixed length where the weights are random."""
+def regard(run: RunFolder, beam: int, lines: int, trained: bool, stop: str) -> Contender:
+    """Our predictor; to a fixed length where the weights are random. `stop`: of a beam."""
     experiment = run.experiment()
     tokenizers = run.tokenizers(experiment.text.shared)
     limits = {} if trained else {"min_length": LENGTH, "max_ratio": 0.0, "max_extra": LENGTH}
-    choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, **limits})
+    choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": stop, **limits})
     task = TranslationTask(tokenizers["source"], tokenizers["target"], SEARCHES.build(choice))
     model = assemble(run).model if trained else model_of(experiment, tokenizers)
     predictor = Predictor(model, task, batch_tokens=experiment.decoding.batch_tokens)
@@ -96,7 +97,9 @@ def measure(run: RunFolder, chosen: argparse.Namespace) -> dict[str, dict[str, R
     races = {}
     trained = chosen.run is not None
     for beam in chosen.beams:
-        contenders: dict[str, Any] = {"regard": (regard, (run, beam, chosen.lines, trained))}
+        contenders: dict[str, Any] = {"regard": (regard, (run, beam, chosen.lines, trained, "exact"))}
+        if beam > 1:
+            contenders["regard, stop: full"] = (regard, (run, beam, chosen.lines, trained, "full"))
         names = [f"{'m2m100' if trained else 'marian'}, batches of {size}" for size in chosen.batches]
         for name, size in zip(names, chosen.batches, strict=True):
             contenders[name] = (peer, (run, beam, chosen.lines, trained, size))

@@ -72,7 +72,7 @@ class DecodingSettings:
 
     search: Annotated[Choice, PartOf(SEARCHES)] = Choice("beam")
     features: Annotated[tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany()] = ()
-    batch_tokens: Annotated[int, Ge(1)] = 8192
+    batch_tokens: Annotated[int, Ge(1)] = 12288
     max_source: Annotated[int, Ge(1)] = 1024  # pieces of a text to translate; longer ones are refused
 
 

@@ -24,7 +24,7 @@ class Predictor:
     ...     print(prediction.text, prediction.score)
     """
 
-    def __init__(self, model: Any, task: TranslationTask, *, batch_tokens: int = 8192, max_source: int = 1024) -> None:
+    def __init__(self, model: Any, task: TranslationTask, *, batch_tokens: int = 12288, max_source: int = 1024) -> None:
         keep_memory()
         self.model, self.task = model.eval(), task
         self.batch_tokens, self.max_source = batch_tokens, max_source
