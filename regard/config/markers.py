@@ -1,5 +1,6 @@
 """What stands in `Annotated[…]` so that plain values are read into groups, parts and lists of parts."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,14 +17,16 @@ Alias = Callable[[str], Mapping[str, Any]]
 Short = Callable[[str], Mapping[str, Any] | None]
 
 
-class _Marker:
+class _Marker(ABC):
     """What stands in `Annotated[…]` to read a plain value its own way."""
 
+    @abstractmethod
     def read(self, value: Any) -> Any:
-        raise NotImplementedError
+        """A plain value → what it means. Raises ConfigError."""
 
+    @abstractmethod
     def schema(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """What may stand there, as a JSON schema."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.read)

@@ -28,8 +28,9 @@ from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment
 from regard.text import Tokenizer, load_tokenizer
 from regard.training import checkpoint as files
+from regard.training.final import FINAL
 
-ENVIRONMENT, ORIGINS, FINAL, LOCK = "environment.json", "origins.json", "final.json", ".lock"
+ENVIRONMENT, ORIGINS, LOCK = "environment.json", "origins.json", ".lock"
 DEVICES = ("cpu", "cuda", "mps")
 
 

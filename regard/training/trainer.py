@@ -1,9 +1,9 @@
 """The one trainer. It knows neither task nor objective by name."""
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -11,23 +11,20 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import torch
 from torch import nn
 
-from regard.config import write_whole
 from regard.data.batches import Cursor
 from regard.errors import CheckpointError
 from regard.memory import keep_memory
 from regard.objectives import Objective
 from regard.records import Batch
 from regard.training import checkpoint as files
-from regard.training.average import average
 from regard.training.driven import Driven
+from regard.training.final import Final
 from regard.training.interrupt import Interrupted, Interruption, listening
 from regard.training.progress import Progress, remaining
 from regard.training.settings import TrainingSettings
 from regard.training.stopping import Best
-from regard.training.updating import Updated, Updater
-
-FINAL = "final.json"
-AVERAGE = "average"
+from regard.training.updating import Updater
+from regard.training.window import Window
 
 Validate = Callable[[Callable[[], bool]], Mapping[str, float]]  # given: whether to stop early
 
@@ -35,7 +32,7 @@ Validate = Callable[[Callable[[], bool]], Mapping[str, float]]  # given: whether
 class Stream(Protocol):
     """Batches without end; `regard.data.batches.Batches` is one."""
 
-    def stream(self, start: Cursor, *, workers: int) -> Iterator[tuple[Cursor, Batch]]:
+    def stream(self, start: Cursor, *, workers: int) -> Generator[tuple[Cursor, Batch], None, None]:
         """Each batch with the cursor after it."""
         ...
 
@@ -71,8 +68,9 @@ class Trainer:
         self.updater = Updater(model, objective, settings)
         self.driven = Driven(settings, model, objective)
         self.best = Best(settings.metric, settings.keep_best, settings.patience)
+        self.final = Final(model, settings, run, self.progress)
         self.update, self.cursor, self.seconds = 0, Cursor(), 0.0
-        self._window = _Window()
+        self._window = Window()
         self._due = False  # a validation that was begun and has to be done again
         self._validated = -1  # the update of the last validation
         self._saved = -1  # the update of the last checkpoint
@@ -95,44 +93,43 @@ class Trainer:
             reason = self._loop(interruption)
             self._save(needed=True)
             best = self._with_the_last(interruption)
-            averaged = None
-            if self.settings.average > 1 and self.validate is not None and len(best.updates) > 1:
-                averaged = self._average(best, interruption)
-        return self._finish(reason, best, averaged)
+            averaged = self.final.average(best, self.update, lambda: self._judge(interruption))
+        folder, score = self.final.write(reason, self.update, best, averaged)
+        return Report(self.update, self._elapsed(), reason, folder, score)
 
     def _loop(self, interruption: Interruption) -> str:
         self._clock = self._since_save = time.monotonic()
         self.model.train()
         self.objective.train()
-        stream = self.batches.stream(self.cursor, workers=self.settings.workers)
-        try:
+        with closing(self.batches.stream(self.cursor, workers=self.settings.workers)) as stream:
             if self._due:
                 self._after_update(interruption)
             while not (reason := self._over()):
-                began = time.monotonic()
-                micro = list(islice(stream, self.settings.accumulate))
-                self._begin()
-                rate = self.driven.drive(self.update + 1)
-                done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
-                self.update, self.cursor = self.update + 1, micro[-1][0]
-                self._window.add(done, time.monotonic() - began)
-                if self.update % self.settings.log_every == 0:
-                    self._log(self._window.values(), rate)
-                    self._window = _Window()
+                self._take(stream)
                 self._due = self.validate is not None and self.update % self.settings.validate_every == 0
                 self._after_update(interruption)
-            self._begin()
-            return reason
-        finally:
-            getattr(stream, "close", lambda: None)()
+        self._begin()
+        return reason
+
+    def _take(self, stream: Iterator[tuple[Cursor, Batch]]) -> None:
+        """One update, and a line of the log where one is due."""
+        began = time.monotonic()
+        micro = list(islice(stream, self.settings.accumulate))
+        self._begin()
+        rate = self.driven.drive(self.update + 1)
+        done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
+        self.update, self.cursor = self.update + 1, micro[-1][0]
+        self._window.add(done, time.monotonic() - began)
+        if self.update % self.settings.log_every == 0:
+            self._log(self._window.values(), rate)
+            self._window = Window()
 
     def _begin(self) -> None:
-        """Nothing of an earlier end stays; only the first call does anything."""
+        """Only the first call does anything."""
         if self._begun is not None:
             self._begun()
             self._begun = None
-            (self.run / FINAL).unlink(missing_ok=True)
-            files.remove(self.run / files.FOLDER / AVERAGE)
+            self.final.clear()
 
     def _after_update(self, interruption: Interruption) -> None:
         if self._due:
@@ -176,12 +173,16 @@ class Trainer:
         """
         if self.validate is None or self._validated == self.update:
             return self.best
+        best = self.best.copy()
+        self._rank(self._judge(interruption), best)
+        return best
+
+    def _judge(self, interruption: Interruption) -> Mapping[str, float]:
+        """The scores of the model as it is now, when training itself is over."""
         scores = self._scores(interruption)
         if scores is None:
             self._end_early()
-        best = self.best.copy()
-        self._rank(scores, best)
-        return best
+        return scores
 
     def _rank(self, scores: Mapping[str, float], best: Best) -> None:
         first = best.add(scores[self.settings.metric], self.update, scores.get("loss"))
@@ -239,7 +240,7 @@ class Trainer:
         files.load_training(checkpoint, self.objective, self.updater.optimizers)
         self.update = self._saved = state["update"]
         self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
-        self._window, self._due = _Window(**state["window"]), state["due"]
+        self._window, self._due = Window(**state["window"]), state["due"]
         self._validated = state.get("validated", -1)  # not known of older runs
         self.best.restore(state["best"])
         for update in self.best.updates:
@@ -257,56 +258,7 @@ class Trainer:
                 self.progress.warn(f"{folder}: {error.problem}")
             self.best.forget(update)
 
-    def _average(self, best: Best, interruption: Interruption) -> float | None:
-        """The mean of the best checkpoints, kept if it scores better than the best of them; its score then."""
-        chosen = best.updates[: self.settings.average]
-        try:
-            models = [files.load(files.step_folder(self.run, update)).model for update in chosen]
-        except CheckpointError as error:
-            self.progress.warn(f"{error}; the best are not averaged")
-            return None
-        before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-        self.model.load_state_dict(average(models))
-        scores = self._scores(interruption)
-        if scores is None:
-            self._end_early()
-        score = scores[self.settings.metric]
-        first = best.copy().add(score, self.update + 1, scores.get("loss"))
-        better = first and self._save_average({"averaged": chosen, "score": score})
-        self.model.load_state_dict(before)
-        if not better:
-            return None
-        self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
-        return score
-
-    def _save_average(self, state: dict[str, Any]) -> bool:
-        try:
-            files.save(self.run / files.FOLDER / AVERAGE, self.model, {"update": self.update, **state})
-        except CheckpointError as error:
-            self.progress.warn(f"{error}; the best is kept instead")
-            return False
-        return True
-
-    def _finish(self, reason: str, best: Best, averaged: float | None) -> Report:
-        folder, score = files.step_folder(self.run, self.update), averaged
-        if averaged is not None:
-            folder = self.run / files.FOLDER / AVERAGE
-        elif best.ranked:
-            score = best.ranked[0].score
-            folder = files.step_folder(self.run, best.ranked[0].update)
-        final = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
-        self._write_final(json.dumps(final, indent=1))
-        return Report(self.update, self._elapsed(), reason, folder, score)
-
-    def _write_final(self, text: str) -> None:
-        path = self.run / FINAL
-        try:
-            write_whole(path, text)
-        except OSError as error:
-            problem = f"could not be written: {error.strerror or error}"
-            raise CheckpointError(path, problem, "is the disk full?") from error
-
-    def _log(self, window: "dict[str, float]", rate: float) -> None:
+    def _log(self, window: dict[str, float], rate: float) -> None:
         values: dict[str, Any] = {
             "update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2),
             "learning_rate": rate, **window,
@@ -323,28 +275,3 @@ class Trainer:
 
     def _elapsed(self) -> float:
         return self.seconds + time.monotonic() - self._clock
-
-
-@dataclass
-class _Window:
-    """Sums since the last line of the log."""
-
-    loss: float = 0.0
-    norm: float = 0.0
-    tokens: int = 0
-    updates: int = 0
-    seconds: float = 0.0  # of updates
-
-    def add(self, done: Updated, seconds: float) -> None:
-        self.loss += done.loss * done.tokens
-        self.norm += done.norm
-        self.tokens += done.tokens
-        self.updates += 1
-        self.seconds += seconds
-
-    def values(self) -> dict[str, float]:
-        return {
-            "loss": self.loss / max(1, self.tokens),
-            "norm": self.norm / max(1, self.updates),
-            "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
-        }

@@ -3,29 +3,18 @@
 import torch
 from torch import Tensor
 
-from regard.attention.parts import Attended, Memory, Span, View
+from regard.attention.parts import Memory, View
+from regard.attention.spans.counting import CountingSpan
 
 
-class CausalSpan(Span):
-    """Query i sees keys 0 … i. The past counts the queries already answered, so one step equals all steps."""
-
-    def __init__(self, query_dim: int, key_dim: int) -> None:
-        super().__init__()
-
-    def begin(self, queries: Tensor, memory: Memory) -> int:
-        """No query answered yet."""
-        return 0
-
-    def after(self, past: int, attended: Attended, scores: Tensor | None) -> int:
-        """Counts these queries."""
-        return past + attended.context.shape[-2]
+class CausalSpan(CountingSpan):
+    """Query i sees keys 0 … i."""
 
     def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
         """queries (..., query, query_dim) → a band below the diagonal, and the memory's mask."""
-        num_queries, num_keys = queries.shape[-2], memory.keys.shape[-2]
+        num_keys = memory.keys.shape[-2]
         shown = None if memory.mask is None else memory.mask.unsqueeze(-2)
         if num_keys <= past + 1:  # a single step at the end of a cache: all that is there is in the past
             return View(mask=shown)
-        places = torch.arange(past, past + num_queries, device=queries.device)
-        band = torch.arange(num_keys, device=queries.device) <= places.unsqueeze(-1)
+        band = torch.arange(num_keys, device=queries.device) <= self.places(queries, past)
         return View(mask=band if shown is None else band & shown)

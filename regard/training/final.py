@@ -1,0 +1,82 @@
+"""How a training ends: which of its weights are the ones to use."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from regard.config import write_whole
+from regard.errors import CheckpointError
+from regard.training import checkpoint as files
+from regard.training.average import average
+from regard.training.progress import Progress
+from regard.training.settings import TrainingSettings
+from regard.training.stopping import Best
+
+FINAL = "final.json"
+AVERAGE = "average"
+
+
+class Final:
+    """The end of a run: the mean of its best checkpoints, and final.json, which names what is to be used."""
+
+    def __init__(self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress) -> None:
+        self.model, self.settings, self.run, self.progress = model, settings, run, progress
+        self.mean = run / files.FOLDER / AVERAGE
+
+    def clear(self) -> None:
+        """Nothing of an earlier end stays."""
+        (self.run / FINAL).unlink(missing_ok=True)
+        files.remove(self.mean)
+
+    def average(self, best: Best, update: int, judge: Callable[[], Mapping[str, float]]) -> float | None:
+        """The score of the mean of the best, saved if it is better than the best of them; else None.
+
+        `judge` scores the weights that are in the model. The model itself is left as it was.
+        """
+        chosen = best.updates[: self.settings.average]
+        if len(chosen) < 2:
+            return None
+        try:
+            models = [files.load(files.step_folder(self.run, one), training=False).model for one in chosen]
+        except CheckpointError as error:
+            self.progress.warn(f"{error}; the best are not averaged")
+            return None
+        before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        self.model.load_state_dict(average(models))
+        scores = judge()
+        score = scores[self.settings.metric]
+        first = best.copy().add(score, update + 1, scores.get("loss"))
+        better = first and self._save({"update": update, "averaged": chosen, "score": score})
+        self.model.load_state_dict(before)
+        if not better:
+            return None
+        self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
+        return score
+
+    def write(self, reason: str, update: int, best: Best, averaged: float | None) -> tuple[Path, float | None]:
+        """Names the mean, else the best, else the last: its folder and its score. Raises CheckpointError."""
+        folder, score = files.step_folder(self.run, update), averaged
+        if averaged is not None:
+            folder = self.mean
+        elif best.ranked:
+            score = best.ranked[0].score
+            folder = files.step_folder(self.run, best.ranked[0].update)
+        named = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
+        path = self.run / FINAL
+        try:
+            write_whole(path, json.dumps(named, indent=1))
+        except OSError as error:
+            problem = f"could not be written: {error.strerror or error}"
+            raise CheckpointError(path, problem, "is the disk full?") from error
+        return folder, score
+
+    def _save(self, state: dict[str, Any]) -> bool:
+        try:
+            files.save(self.mean, self.model, state)
+        except CheckpointError as error:
+            self.progress.warn(f"{error}; the best is kept instead")
+            return False
+        return True

@@ -1,0 +1,32 @@
+"""What is told of the updates since the last line of the log."""
+
+from dataclasses import dataclass
+
+from regard.training.updating import Updated
+
+
+@dataclass
+class Window:
+    """Sums; they are saved, so that a resumed run writes the same log."""
+
+    loss: float = 0.0
+    norm: float = 0.0
+    tokens: int = 0
+    updates: int = 0
+    seconds: float = 0.0  # of updates
+
+    def add(self, done: Updated, seconds: float) -> None:
+        """One update more."""
+        self.loss += done.loss * done.tokens
+        self.norm += done.norm
+        self.tokens += done.tokens
+        self.updates += 1
+        self.seconds += seconds
+
+    def values(self) -> dict[str, float]:
+        """Loss per token, mean norm of the gradient, target tokens per second."""
+        return {
+            "loss": self.loss / max(1, self.tokens),
+            "norm": self.norm / max(1, self.updates),
+            "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
+        }
