@@ -1,18 +1,17 @@
 """Small corpora, built where a test asks for them."""
 
 import random
-import runpy
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from letters import Letters
 
 from regard.data.corpus import Corpus
 from regard.data.readers import READERS, Reader
 from regard.registry import Choice
 
-Letters = runpy.run_path(str(Path(__file__).with_name("letters.py")))["Letters"]
 COLUMNS = ("source", "target")
 
 

@@ -20,7 +20,7 @@ from regard.errors import DataError
 from regard.registry import Choice
 from regard.text.clean import clean
 
-BUILDER = Path(__file__).with_name("builder.py")
+BUILDER = Path(__file__).parents[1] / "helpers" / "builder.py"
 
 
 def build_elsewhere(*arguments: object) -> "subprocess.Popen[str]":

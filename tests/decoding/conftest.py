@@ -1,15 +1,12 @@
 """The helpers of these tests, where the tests ask for them."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
-
-HELPERS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("writers.py"))))
+import writers as helpers
 
 
 @pytest.fixture(scope="session")
-def writers() -> SimpleNamespace:
+def writers() -> ModuleType:
     """Table writers, batches and tiny translators."""
-    return HELPERS
+    return helpers

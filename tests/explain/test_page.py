@@ -97,7 +97,8 @@ def test_hostile_tokens_add_no_element(house):
 
 
 def test_a_page_with_hostile_texts_can_be_written():
-    page(to_json([hostile()]), title="\ud800").encode("utf-8")
+    written = page(to_json([hostile()]), title="\ud800").encode("utf-8")
+    assert "<title>⟨U+D800⟩</title>" in written.decode("utf-8")
 
 
 def test_nothing_is_asked_for_outside(house):

@@ -34,7 +34,6 @@ def predictor():
 def test_every_text_has_its_answer_in_its_place(predictor):
     found = predictor.predict(TEXTS)
     assert [one.source for one in found] == TEXTS
-    assert found[0] == found[-1]
     for text, one in zip(TEXTS, found, strict=True):
         (alone,) = predictor.predict([text])
         assert (one.text, len(one.alternatives)) == (alone.text, 1 if text.strip() else 0)

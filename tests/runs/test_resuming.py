@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_runs import SMALL, regard, write_texts
 from typer.testing import CliRunner
 
 from regard.cli.app import app
@@ -17,35 +18,11 @@ from regard.experiment.data import COLUMNS
 from regard.runs import RunFolder
 from regard.training import checkpoint as files
 
-PAIRS = [("a dog runs", "ein Hund läuft"), ("two cats", "zwei Katzen"), ("he reads", "er liest"), ("yes", "ja")] * 3
-SMALL = [
-    "model.dim=16",
-    "model.encoder={name: transformer, num_layers: 1, feedforward_dim: 16}",
-    "model.decoder={name: transformer, num_layers: 1, feedforward_dim: 16}",
-    "text.tokenizer.size=300",
-    "training.max_updates=2",
-    "training.validate_every=1",
-    "training.average=1",
-]
-
-
-def regard(*words: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.stderr
-
-
-def write(folder: Path) -> list[str]:
-    for side, name in enumerate(("a.en", "a.de")):
-        (folder / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS), encoding="utf-8")
-    return ["--source", str(folder / "a.en"), "--target", str(folder / "a.de")]
-
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
-    code, said = regard("train", *SMALL, *write(folder), "--run", folder / "run", "--quiet")
+    code, said = regard("train", *SMALL, *write_texts(folder), "--run", folder / "run", "--quiet")
     assert code == 0, said
     return folder / "run"
 
@@ -146,7 +123,7 @@ def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
 
 
 def test_another_dev_part_is_refused(tmp_path):
-    sides = write(tmp_path)
+    sides = write_texts(tmp_path)
     dev = ["--dev-source", sides[1], "--dev-target", sides[3]]
     assert regard("train", *SMALL, *sides, *dev, "--run", tmp_path / "run", "--quiet")[0] == 0
     changed = edited(tmp_path / "a.en", tmp_path, more="")
@@ -171,13 +148,15 @@ def test_a_run_without_checkpoints_says_that_it_begins_anew(run):
 def test_a_run_folder_that_vanished_is_told(tmp_path, monkeypatch):
     run = tmp_path / "run"
     monkeypatch.setattr(RunFolder, "keep", lambda folder, _: shutil.rmtree(folder.path))
-    code, said = regard("train", *SMALL, *write(tmp_path), "--run", run, "--quiet")
+    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", run, "--quiet")
     assert (code, f"error: {run}: the run folder is gone" in said, run.exists()) == (2, True, False)
 
 
 @pytest.mark.parametrize("name", ["gpu", "GPU 1", "cuda:x", "meta", ""])
 def test_a_device_that_does_not_exist_is_told_with_those_that_do(tmp_path, name):
-    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", f"device='{name}'", "--quiet")
+    code, said = regard(
+        "train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", f"device='{name}'", "--quiet"
+    )
     told = f"error: device: there is no '{name}' (cpu, cuda, mps or auto; cuda:1 is the second GPU)\n"
     assert (code, said, (tmp_path / "run").exists()) == (2, told, False)
 
@@ -212,14 +191,16 @@ def test_a_run_is_trained_by_one_process_at_a_time(run):
     ("optimizer", "told"), [("{name: adam, betas: [0.9, 1.5]}", "beta"), ("{name: sgd, nesterov: true}", "momentum")]
 )
 def test_numbers_an_optimizer_refuses_are_told_before_anything_is_written(tmp_path, optimizer, told):
-    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", f"training.optimizer={optimizer}")
+    code, said = regard(
+        "train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", f"training.optimizer={optimizer}"
+    )
     assert (code, said.count("error: training.optimizer: "), (tmp_path / "run").exists()) == (2, 1, False)
     assert told in said
 
 
 def test_a_schedule_of_nothing_is_told_before_anything_is_written(tmp_path):
     schedules = "training.schedules={objective.foo: constant}"
-    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", schedules)
+    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", schedules)
     assert (code, said.count("\n"), (tmp_path / "run").exists()) == (2, 1, False)
     assert "error: training.schedules.objective.foo: names no number" in said
 
@@ -228,7 +209,7 @@ def test_a_full_disk_while_a_run_is_prepared_leaves_nothing(tmp_path, monkeypatc
     def full(*_: object, **__: object) -> None:
         raise OSError(28, os.strerror(28))
 
-    words = [*SMALL, *write(tmp_path), "--run", tmp_path / "run", "--quiet"]
+    words = [*SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "--quiet"]
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
         code, said = regard("train", *words)
@@ -241,13 +222,13 @@ def test_empty_dev_lines_are_told_by_number(tmp_path):
     (tmp_path / "dev.en").write_text("a dog\n\nyes\n")
     (tmp_path / "dev.de").write_text("ein Hund\nja\nja\n")
     dev = ["--dev-source", tmp_path / "dev.en", "--dev-target", tmp_path / "dev.de"]
-    code, said = regard("train", *SMALL, *write(tmp_path), *dev, "--run", tmp_path / "run")
+    code, said = regard("train", *SMALL, *write_texts(tmp_path), *dev, "--run", tmp_path / "run")
     assert code == 0
     assert "dev.en: 1 dev examples are empty on a side and left out (lines 2)" in " ".join(said.split())
 
 
 def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
-    code, said = regard("train", *SMALL, *write(tmp_path), "--run", tmp_path / "run", "data.dev_share=0")
+    code, said = regard("train", *SMALL, *write_texts(tmp_path), "--run", tmp_path / "run", "data.dev_share=0")
     assert code == 0
     assert "no dev part" in said
     assert json.loads((tmp_path / "run" / "final.json").read_text())["checkpoint"] == "step-00000002"
@@ -256,7 +237,7 @@ def test_no_dev_part_is_told_and_the_last_update_is_kept(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
     run = tmp_path / "my run"
-    words = [*SMALL, *write(tmp_path), "--run", str(run), "training.max_updates=100000", "training.log_every=1"]
+    words = [*SMALL, *write_texts(tmp_path), "--run", str(run), "training.max_updates=100000", "training.log_every=1"]
     with subprocess.Popen([sys.executable, "-m", "regard", "train", *words], stderr=subprocess.PIPE, text=True) as work:
         said = ""
         while "update 1 " not in said:
