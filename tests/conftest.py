@@ -1,13 +1,60 @@
-"""What every test may rely on: seeded draws, and small helpers to make data."""
+"""What every test may rely on: seeded draws, and figures that are told when asked for."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+from torch import Tensor
+from torch.testing import assert_close
 
 settings.register_profile("regard", deadline=None, derandomize=True)  # shared machines are slow now and then
 settings.load_profile("regard")
+
+Agrees = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(7)
+
+
+@pytest.fixture
+def agrees(record_property: Callable[[str, object], None]) -> Agrees:
+    """agrees("A08", actual, oracle): equal to within `tolerance`; the deviation is kept for `--deviations`."""
+
+    def check(entry: str, actual: Tensor, oracle: Tensor, tolerance: float = 1e-6) -> None:
+        assert_close(actual, oracle, rtol=0.0, atol=tolerance)
+        deviation = float((actual - oracle).abs().max()) if actual.numel() else 0.0
+        record_property("deviation", (entry, deviation))
+
+    return check
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--deviations", type=Path, help="write the largest deviation of each entry from its oracles here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_Deviations(config.getoption("--deviations")))
+
+
+class _Deviations:
+    """Collects what `agrees` saw, from every worker."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.found: dict[str, list[float]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            for name, value in report.user_properties:
+                if name == "deviation":
+                    self.found.setdefault(value[0], []).append(value[1])
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.path is not None and not hasattr(session.config, "workerinput"):
+            rows = {entry: {"oracles": len(all_), "largest": max(all_)} for entry, all_ in sorted(self.found.items())}
+            self.path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

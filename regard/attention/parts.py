@@ -72,7 +72,7 @@ class Score(Part, ABC):
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
         """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
 
-    def inner(self, queries: Tensor, prepared: Tensor) -> tuple[Tensor, Tensor] | None:
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor] | None:
         """queries' and keys' whose plain product is the scores, if there are such: lets the fast kernels in."""
         return None
 

@@ -44,12 +44,12 @@ def attend(
     score, span, weighting = parts
     long = memory.keys.shape[-2] > SHORT and not is_plain()
     window = span.window(queries, memory, past[1]) if long else None
-    if window is not None and fits(parts, queries, memory, window):
+    if window is not None and fits(parts, queries, memory, window, past):
         return by_window(parts, queries, memory, window, past, dropout=dropout, need_weights=need_weights), None
     view: View = span(queries, memory, past[1])
     product = None
     if weighting.softmax and view.gain is None and view.values is None and not is_plain():
-        product = score.inner(queries, memory.keys)
+        product = score.inner(queries, memory.keys, past[0])
     if product is None or not _sdpa_wins(queries, memory):
         return by_products(parts, queries, memory, view, past, dropout)
     context = _sdpa(*product, memory.values, view, dropout)

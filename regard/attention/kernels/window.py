@@ -10,12 +10,12 @@ from regard.attention.parts import Attended, Memory, View, Window
 ROOM, ROOM_OF_PRODUCTS = 2, 40  # windows in a memory from which gathering is worth while, as measured
 
 
-def fits(parts: Parts, queries: Tensor, memory: Memory, window: Window) -> bool:
+def fits(parts: Parts, queries: Tensor, memory: Memory, window: Window, past: tuple[Any, ...]) -> bool:
     """Whether a few keys may stand for all, and are so few that gathering them takes less time than a score of all."""
     score = parts[0]
     if score.by_place or any(part.sequential for part in parts):
         return False
-    room = ROOM if score.inner(queries, memory.keys) is None else ROOM_OF_PRODUCTS
+    room = ROOM if score.inner(queries, memory.keys, past[0]) is None else ROOM_OF_PRODUCTS
     return room * window.places.shape[-1] < memory.keys.shape[-2]
 
 

@@ -23,6 +23,6 @@ class BilinearScore(Score):
         """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
         return queries @ prepared.transpose(-2, -1)
 
-    def inner(self, queries: Tensor, prepared: Tensor) -> tuple[Tensor, Tensor]:
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
         """Queries as they are, keys as prepared."""
         return queries, prepared

@@ -19,7 +19,7 @@ class DotScore(Score):
         """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         return queries @ prepared.transpose(-2, -1)
 
-    def inner(self, queries: Tensor, prepared: Tensor) -> tuple[Tensor, Tensor]:
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
         """Both as they are."""
         return queries, prepared
 

@@ -21,6 +21,6 @@ class ScaledDotScore(Score):
         """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""
         return (queries * self.scale) @ prepared.transpose(-2, -1)
 
-    def inner(self, queries: Tensor, prepared: Tensor) -> tuple[Tensor, Tensor]:
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
         """The scale goes to the queries: fewer numbers to touch than in the scores."""
         return queries * self.scale, prepared
