@@ -9,6 +9,7 @@ from regard.attention.kernels import is_plain
 from regard.errors import ConfigError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
+from regard.linear import linear
 from regard.records import PAD, Decoded, Encoded
 
 
@@ -26,7 +27,7 @@ class LinearHead(Head):
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
         """states (rows, n, dim) → (rows, n, vocab)."""
-        logits = decoded.states @ self.weight.t()
+        logits = linear(decoded.states, self.weight)
         if torch.is_grad_enabled() and logits.requires_grad:
             return logits.log_softmax(dim=-1)
         normalised: Tensor = torch.log_softmax(logits, dim=-1, out=logits)  # a second block of this size costs as much

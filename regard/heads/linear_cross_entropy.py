@@ -1,7 +1,7 @@
 """Linear layer, softmax and label-smoothed cross entropy in one, without ever holding the logits of a batch.
 
 The logits of 4,000 tokens over 10,000 words are 160 MB that a plain loss creates several times per update. Here a
-chunk of rows is computed, its loss and its gradient are taken at once, and the buffer is used again.
+chunk of rows is computed, its loss and its gradient are taken at once, and its memory is used again.
 """
 
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from regard.linear import linear, summed
 
 CHUNK = 512  # rows: 20 MB of logits at 10,000 words, which stays in a processor's cache
 
@@ -30,8 +32,8 @@ class LinearCrossEntropy(torch.autograd.Function):
             losses[rows] = log_sum - (1 - smoothing) * gold - smoothing * (part @ mean_weight)
             if for_states is not None and for_weight is not None:
                 _minus_wanted(probabilities, target, smoothing)
-                torch.mm(probabilities, weight, out=for_states[rows])
-                for_weight.addmm_(probabilities.t(), part)
+                for_states[rows] = linear(probabilities, weight.t())
+                for_weight += summed(probabilities, part)
         ctx.save_for_backward(states, weight, targets, for_states, for_weight)
         ctx.smoothing = smoothing
         return losses
@@ -48,21 +50,18 @@ class LinearCrossEntropy(torch.autograd.Function):
         for_weight = torch.zeros_like(weight)
         for rows, part, _, probabilities in _chunks(states, weight):
             _minus_wanted(probabilities, targets[rows].unsqueeze(-1), ctx.smoothing)
-            for_weight.addmm_(probabilities.t(), part * upstream[rows].unsqueeze(-1).to(part.dtype))
+            for_weight += summed(probabilities, part * upstream[rows].unsqueeze(-1).to(part.dtype))
         return for_states, for_weight, None, None
 
 
 def _chunks(states: Tensor, weight: Tensor) -> Any:
-    """(rows, their states, log-sum-exp of their logits, their probabilities) chunk by chunk; buffers are reused."""
-    size = min(CHUNK, len(states))
-    logits, probabilities = states.new_empty(size, len(weight)), states.new_empty(size, len(weight))
+    """(rows, their states, log-sum-exp of their logits, their probabilities) chunk by chunk."""
     for start in range(0, len(states), CHUNK):
         rows = slice(start, min(start + CHUNK, len(states)))
         part = states[rows]
-        some, sure = logits[: len(part)], probabilities[: len(part)]
-        torch.mm(part, weight.t(), out=some)
-        torch.softmax(some, dim=-1, out=sure)
-        top, place = some.max(dim=-1, keepdim=True)
+        logits = linear(part, weight)
+        top, place = logits.max(dim=-1, keepdim=True)
+        sure = torch.softmax(logits, dim=-1, out=logits)  # in place: a second block of this size costs as much
         # log-sum-exp from the likeliest word: its probability is at least 1/vocab, so the logarithm is exact
         yield rows, part, (top - sure.gather(-1, place).log()).squeeze(-1), sure
 

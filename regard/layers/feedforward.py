@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.dropout import Dropout
+from regard.linear import Linear
 
 
 class FeedForward(nn.Module):
@@ -11,7 +12,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, dim: int, hidden_dim: int, *, dropout: float = 0.0) -> None:
         super().__init__()
-        self.to_hidden, self.to_out = nn.Linear(dim, hidden_dim), nn.Linear(hidden_dim, dim)
+        self.to_hidden, self.to_out = Linear(dim, hidden_dim), Linear(hidden_dim, dim)
         self.dropout = Dropout(dropout)
         for linear in (self.to_hidden, self.to_out):
             nn.init.xavier_uniform_(linear.weight)
@@ -19,5 +20,7 @@ class FeedForward(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """(..., dim) → (..., dim)."""
-        outputs: Tensor = self.to_out(self.dropout(functional.relu(self.to_hidden(inputs))))
+        hidden: Tensor = self.to_hidden(inputs)
+        hidden = functional.relu(hidden, inplace=not hidden.requires_grad)
+        outputs: Tensor = self.to_out(self.dropout(hidden))
         return outputs

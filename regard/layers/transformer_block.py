@@ -9,6 +9,7 @@ from regard.dropout import Dropout
 from regard.layers.feedforward import FeedForward
 from regard.layers.layer import Layer
 from regard.layers.shared_source import look
+from regard.linear import Linear
 from regard.records import Encoded
 
 
@@ -44,7 +45,7 @@ class TransformerBlock(Layer):
         self.own_norm, self.feedforward_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.cross_norm = None if cross is None else nn.LayerNorm(dim)
         fits = context_dim in (None, dim)
-        self.from_context = nn.Identity() if fits else nn.Linear(context_dim or dim, dim)
+        self.from_context = nn.Identity() if fits else Linear(context_dim or dim, dim)
         self.dropout = Dropout(dropout)
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: BlockPast | None = None) -> tuple[Tensor, BlockPast]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from regard.data.packing import chunks
 from regard.errors import DataError
 from regard.explain.maps import without_end
 from regard.memory import keep_memory
+from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
 from regard.results import Prediction
 from regard.tasks.translation import TranslationTask
@@ -65,7 +65,7 @@ class Predictor:
         """The same predictions, each with what its pieces looked at as they were written."""
         sources = self._encode(prediction.source for prediction in predictions)
         targets = [self._written(prediction) for prediction in predictions]
-        explanations = self._in_batches(sources, targets, self.task.explain)
+        explanations = self._in_batches(sources, targets, self.task.explain, alone=True)
         return Predictions(
             replace(prediction, explanation=found if prediction.finished else without_end(found))
             for prediction, found in zip(predictions, explanations, strict=True)
@@ -83,16 +83,24 @@ class Predictor:
                 raise DataError("source", problem, line=line, hint=hint)
         return sources
 
-    def _in_batches(self, sources: list[list[int]], targets: list[list[int]] | None, answer: Any) -> list[Any]:
+    def _in_batches(
+        self, sources: list[list[int]], targets: list[list[int]] | None, task: Any, *, alone: bool = False
+    ) -> list[Any]:
+        """What the task answers for each; `alone`: one batch at a time, as hooks on the model need it."""
         device = next(self.model.parameters()).device
         lengths = [max(len(ids), len(targets[row]) if targets else 0) + 1 for row, ids in enumerate(sources)]
+
+        def answer(rows: Rows) -> list[Any]:
+            some = None if targets is None else [targets[row] for row in rows]
+            answers: list[Any] = task(self.model, self.task.batch([sources[row] for row in rows], some).to(device))
+            return answers
+
+        threads = 1 if alone or device.type != "cpu" else torch.get_num_threads()
+        batches, threads = planned(lengths, self.batch_tokens, threads)
         answers: list[Any] = [None] * len(sources)
-        with torch.inference_mode():
-            for rows in chunks(lengths, self.batch_tokens):
-                some = None if targets is None else [targets[row] for row in rows]
-                batch = self.task.batch([sources[row] for row in rows], some).to(device)
-                for row, given in zip(rows, answer(self.model, batch), strict=True):
-                    answers[row] = given
+        for rows, found in zip(batches, at_once(answer, batches, threads), strict=True):
+            for row, given in zip(rows, found, strict=True):
+                answers[row] = given
         return answers
 
 
