@@ -1,0 +1,65 @@
+"""Attention as smoothing by a kernel (Nadaraya 1964, Watson 1964; https://arxiv.org/abs/1908.11775), and kernels.
+
+context = sum_j K(query, key_j) value_j / sum_j K(query, key_j); with K = exp(q · k / sqrt(dim)) it is scaled dot
+attention. A kernel is an inner product of features somewhere, so the Gram matrix of any points is positive
+semidefinite; other such K give other attentions. A kernel of orthogonal polynomials is the example here whose features
+can be written down. Pure functions of (..., points, dim), written for looking at, not for speed.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Kernel = Callable[[Tensor, Tensor], Tensor]  # (..., n, dim), (..., m, dim) → (..., n, m)
+
+
+def exponential(first: Tensor, second: Tensor) -> Tensor:
+    """exp(x · y / sqrt(dim)): what softmax attention smooths with. Its features are all monomials."""
+    return torch.exp(first @ second.mT / math.sqrt(first.shape[-1]))
+
+
+def smoothed(queries: Tensor, keys: Tensor, values: Tensor, kernel: Kernel, mask: Tensor | None = None) -> Tensor:
+    """sum_j K(query, key_j) value_j / sum_j K(query, key_j); zero where mask (..., key) shows no key."""
+    likeness = kernel(queries, keys)
+    if mask is not None:
+        likeness = likeness.masked_fill(~mask.unsqueeze(-2), 0.0)
+    total = likeness.sum(dim=-1, keepdim=True)
+    return likeness @ values / torch.where(total == 0, 1.0, total)
+
+
+def gram(points: Tensor, kernel: Kernel) -> Tensor:
+    """K(x_i, x_j) of all pairs: points (..., n, dim) → (..., n, n)."""
+    return kernel(points, points)
+
+
+def smallest_eigenvalue(symmetric: Tensor) -> Tensor:
+    """(..., n, n) → (...); of a Gram matrix it is at least 0, up to rounding."""
+    return torch.linalg.eigvalsh(symmetric)[..., 0]
+
+
+def chebyshev(numbers: Tensor, degree: int) -> Tensor:
+    """T_0 … T_degree: T_0 = 1, T_1 = x, T_i = 2 x T_(i-1) - T_(i-2). x (...) in [-1, 1] → (..., degree + 1)."""
+    terms = [torch.ones_like(numbers), numbers]
+    while len(terms) <= degree:
+        terms.append(2 * numbers * terms[-1] - terms[-2])
+    return torch.stack(terms[: degree + 1], dim=-1)
+
+
+def chebyshev_kernel(first: Tensor, second: Tensor, *, degree: int = 3) -> Tensor:
+    """prod_f sum_i T_i(x_f) T_i(y_f), features f in [-1, 1] (https://doi.org/10.1016/j.asoc.2017.08.010)."""
+    features = (chebyshev(some.transpose(-2, -1), degree) for some in (first, second))  # (..., dim, points, degree + 1)
+    one, other = features
+    return (one @ other.mT).prod(dim=-3)
+
+
+def orthogonality_defect(degree: int, num_nodes: int) -> float:
+    """The largest inner product of two different T_i, T_j, i, j <= degree, by `num_nodes` nodes; 0 up to rounding.
+
+    Under the weight 1 / sqrt(1 - x²) the sum over the nodes cos((2k - 1) π / 2N) is the integral where 2 degree < 2N.
+    """
+    nodes = torch.cos((torch.arange(num_nodes, dtype=torch.float64) + 0.5) * math.pi / num_nodes)
+    features = chebyshev(nodes, degree)
+    products = features.T @ features * (math.pi / num_nodes)
+    return float((products - products.diagonal().diag()).abs().max())

@@ -1,0 +1,20 @@
+"""The question as each word of a passage sees it (https://arxiv.org/abs/1704.00051, "aligned question embedding")."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Attention
+
+
+class AlignedQuestion(nn.Module):
+    """[p_i; sum_j a_ij q_j], a_i = softmax_j(score(p_i, q_j)): soft matches beside the words, as features of each."""
+
+    def __init__(self, passage_dim: int, question_dim: int, attention: Attention) -> None:
+        super().__init__()
+        self.attention = attention
+        self.dim = passage_dim + attention.context_dim(question_dim)
+
+    def forward(self, passage: Tensor, question: Tensor, question_mask: Tensor | None = None) -> Tensor:
+        """passage (batch, n, passage_dim), question (batch, m, question_dim), its mask (batch, m) → (batch, n, dim)."""
+        aligned = self.attention(passage, self.attention.remember(question, mask=question_mask)).context
+        return torch.cat([passage, aligned], dim=-1)

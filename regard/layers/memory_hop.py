@@ -1,0 +1,23 @@
+"""One hop of an end-to-end memory network (https://arxiv.org/abs/1503.08895, section 2)."""
+
+from torch import Tensor, nn
+
+from regard.attention import Attention
+
+
+class MemoryHop(nn.Module):
+    """u' = H u + sum_i p_i c_i, p = softmax(u · m_i): what is compared (m) and what is read (c) are embedded apart.
+
+    `mapped` False leaves H out, as where the embeddings of adjacent hops are tied (section 2.2).
+    """
+
+    def __init__(self, dim: int, attention: Attention, *, mapped: bool = True) -> None:
+        super().__init__()
+        self.attention = attention
+        self.mapping = nn.Linear(dim, dim, bias=False) if mapped else nn.Identity()
+
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+        """u (batch, dim), m and c (batch, slot, dim), mask (batch, slot) → u' (batch, dim)."""
+        read = self.attention(query.unsqueeze(1), self.attention.remember(keys, values, mask)).context
+        asked: Tensor = self.mapping(query)
+        return asked + read.squeeze(1)

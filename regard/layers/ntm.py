@@ -1,0 +1,68 @@
+"""The heads of Neural Turing Machines, which read and write a memory of slots: https://arxiv.org/abs/1410.5401.
+
+The slots and where a head was are values that go in and come out.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention.addressing import Address, weights_at
+from regard.errors import ConfigError
+
+MOST = 1e4  # strengths and sharpness beyond are no different, but their gradients may overflow
+
+
+class AddressHead(nn.Module):
+    """w = sharpen(shift(gate · softmax(strength · cos(key, slots)) + (1 - gate) · before)), as the controller says."""
+
+    def __init__(self, state_dim: int, slot_dim: int, *, radius: int = 1) -> None:
+        super().__init__()
+        if radius < 0:
+            raise ConfigError("head.radius", f"is {radius}", "how many slots a head may step aside, 0 for none")
+        self.sizes = [slot_dim, 1, 1, 2 * radius + 1, 1]
+        self.from_state = nn.Linear(state_dim, sum(self.sizes))
+
+    def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> Tensor:
+        """state (batch, state_dim), slots (batch, slot, slot_dim), before (batch, slot) → weights (batch, slot)."""
+        key, strength, gate, shares, gamma = self.from_state(state).split(self.sizes, dim=-1)
+        strength, gamma = (functional.softplus(one.squeeze(-1)).clamp(max=MOST) for one in (strength, gamma))
+        address = Address(key, strength, gate.squeeze(-1).sigmoid(), shares.softmax(dim=-1), 1 + gamma)
+        return weights_at(address, slots, before)
+
+
+class ReadHead(nn.Module):
+    """r = sum_i w_i slot_i (equation 2)."""
+
+    def __init__(self, state_dim: int, slot_dim: int, *, radius: int = 1) -> None:
+        super().__init__()
+        self.address = AddressHead(state_dim, slot_dim, radius=radius)
+
+    def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        """→ what is read (batch, slot_dim), and where, (batch, slot)."""
+        weights = self.address(state, slots, before)
+        return read(slots, weights), weights
+
+
+class WriteHead(nn.Module):
+    """slot_i · (1 - w_i erase) + w_i add (equations 3 and 4), erase = sigmoid(…) and add of the controller's state."""
+
+    def __init__(self, state_dim: int, slot_dim: int, *, radius: int = 1) -> None:
+        super().__init__()
+        self.address = AddressHead(state_dim, slot_dim, radius=radius)
+        self.to_erase, self.to_add = nn.Linear(state_dim, slot_dim), nn.Linear(state_dim, slot_dim)
+
+    def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        """→ the slots as they are now (batch, slot, slot_dim), and where was written, (batch, slot)."""
+        weights = self.address(state, slots, before)
+        return write(slots, weights, self.to_erase(state).sigmoid(), self.to_add(state)), weights
+
+
+def read(slots: Tensor, weights: Tensor) -> Tensor:
+    """slots (..., slot, dim), weights (..., slot) → (..., dim)."""
+    return (weights.unsqueeze(-2) @ slots).squeeze(-2)
+
+
+def write(slots: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
+    """slots (..., slot, dim), weights (..., slot), erase in [0, 1] and add (..., dim) → slots of the same shape."""
+    share = weights.unsqueeze(-1)
+    return slots * (1 - share * erase.unsqueeze(-2)) + share * add.unsqueeze(-2)

@@ -1,0 +1,34 @@
+"""Poolings: a sequence becomes one vector. One file a row, each built with (dim,)."""
+
+from typing import Annotated
+
+from regard.config import PartOf
+from regard.layers.pooling.attention import AttentionPooling
+from regard.layers.pooling.featurewise import FeaturewisePooling
+from regard.layers.pooling.feedforward import FeedForwardPooling
+from regard.layers.pooling.hierarchical import HierarchicalPooling, each_sentence
+from regard.layers.pooling.last import LastPooling
+from regard.layers.pooling.max import MaxPooling
+from regard.layers.pooling.mean import MeanPooling
+from regard.layers.pooling.pooling import Pooling
+from regard.layers.pooling.query import QueryPooling, windows_mask
+from regard.layers.pooling.structured import StructuredPooling
+from regard.registry import Choice, Registry
+
+POOLINGS: Registry[Pooling] = Registry(
+    "pooling",
+    {
+        "attention": AttentionPooling,
+        "featurewise": FeaturewisePooling,
+        "feedforward": FeedForwardPooling,
+        "last": LastPooling,
+        "max": MaxPooling,
+        "mean": MeanPooling,
+        "query": QueryPooling,
+        "structured": StructuredPooling,
+    },
+)
+
+PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
+
+__all__ = ["POOLINGS", "HierarchicalPooling", "Pooling", "PoolingChoice", "each_sentence", "windows_mask"]

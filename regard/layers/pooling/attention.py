@@ -1,0 +1,43 @@
+"""Attention with a trained context vector: one question for every text (https://aclanthology.org/N16-1174, eqs 5-7)."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import SCORES
+from regard.errors import ConfigError
+from regard.layers.pooling.pooling import Pooling
+from regard.layers.pooling.reading import ScoreChoice, read, socket
+from regard.registry import Choice
+
+STD = 0.1  # of the weights at the start
+
+
+class AttentionPooling(Pooling):
+    """sum_t a_t states_t, a = softmax_t(score(u, tanh(W states_t + b))), u learned; score "dot" as in the paper.
+
+    The context vector u stands where translation has the decoder's state, so it is asked once per text.
+
+    Cost: O(m·d·h)
+    """
+
+    def __init__(
+        self, dim: int, *, hidden_dim: int | None = None, bias: bool = True, score: ScoreChoice = Choice("dot")
+    ) -> None:
+        """`hidden_dim` is the width of u, None: that of the states."""
+        super().__init__()
+        hidden = dim if hidden_dim is None else hidden_dim
+        if hidden < 1:
+            raise ConfigError("pooling.hidden_dim", f"is {hidden}", "at least 1, or leave it out")
+        self.out_dim = dim
+        self.to_hidden = nn.Linear(dim, hidden, bias=bias)
+        self.query = nn.Parameter(torch.empty(1, hidden))
+        self.attention = socket(SCORES.build(score, hidden, hidden))
+        for weight in (self.to_hidden.weight, self.query):
+            nn.init.normal_(weight, std=STD)
+        if bias:
+            nn.init.zeros_(self.to_hidden.bias)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
+        hidden = torch.tanh(self.to_hidden(states))
+        return read(self.attention, self.query.expand(len(states), -1, -1), hidden, states, mask)

@@ -1,0 +1,29 @@
+"""The last state: what a recurrent network ends with (https://arxiv.org/abs/1409.3215)."""
+
+import torch
+from torch import Tensor
+
+from regard.layers.pooling.pooling import Pooling
+
+
+class LastPooling(Pooling):
+    """states_T, T the last place that is no padding.
+
+    Cost: O(m)
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.out_dim = dim
+
+    def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, dim)."""
+        batch, length, dim = states.shape
+        if not length:
+            return states.new_zeros(batch, dim)
+        if mask is None:
+            return states[:, -1]
+        places = torch.arange(1, length + 1, device=states.device)
+        last = (places * mask).amax(dim=1)  # from 1; 0: there is none
+        found = states.gather(1, (last - 1).clamp(min=0).view(batch, 1, 1).expand(batch, 1, dim)).squeeze(1)
+        return found.masked_fill((last == 0).unsqueeze(-1), 0.0)

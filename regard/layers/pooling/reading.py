@@ -1,0 +1,24 @@
+"""What poolings that are attention share: the socket, and one vector out of it."""
+
+from typing import Annotated
+
+from torch import Tensor
+
+from regard.attention import SCORES, Attention, Score
+from regard.attention.spans.everywhere import EverywhereSpan
+from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.config import PartOf
+from regard.registry import Choice
+
+ScoreChoice = Annotated[Choice, PartOf(SCORES)]
+
+
+def socket(score: Score) -> Attention:
+    """Soft attention with this score over all of a sequence."""
+    return Attention(score, EverywhereSpan(1, 1), SoftmaxWeighting(1))  # neither has anything of a width
+
+
+def read(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """queries (batch, hop, query_dim), keys and values (batch, n, ...) → (batch, hop · value_dim), hop after hop."""
+    context: Tensor = attention(queries, attention.remember(keys, values, mask)).context
+    return context.flatten(1)

@@ -1,0 +1,38 @@
+"""Structured self-attention: several questions of one text (https://arxiv.org/abs/1703.03130, section 2.1)."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.scores.dot import DotScore
+from regard.errors import ConfigError
+from regard.layers.pooling.pooling import Pooling
+from regard.layers.pooling.reading import read, socket
+
+STD = 0.1  # of the weights at the start, as of a single question
+
+
+class StructuredPooling(Pooling):
+    """A H flattened, A = softmax(W2 tanh(W1 Hᵀ)): row r of W2 is the query of hop r, and out_dim = hops · dim.
+
+    The weights A (batch, hop, n) are the attention's own, so `recording` sees them, and with it a penalty on their
+    overlap.
+
+    Cost: O(m·h·(d + hops))
+    """
+
+    def __init__(self, dim: int, *, hops: int = 30, hidden_dim: int = 350) -> None:
+        super().__init__()
+        for name, size in (("hops", hops), ("hidden_dim", hidden_dim)):
+            if size < 1:
+                raise ConfigError(f"pooling.{name}", f"is {size}", "at least 1")
+        self.out_dim = hops * dim
+        self.to_hidden = nn.Linear(dim, hidden_dim, bias=False)
+        self.queries = nn.Parameter(torch.empty(hops, hidden_dim))
+        self.attention = socket(DotScore(hidden_dim, hidden_dim))
+        for weight in (self.to_hidden.weight, self.queries):
+            nn.init.normal_(weight, std=STD)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim) → (batch, hops · dim), hop after hop."""
+        hidden = torch.tanh(self.to_hidden(states))
+        return read(self.attention, self.queries.expand(len(states), -1, -1), hidden, states, mask)

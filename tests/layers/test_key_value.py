@@ -1,0 +1,166 @@
+"""Key-value and key-value-predict attention against a loop over the steps."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from regard.attention import plain, recording
+from regard.errors import ConfigError
+from regard.layers.key_value import PARTS, KeyValueLayer
+from regard.records import select
+
+DIM, LENGTH, WINDOW = 6, 9, 3
+LENGTHS = [9, 5, 1, 0]
+MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def build(mode: str, window: int = WINDOW) -> KeyValueLayer:
+    torch.manual_seed(7)
+    layer = KeyValueLayer(DIM, mode=mode, window=window).double()
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter)
+    return layer.requires_grad_(False)
+
+
+@pytest.fixture(params=PARTS)
+def layer(request: pytest.FixtureRequest) -> KeyValueLayer:
+    return build(request.param)
+
+
+def loop(layer: KeyValueLayer, mode: str, states: Tensor) -> Tensor:
+    """states (n, input_dim) of one sentence → (n, dim), with a list of what came before."""
+    score, outputs, before = layer.attention.score, [], []
+    for state in states:
+        parts = state.split(layer.dim)
+        key, value, predicting = {"plain": (0, 0, 0), "key_value": (0, 1, 1), "key_value_predict": (0, 1, 2)}[mode]
+        read = torch.zeros(layer.dim, dtype=torch.float64)
+        seen = before[-layer.window :]
+        if seen:
+            hidden = [torch.tanh(score.from_key.weight @ k + score.from_query.weight @ parts[key]) for k, _ in seen]
+            weights = torch.stack([score.to_score.weight[0] @ one for one in hidden]).softmax(dim=0)
+            read = sum(weight * v for weight, (_, v) in zip(weights, seen, strict=True))
+        outputs.append(torch.tanh(layer.from_context.weight @ read + layer.from_state.weight @ parts[predicting]))
+        before.append((parts[key], parts[value]))
+    return torch.stack(outputs) if outputs else states.new_zeros(0, layer.dim)
+
+
+@pytest.mark.parametrize("mode", PARTS)
+@pytest.mark.parametrize("window", [1, WINDOW, 20])
+def test_equals_a_loop_over_the_steps(mode, window, agrees):
+    layer, states = build(mode, window), random(len(LENGTHS), LENGTH, DIM)
+    outputs, _ = layer(states, MASK)
+    assert outputs.shape == (len(LENGTHS), LENGTH, layer.dim) and layer.dim == DIM // PARTS[mode]
+    for row, length in enumerate(LENGTHS):
+        agrees("A19", outputs[row, :length], loop(layer, mode, states[row, :length]))
+
+
+@pytest.mark.parametrize("mode", PARTS)
+def test_long_texts_by_the_kernel_for_windows_in_values_and_gradients(mode, agrees):
+    layer, states = build(mode), random(2, 130, DIM).requires_grad_()
+    mask = torch.arange(130) < torch.tensor([[130], [67]])
+
+    def run() -> list[Tensor]:
+        outputs = layer(states, mask)[0].masked_fill(~mask.unsqueeze(-1), 0.0)
+        return [outputs, *torch.autograd.grad(outputs.square().sum(), states)]
+
+    fast = run()
+    agrees("A19", fast[0][0].detach(), loop(layer, mode, states[0].detach()))
+    with plain():
+        assert_close(fast, run())
+
+
+@pytest.mark.parametrize("mode", PARTS)
+@settings(max_examples=40)
+@given(cuts=st.lists(st.integers(0, LENGTH), max_size=4).map(sorted), padded=st.booleans())
+def test_any_split_into_chunks_equals_the_whole_pass(mode, cuts, padded):
+    layer, mask = build(mode), MASK if padded else None
+    states = random(len(LENGTHS), LENGTH, DIM)
+    whole, end = layer(states, mask)
+    past, pieces = None, []
+    for start, stop in zip([0, *cuts], [*cuts, LENGTH], strict=True):
+        piece, past = layer(states[:, start:stop], None if mask is None else mask[:, start:stop], past)
+        assert past.keys.shape[1] == min(stop, WINDOW)
+        pieces.append(piece)
+    shown = MASK if padded else torch.ones_like(MASK)
+    assert_close(torch.cat(pieces, dim=1)[shown], whole[shown])
+    more = random(len(LENGTHS), 2, DIM)
+    assert_close(layer(more, None, past)[0], layer(more, None, end)[0])
+
+
+def test_a_padded_row_goes_on_as_if_it_were_alone(layer):
+    """The window counts states, not padding."""
+    states, more = random(len(LENGTHS), LENGTH, DIM), random(len(LENGTHS), 4, DIM)
+    _, past = layer(states, MASK)
+    after, _ = layer(more, None, past)
+    for row, length in enumerate(LENGTHS):
+        _, alone = layer(states[row : row + 1, :length], None)
+        assert_close(after[row : row + 1], layer(more[row : row + 1], None, alone)[0])
+
+
+def test_what_stands_under_padding_changes_nothing_and_no_step_sees_a_later_one(layer):
+    states = random(len(LENGTHS), LENGTH, DIM)
+    changed = states.masked_fill(~MASK.unsqueeze(-1), 1e3)
+    (first, past), (second, other) = layer(states, MASK), layer(changed, MASK)
+    assert_close(first[MASK], second[MASK], rtol=0, atol=0)
+    more = random(len(LENGTHS), 2, DIM)
+    assert_close(layer(more, None, past)[0], layer(more, None, other)[0], rtol=0, atol=0)
+    later = states.clone()
+    later[:, 4:] += 1
+    assert_close(layer(later, None)[0][:, :4], layer(states, None)[0][:, :4], rtol=0, atol=0)
+
+
+def test_selected_rows_go_on_as_they_were(layer):
+    states, rows = random(len(LENGTHS), LENGTH, DIM), torch.tensor([1, 0, 1])
+    _, past = layer(states[:, :4], MASK[:, :4])
+    whole, _ = layer(states[:, 4:], None, past)
+    assert_close(layer(states[rows, 4:], None, select(past, rows))[0], whole[rows])
+
+
+def test_the_first_state_reads_nothing(layer):
+    states = random(2, 1, DIM)
+    predicting = states.split(layer.dim, dim=-1)[-1]
+    assert_close(layer(states, None)[0], torch.tanh(layer.from_state(predicting)))
+
+
+def test_the_three_parts_tied_are_the_plain_form(agrees):
+    one = build("plain")
+    state = random(2, LENGTH, DIM)
+    for mode, parts in (("key_value", 2), ("key_value_predict", 3)):
+        other = KeyValueLayer(parts * DIM, mode=mode, window=WINDOW).double().requires_grad_(False)
+        other.load_state_dict(one.state_dict())
+        agrees("A19", other(torch.cat([state] * parts, dim=-1), None)[0], one(state, None)[0])
+
+
+def test_weights_are_recorded_and_reach_no_further_than_the_window(layer):
+    with recording(layer) as records:
+        layer(random(2, LENGTH, DIM), None)
+    weights = records["attention"][0].weights
+    distance = torch.arange(LENGTH).unsqueeze(-1) - torch.arange(LENGTH)
+    seen = (distance >= 1) & (distance <= WINDOW)
+    assert bool((weights[:, ~seen] == 0).all()) and bool((weights[:, seen] > 0).all())
+
+
+def test_gradients_are_those_of_finite_differences(layer):
+    states = random(3, 4, DIM).requires_grad_()
+    mask = torch.arange(4) < torch.tensor([[4], [2], [0]])
+    assert torch.autograd.gradcheck(lambda some: layer(some, mask)[0][mask], states)
+
+
+@pytest.mark.parametrize(
+    ("dim", "chosen", "said"),
+    [
+        (7, {"mode": "key_value"}, "layer.mode: 'key_value' splits states in 2 equal parts, but their dim is 7"),
+        (8, {}, "layer.mode: 'key_value_predict' splits states in 3 equal parts, but their dim is 8"),
+        (6, {"window": 0}, "layer.window: is 0"),
+    ],
+)
+def test_impossible_settings_are_refused(dim, chosen, said):
+    with pytest.raises(ConfigError, match=said):
+        KeyValueLayer(dim, **chosen)

@@ -1,0 +1,68 @@
+"""Multi-step attention against a loop over layers, words and source words."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from regard.layers.multi_step_attention import MultiStepAttention
+from regard.models import AttentionSettings, build_attention
+from regard.registry import Choice
+
+BATCH, TARGET, SOURCE, DIM, LAYERS = 2, 3, 5, 4, 3
+LENGTHS = [5, 2]
+MASK = torch.arange(SOURCE) < torch.tensor(LENGTHS).unsqueeze(-1)
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+@pytest.fixture
+def layers() -> list[MultiStepAttention]:
+    settings = AttentionSettings(score=Choice("dot"))
+    layers = [MultiStepAttention(DIM, build_attention(settings, DIM, DIM)) for _ in range(LAYERS)]
+    return [layer.double().requires_grad_(False) for layer in layers]
+
+
+def test_equals_a_loop_over_layers(layers, agrees):
+    """Between the attentions stands what a layer makes of its states: tanh takes the place of the convolution."""
+    states, written, source, embeddings = (random(BATCH, *s, DIM) for s in ((TARGET,), (TARGET,), (SOURCE,), (SOURCE,)))
+    outputs, looked = states, []
+    for layer in layers:
+        attended = layer(torch.tanh(outputs), written, layer.remember(source, embeddings, MASK), need_weights=True)
+        outputs = attended.context
+        looked.append(attended.weights)
+    for row, length in enumerate(LENGTHS):
+        for place in range(TARGET):
+            h = states[row, place]
+            for layer, weights in zip(layers, looked, strict=True):
+                h = torch.tanh(h)
+                d = layer.from_state.weight @ h + layer.from_state.bias + written[row, place]
+                wanted = torch.stack([d @ source[row, j] for j in range(length)]).softmax(dim=0)
+                h = h + sum(wanted[j] * (source[row, j] + embeddings[row, j]) for j in range(length))
+                agrees("A25", weights[row, place, :length], wanted)
+            agrees("A25", outputs[row, place], h)
+
+
+def test_what_is_compared_is_not_what_is_read(layers):
+    """Keys are the states, values the states with their embeddings."""
+    source, embeddings = random(BATCH, SOURCE, DIM), random(BATCH, SOURCE, DIM)
+    memory = layers[0].remember(source, embeddings, MASK)
+    assert_close(memory.keys, source)
+    assert_close(memory.values, source + embeddings)
+
+
+def test_a_source_that_may_not_be_looked_at_adds_nothing(layers):
+    states, source = random(BATCH, TARGET, DIM), random(BATCH, SOURCE, DIM)
+    memory = layers[0].remember(source, source, torch.zeros_like(MASK))
+    assert_close(layers[0](states, random(BATCH, TARGET, DIM), memory).context, states, rtol=0, atol=0)
+
+
+def test_gradients_are_those_of_finite_differences(layers):
+    inputs = [random(BATCH, n, DIM).requires_grad_() for n in (2, 2, SOURCE, SOURCE)]
+
+    def outputs(states: Tensor, written: Tensor, source: Tensor, embeddings: Tensor) -> Tensor:
+        return layers[0](states, written, layers[0].remember(source, embeddings, MASK)).context
+
+    assert torch.autograd.gradcheck(outputs, inputs)
