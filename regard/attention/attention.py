@@ -14,14 +14,23 @@ class Attention(nn.Module):
     """context_i = sum_j weights_ij value_j, weights = weighting(score(query_i, key_j)) over what the span shows.
 
     With `heads`, queries, keys and values are projected and the head is one more leading axis; weights are then
-    (batch, head, query, key). A query that sees no key gets a zero context, zero weights and finite gradients.
+    (batch, head, query, key). With a `gate` (query_dim → 1) the context is multiplied by sigmoid(gate(query)), which
+    leaves the weights as they are (https://arxiv.org/abs/1502.03044, section 4.2.1). A query that sees no key gets a
+    zero context, zero weights and finite gradients.
     """
 
     def __init__(
-        self, score: Score, span: Span, weighting: Weighting, heads: Heads | None = None, *, dropout: float = 0.0
+        self,
+        score: Score,
+        span: Span,
+        weighting: Weighting,
+        heads: Heads | None = None,
+        gate: nn.Linear | None = None,
+        *,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.score, self.span, self.weighting, self.heads = score, span, weighting, heads
+        self.score, self.span, self.weighting, self.heads, self.gate = score, span, weighting, heads, gate
         self.dropout = dropout
 
     @property
@@ -52,6 +61,7 @@ class Attention(nn.Module):
         self, queries: Tensor, memory: Memory, past: tuple[Any, ...] | None = None, *, need_weights: bool = False
     ) -> Attended:
         """queries (batch, query, query_dim) → context (batch, query, value_dim). Past None starts."""
+        share = None if self.gate is None else self.gate(queries).sigmoid()
         if self.heads is not None:
             queries = self.heads.queries(queries)
         if past is None:
@@ -64,7 +74,7 @@ class Attention(nn.Module):
             attended = attended._replace(weights=None)
         if self.heads is not None:
             attended = attended._replace(context=self.heads.join(attended.context))
-        return attended
+        return attended if share is None else attended._replace(context=share * attended.context)
 
     def _begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
         return tuple(part.begin(queries, memory) for part in self.parts)

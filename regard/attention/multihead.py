@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
+from regard.linear import Linear
 
 
 class Heads(nn.Module):
@@ -29,13 +30,13 @@ class Heads(nn.Module):
         if num_heads < 1 or inner % num_heads:
             raise ConfigError("attention.num_heads", f"{num_heads} heads do not divide dim {inner}", _divisors(inner))
         self.num_heads, self.head_dim = num_heads, inner // num_heads
-        self.from_query = nn.Linear(query_dim, inner, bias=bias)
-        self.from_key = nn.Linear(key_dim, inner, bias=bias)
-        self.from_value = nn.Linear(value_dim or key_dim, inner, bias=bias)
-        self.to_out = nn.Linear(inner, query_dim, bias=bias) if out_proj else nn.Identity()
+        self.from_query = Linear(query_dim, inner, bias=bias)
+        self.from_key = Linear(key_dim, inner, bias=bias)
+        self.from_value = Linear(value_dim or key_dim, inner, bias=bias)
+        self.to_out = Linear(inner, query_dim, bias=bias) if out_proj else nn.Identity()
         self.dim = query_dim if out_proj else inner
         for linear in (self.from_query, self.from_key, self.from_value, self.to_out):
-            if isinstance(linear, nn.Linear):
+            if isinstance(linear, Linear):
                 nn.init.xavier_uniform_(linear.weight)
                 if bias:
                     nn.init.zeros_(linear.bias)

@@ -14,6 +14,7 @@ from regard.experiment.data import COLUMNS
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.heads import HEADS
+from regard.objectives import OBJECTIVES
 from regard.training.stopping import LOSSES, higher_is_better
 
 LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wants no other
@@ -59,6 +60,10 @@ def _impossible(experiment: Experiment) -> Iterator[Fault]:
     head: Any = HEADS[experiment.model.head.name]
     if head.copies and not experiment.text.shared:
         yield Fault("model.head", f"'{experiment.model.head.name}' needs one vocabulary", "text.shared=true")
+    objective: Any = OBJECTIVES[experiment.objective.name]
+    if experiment.training.compile and (objective.records or experiment.penalties):
+        what = "penalties" if experiment.penalties else f"'{experiment.objective.name}'"
+        yield Fault("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
     steering = experiment.training.metric
     if steering not in (*LOSSES, *METRICS):
         yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, [*LOSSES, *METRICS]))

@@ -20,7 +20,7 @@ from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
 from regard.models.settings import AttentionSettings, ModelSettings
-from regard.objectives import OBJECTIVES
+from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Choice
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
@@ -94,6 +94,7 @@ class Experiment:
     text: Annotated[TextSettings, FieldsOf(TextSettings)] = field(default_factory=TextSettings)
     model: Annotated[ModelSettings, _MODEL] = field(default_factory=ModelSettings)
     objective: Annotated[Choice, PartOf(OBJECTIVES)] = Choice("likelihood")
+    penalties: Annotated[tuple[Annotated[Choice, PartOf(PENALTIES)], ...], OneOrMany()] = ()  # on where it looks
     training: Annotated[TrainingSettings, _TRAINING] = field(default_factory=TrainingSettings)
     decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
     evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)

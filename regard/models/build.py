@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from torch import nn
+
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
 from regard.attention.spans.all_of import AllOf
 from regard.decoders import DECODERS
@@ -41,6 +43,7 @@ def build_attention(settings: AttentionSettings, query_dim: int, key_dim: int, *
     if settings.num_heads > 1 and settings.project is False:
         problem = f"{settings.num_heads} heads are made by projections"
         raise ConfigError("attention.project", problem, "leave it out, or use num_heads: 1")
+    gate = nn.Linear(query_dim, 1) if settings.gate else None
     heads = None
     if settings.project or settings.num_heads > 1:
         heads = Heads(query_dim, key_dim, num_heads=settings.num_heads, bias=settings.bias, out_proj=settings.out_proj)
@@ -56,7 +59,7 @@ def build_attention(settings: AttentionSettings, query_dim: int, key_dim: int, *
         if causal:
             _need_growing(choice, part)
     span = spans[0] if len(spans) == 1 else AllOf(spans)
-    return Attention(score, span, weighting, heads, dropout=settings.dropout)
+    return Attention(score, span, weighting, heads, gate, dropout=settings.dropout)
 
 
 def _need_growing(choice: Choice, part: Part) -> None:

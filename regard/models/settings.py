@@ -17,6 +17,7 @@ class AttentionSettings:
     project: bool | None = None  # project queries, keys and values; None: only when num_heads > 1
     bias: bool = True  # of the projections
     out_proj: bool = True  # join the heads by one more projection
+    gate: bool = False  # multiply the context by sigmoid(w · query + b)
     dropout: float = 0.0  # of the weights
 
 

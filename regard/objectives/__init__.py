@@ -2,8 +2,13 @@
 
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import Objective
+from regard.objectives.penalised import PenalisedObjective
+from regard.objectives.penalties import PENALTIES, build_penalties
+from regard.objectives.reinforce import ReinforceObjective
 from regard.registry import Registry
 
-OBJECTIVES: Registry[Objective] = Registry("objective", {"likelihood": LikelihoodObjective})
+OBJECTIVES: Registry[Objective] = Registry(
+    "objective", {"likelihood": LikelihoodObjective, "reinforce": ReinforceObjective}
+)
 
-__all__ = ["OBJECTIVES", "Objective"]
+__all__ = ["OBJECTIVES", "PENALTIES", "Objective", "PenalisedObjective", "build_penalties"]

@@ -1,11 +1,12 @@
 """The contract of objectives: what is minimised."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from torch import nn
 
+from regard.modules import module_dict
 from regard.records import Batch, Loss
 
 
@@ -16,10 +17,17 @@ class Objective(nn.Module, ABC):
     """
 
     turns: tuple[str, ...] = ("model",)
+    records = False  # True: reads what attention saw by `recording`, which compiled code does not tell
 
     def __init__(self, model: nn.Module | None = None) -> None:
         """`model` is to take sizes or copies from, never to keep: it would be saved and moved twice."""
         super().__init__()
+        self.penalties: Mapping[str, nn.Module] = module_dict({})  # by name, where it has any
+
+    @property
+    def itself(self) -> "Objective":
+        """The row of the table, whatever was put around it."""
+        return self
 
     def parameters_of(self, model: nn.Module, turn: str) -> Iterable[nn.Parameter]:
         """What the optimizer of a turn moves."""

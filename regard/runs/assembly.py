@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 import torch
+from torch import nn
 
 from regard.decoding import FEATURES, SEARCHES, Feature, GreedySearch, Search
 from regard.experiment import DecodingSettings, Experiment
 from regard.models import Translator, build_translator
+from regard.objectives import OBJECTIVES, Objective, PenalisedObjective, build_penalties
 from regard.runs.folder import RunFolder, choose_device
 from regard.tasks.translation import TranslationTask
 from regard.text import Tokenizer
@@ -34,6 +36,13 @@ def model_of(experiment: Experiment, tokenizers: dict[str, Tokenizer]) -> Transl
     """With new weights, drawn from the seed."""
     torch.manual_seed(experiment.training.seed)
     return build_translator(experiment.model, len(tokenizers["source"]), len(tokenizers["target"]))
+
+
+def objective_of(experiment: Experiment, model: nn.Module) -> Objective:
+    """What the model is trained to minimise, with the penalties of the settings."""
+    objective = OBJECTIVES.build(experiment.objective, model)
+    penalties = build_penalties(experiment.penalties)
+    return PenalisedObjective(objective, penalties) if penalties else objective
 
 
 def task_of(experiment: Experiment, tokenizers: dict[str, Tokenizer], *, quick: bool = False) -> TranslationTask:

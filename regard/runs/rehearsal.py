@@ -7,9 +7,8 @@ import torch
 from regard.errors import ConfigError, RegardError
 from regard.experiment import Experiment
 from regard.models import ROUTE, build_translator
-from regard.objectives import OBJECTIVES
 from regard.records import EOS, UNK, Batch, Sequences
-from regard.runs.assembly import searched_by
+from regard.runs.assembly import objective_of, searched_by
 from regard.training.driven import Driven
 from regard.training.optimizers import OPTIMIZERS
 
@@ -20,7 +19,7 @@ def rehearse(experiment: Experiment) -> None:
     """Builds the model, takes a loss and translates a sentence. Raises ConfigError for parts that do not fit."""
     try:
         model: Any = build_translator(experiment.model, VOCAB, VOCAB).eval()
-        objective = OBJECTIVES.build(experiment.objective, model)
+        objective = objective_of(experiment, model)
         objective.loss(model, _batch(), "model")
         Driven(experiment.training, model, objective)
         search, features = searched_by(experiment.decoding)

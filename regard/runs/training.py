@@ -9,9 +9,8 @@ from shlex import quote
 
 from regard.config.quoting import quoted
 from regard.experiment import LOSSES, Experiment, read_experiment
-from regard.objectives import OBJECTIVES
 from regard.registry import Choice
-from regard.runs.assembly import model_of, task_of
+from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
@@ -99,7 +98,7 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     progress.say(f"{count / 1e6:.1f} M parameters on {device}, run {folder}")
     return Trainer(
         model,
-        OBJECTIVES.build(experiment.objective, model).to(device),
+        objective_of(experiment, model).to(device),
         batches,
         settings=experiment.training,
         run=folder.path,

@@ -11,8 +11,8 @@ from regard.training.settings import TrainingSettings
 
 
 class Driven:
-    """`schedules: {objective.label_smoothing: {name: linear, updates: 1000}}` drives an attribute of the objective, or
-    of a module of the model, between 0 and the value it was built with.
+    """`schedules: {objective.label_smoothing: {name: linear, updates: 1000}}` drives an attribute of the objective, of
+    a penalty (`penalties.overlap.weight`) or of a module of the model, between 0 and the value it was built with.
     """
 
     def __init__(self, settings: TrainingSettings, model: nn.Module, objective: Objective) -> None:
@@ -48,7 +48,7 @@ class Driven:
 
 def _owner(name: str, model: nn.Module, objective: Objective) -> tuple[Any, str]:
     first, *path = name.split(".")
-    thing: Any = {"objective": objective, "model": model}.get(first)
+    thing: Any = {"objective": objective.itself, "penalties": objective.penalties, "model": model}.get(first)
     *inner, last = path or [""]
     for part in inner:
         thing = getattr(thing, part, None)

@@ -14,6 +14,7 @@ from rich.control import Control
 from rich.segment import ControlType
 
 METRICS_FILE = "metrics.jsonl"
+TOLD = ("update", "epoch", "seconds", "loss", "norm", "tokens_per_second", "learning_rate")  # in words of their own
 PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
 
 
@@ -40,8 +41,9 @@ class Progress:
         self._write({"event": "update", **values})
         if self.quiet:
             return
+        parts = "".join(f"{name} {value:.3f} · " for name, value in values.items() if name not in TOLD)
         line = (
-            f"update {values['update']:,} · epoch {values['epoch']} · loss {values['loss']:.3f} · "
+            f"update {values['update']:,} · epoch {values['epoch']} · loss {values['loss']:.3f} · {parts}"
             f"{values['tokens_per_second']:,.0f} tokens/s · rate {values['learning_rate']:.2e}{left}"
         )
         if self.console.is_terminal:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ class Updated(NamedTuple):
     loss: float  # per unit of count, of the last turn
     norm: float  # of the gradient, before clipping
     tokens: int
+    parts: Mapping[str, float] = MappingProxyType({})  # per unit of count, by the names the objective gives them
 
 
 class _Together(nn.Module):
@@ -57,7 +59,7 @@ class Updater:
             optimizer = self.optimizers[turn]
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            total, count = self._backward(batches, turn)
+            total, count, parts = self._backward(batches, turn)
             norm = self._clip(self.parameters[turn], max(1, count))
             loss = float(total) / max(1, count)
             if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -66,17 +68,20 @@ class Updater:
             for parameters in self.parameters.values():  # a turn's loss reaches the others' parameters too
                 for parameter in parameters:
                     parameter.grad = None
-            updated = Updated(loss, norm, sum(batch.count for batch in batches))
+            values = {name: float(part) / max(1, count) for name, part in parts.items()}
+            updated = Updated(loss, norm, sum(batch.count for batch in batches), values)
         return updated
 
-    def _backward(self, batches: Sequence[Batch], turn: str) -> tuple[Tensor, int]:
+    def _backward(self, batches: Sequence[Batch], turn: str) -> tuple[Tensor, int, dict[str, Tensor]]:
         total, count = torch.zeros((), device=self.device), 0
+        parts: dict[str, Tensor] = {}
         for batch in batches:
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
                 loss: Loss = self._forward(batch.to(self.device), turn)
             loss.sum.backward()
             total, count = total + loss.sum.detach(), count + loss.count
-        return total, count
+            parts = {name: part + parts[name] if name in parts else part for name, part in loss.parts.items()}
+        return total, count, parts
 
     def _clip(self, parameters: list[nn.Parameter], count: int) -> float:
         """Gradients of the sum → of the mean, no longer than the clip norm: one pass for both."""

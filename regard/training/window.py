@@ -1,6 +1,6 @@
 """What is told of the updates since the last line of the log."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from regard.training.updating import Updated
 
@@ -14,6 +14,7 @@ class Window:
     tokens: int = 0
     updates: int = 0
     seconds: float = 0.0  # of updates
+    parts: dict[str, float] = field(default_factory=dict)  # of the loss, by name
 
     def add(self, done: Updated, seconds: float) -> None:
         """One update more."""
@@ -22,11 +23,17 @@ class Window:
         self.tokens += done.tokens
         self.updates += 1
         self.seconds += seconds
+        for name, part in done.parts.items():
+            self.parts[name] = self.parts.get(name, 0.0) + part * done.tokens
 
     def values(self) -> dict[str, float]:
-        """Loss per token, mean norm of the gradient, target tokens per second."""
+        """Loss per token, mean norm of the gradient, target tokens per second, and the loss's parts per token.
+
+        What an objective itself calls its loss is the loss: so runs with and without penalties can be compared.
+        """
         return {
             "loss": self.loss / max(1, self.tokens),
             "norm": self.norm / max(1, self.updates),
             "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
+            **{name: part / max(1, self.tokens) for name, part in self.parts.items()},
         }

@@ -21,7 +21,8 @@ FORMULAS = {
 
 
 def socket(weighting: str) -> Attention:
-    return Attention(DotScore(DIM, DIM), EverywhereSpan(DIM, DIM), WEIGHTINGS.build(Choice(weighting), DIM))
+    part = WEIGHTINGS.build(Choice(weighting), DIM)
+    return Attention(DotScore(DIM, DIM), EverywhereSpan(DIM, DIM), part).double()
 
 
 def random(*shape: int) -> Tensor:

@@ -73,7 +73,7 @@ def test_several_batches_are_one_large_batch(line, optimizer, clip_norm):
     several, large = updater_of(line, **settings), updater_of(other, **settings)
     for number in range(1, 6):
         mine, yours = several.update(parts, 0.1, number), large.update([joined(*parts)], 0.1, number)
-        assert mine == pytest.approx(yours, rel=1e-12)
+        assert mine[:3] == pytest.approx(yours[:3], rel=1e-12)
     assert_close(line.weight, other.weight, **EXACT)
 
 
@@ -123,7 +123,7 @@ def test_an_update_by_hand(line):
     gradient = (x * error[:, None]).mean(0)
     done = updater_of(line).update([batch], 0.3, 1)
     assert_close(line.weight[0], before[0] - 0.3 * gradient, **EXACT)
-    assert done == pytest.approx((float((error**2).mean() / 2), float(gradient.norm()), 5), rel=1e-12)
+    assert done[:3] == pytest.approx((float((error**2).mean() / 2), float(gradient.norm()), 5), rel=1e-12)
 
 
 @pytest.mark.parametrize("limit", [1e-3, 0.5, 1e6])

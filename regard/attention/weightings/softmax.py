@@ -1,4 +1,4 @@
-"""Soft attention: the weights of a row are a distribution (Bahdanau et al. 2015, equation 6)."""
+"""Soft attention: the weights of a row are a distribution (https://arxiv.org/abs/1409.0473, equation 6)."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from regard.attention.parts import View, Weighting
 
 
 class SoftmaxWeighting(Weighting):
-    """weights_ij = exp(score_ij) / sum_j' exp(score_ij') over what is seen."""
+    """weights_ij = exp(score_ij) / sum_j' exp(score_ij') over what is seen.
+
+    Cost: O(n·m)
+    """
 
     softmax = True
 

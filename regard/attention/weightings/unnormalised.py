@@ -8,7 +8,10 @@ from regard.attention.parts import View, Weighting
 
 
 class UnnormalisedWeighting(Weighting):
-    """weights_ij = score_ij. With a product as score, (Q Kᵀ) V = Q (Kᵀ V)."""
+    """weights_ij = score_ij. With a product as score, (Q Kᵀ) V = Q (Kᵀ V).
+
+    Cost: O(n·m)
+    """
 
     normalised = False
 

@@ -1,0 +1,58 @@
+"""Addressing by content and by place (Graves et al. 2014, https://arxiv.org/abs/1410.5401, section 3.3)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention.addressing import interpolate, sharpen, shift
+from regard.attention.kernels.softmax import masked_softmax
+from regard.attention.parts import Attended, Memory, View, Weighting
+from regard.attention.weightings.one_hot import at_first
+from regard.errors import ConfigError
+
+SHARPEST = 1e4  # of beta
+
+
+class AddressingWeighting(Weighting):
+    """weights ~ (s * (g softmax(beta · scores) + (1 - g) last weights))^gamma, * a circular convolution.
+
+    Equations 5 to 9 of the paper; beta >= 0, 0 < g < 1, gamma >= 1 and the distribution s over moves by at most
+    `shift` keys come from the query. The paper scores by cosine. It starts at the first key; keys that are not seen
+    are left out of the circle.
+
+    Cost: O(n·m·log m), query by query
+    """
+
+    sequential = True
+    whole = True
+
+    def __init__(self, query_dim: int, *, shift: int = 1) -> None:
+        super().__init__()
+        if shift < 0:
+            raise ConfigError("attention.weighting.shift", f"is {shift}", "how many keys it may move by, or 0")
+        self.shift = shift
+        self.from_query = nn.Linear(query_dim, 3 + 2 * shift + 1)
+
+    def begin(self, queries: Tensor, memory: Memory) -> Tensor:
+        """The weights before the first query (..., key)."""
+        return at_first(memory, queries.dtype)
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., 1, key) → weights of the same shape."""
+        if not scores.shape[-1]:
+            return scores, {}
+        wide = torch.promote_types(scores.dtype, torch.float32)
+        address = self.from_query(queries).to(wide)
+        beta, gate, gamma, moves = address.split([1, 1, 1, 2 * self.shift + 1], dim=-1)
+        content = masked_softmax(functional.softplus(beta).clamp(max=SHARPEST) * scores, view.mask)
+        weights = interpolate(content, past.to(wide).unsqueeze(-2).expand_as(content), gate.squeeze(-1).sigmoid())
+        weights = shift(weights, moves.softmax(dim=-1), view.mask)
+        return sharpen(weights, 1 + functional.softplus(gamma.squeeze(-1))).to(scores.dtype), {}
+
+    def after(self, past: Tensor, attended: Attended, scores: Any) -> Tensor:
+        """The weights of the last query."""
+        if attended.weights is None or not attended.weights.shape[-2]:
+            return past
+        return attended.weights[..., -1, :]

@@ -1,0 +1,28 @@
+"""Between softmax and sparsemax (Peters, Niculae and Martins 2019, https://arxiv.org/abs/1905.05702)."""
+
+from typing import Any
+
+from torch import Tensor
+
+from regard.attention.parts import View, Weighting
+from regard.attention.weightings.projection import project
+from regard.errors import ConfigError
+
+
+class EntmaxWeighting(Weighting):
+    """weights_ij = [(alpha - 1) score_ij - threshold_i]_+ ^ (1 / (alpha - 1)), the threshold such that they sum to 1.
+
+    alpha 2 is sparsemax, alpha → 1 softmax; 1.5, the paper's choice, is computed exactly.
+
+    Cost: O(n·m·log m)
+    """
+
+    def __init__(self, query_dim: int, *, alpha: float = 1.5) -> None:
+        super().__init__()
+        if not 1.0 < alpha <= 2.0:
+            raise ConfigError("attention.weighting.alpha", f"is {alpha}", "above 1, at most 2; softmax would be 1")
+        self.alpha = alpha
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
+        return project(scores, view.mask, self.alpha), {}

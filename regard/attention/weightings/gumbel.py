@@ -1,0 +1,40 @@
+"""A draw that gradients pass (Jang et al. 2017, https://arxiv.org/abs/1611.01144)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention.kernels.softmax import masked_softmax
+from regard.attention.parts import View, Weighting
+from regard.attention.weightings.one_hot import at_largest
+from regard.errors import ConfigError
+
+COLDEST = 1e-3  # a schedule may end at 0
+
+
+class GumbelWeighting(Weighting):
+    """weights_i = softmax((scores_i + g) / temperature), g = -log(-log u), u uniform (equation 2 of the paper).
+
+    Drawn anew for each query in training, where a schedule may drive the `temperature`. With `straight_through` one
+    key has all the weight and gradients pass as if it were the softmax (section 2.2). In use: the largest score.
+
+    Cost: O(n·m)
+    """
+
+    def __init__(self, query_dim: int, *, temperature: float = 1.0, straight_through: bool = False) -> None:
+        super().__init__()
+        if temperature <= 0.0:
+            raise ConfigError("attention.weighting.temperature", f"is {temperature}", "above 0")
+        self.temperature, self.straight_through = temperature, straight_through
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape."""
+        if not self.training:
+            return at_largest(scores.detach(), view.mask), {}
+        wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        noise = torch.empty_like(wide).exponential_().log()  # -g
+        soft = masked_softmax((wide - noise) / max(self.temperature, COLDEST), view.mask)
+        if self.straight_through:
+            soft = at_largest(soft.detach(), view.mask) + (soft - soft.detach())
+        return soft.to(scores.dtype), {}

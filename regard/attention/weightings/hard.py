@@ -1,0 +1,57 @@
+"""Hard attention: a query looks at one key, drawn at random (Xu et al. 2015, https://arxiv.org/abs/1502.03044).
+
+Nothing flows back through a draw: the objective `reinforce` learns from its log-probability.
+"""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from regard.attention.kernels.softmax import masked_softmax
+from regard.attention.parts import Memory, View, Weighting
+from regard.attention.weightings.one_hot import at_largest
+from regard.errors import ConfigError
+
+
+class HardWeighting(Weighting):
+    """weights_i = one key j drawn with probability exp(score_ij) / sum_j' exp(score_ij') (section 4.1 of the paper).
+
+    In training a share `soft_share` of the sentences looks at all keys with these probabilities instead; in use, the
+    most probable key is taken, or one drawn. Terms: log_prob of what was drawn (0 where nothing was), and entropy.
+
+    Cost: O(n·m)
+    """
+
+    def __init__(
+        self, query_dim: int, *, soft_share: float = 0.5, decides: Literal["argmax", "sample"] = "argmax"
+    ) -> None:
+        super().__init__()
+        if not 0.0 <= soft_share <= 1.0:
+            raise ConfigError("attention.weighting.soft_share", f"is {soft_share}", "from 0 to 1")
+        self.soft_share, self.decides = soft_share, decides
+
+    def begin(self, queries: Tensor, memory: Memory) -> Tensor | None:
+        """Which rows (...) are soft until their end; None where all are hard."""
+        if not (self.training and self.soft_share):
+            return None
+        return torch.rand(queries.shape[:-2], device=queries.device) < self.soft_share
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., query, key) → weights of the same shape; terms (..., query)."""
+        shares = masked_softmax(scores, view.mask)
+        draws = self.training or self.decides == "sample"
+        weights = at_largest(_raced(shares.detach()) if draws else scores.detach(), view.mask).to(shares.dtype)
+        chosen = (shares * weights).sum(dim=-1)
+        log_prob = chosen.masked_fill(chosen == 0, 1.0).log()
+        if past is not None:
+            soft = past.reshape(past.shape + (1,) * (log_prob.dim() - past.dim()))
+            weights, log_prob = torch.where(soft.unsqueeze(-1), shares, weights), log_prob.masked_fill(soft, 0.0)
+        entropy = -(shares * shares.masked_fill(shares == 0, 1.0).log()).sum(dim=-1)
+        return weights, {"log_prob": log_prob, "entropy": entropy}
+
+
+def _raced(shares: Tensor) -> Tensor:
+    """The largest of share / Exponential(1) is at each place with the probability that is its share."""
+    shares = shares.to(torch.promote_types(shares.dtype, torch.float32))
+    return shares / torch.empty_like(shares).exponential_()

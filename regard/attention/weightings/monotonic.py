@@ -1,0 +1,61 @@
+"""Attention that only moves forward (Raffel et al. 2017, https://arxiv.org/abs/1704.00784)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention.parts import Attended, Memory, View, Weighting
+from regard.attention.weightings.one_hot import at_first
+
+
+class MonotonicWeighting(Weighting):
+    """weights_tj = p_tj sum_(k <= j) weights_(t-1)k prod_(k <= l < j) (1 - p_tl), p_tj = sigmoid(score_tj + offset).
+
+    What is expected of a reader who goes on from the key it looked at last and stops at key j with probability p_tj;
+    one who passes the last key looks at none from then on. It starts at the first key. `offset` is learned, `noise`
+    the deviation of what is added to scores in training, so that p becomes 0 or 1; with `hard` it is that in use.
+
+    Cost: O(n·m·log m), query by query
+    """
+
+    sequential = True
+    whole = True
+    normalised = False
+
+    def __init__(self, query_dim: int, *, offset: float = -1.0, noise: float = 1.0, hard: bool = False) -> None:
+        super().__init__()
+        self.offset = nn.Parameter(torch.tensor(float(offset)))
+        self.noise, self.hard = noise, hard
+
+    def begin(self, queries: Tensor, memory: Memory) -> Tensor:
+        """weights_0 (..., key)."""
+        return at_first(memory, queries.dtype)
+
+    def forward(self, scores: Tensor, view: View, queries: Tensor, past: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """scores (..., 1, key) → weights of the same shape."""
+        scores = scores + self.offset
+        if self.training and self.noise:
+            scores = scores + self.noise * torch.randn_like(scores)
+        stops = (scores > 0).to(scores.dtype) if self.hard and not self.training else scores.sigmoid()
+        if view.mask is not None:
+            stops = stops.masked_fill(~view.mask, 0.0)
+        passed = functional.pad(1 - stops, (1, 0))[..., :-1]
+        return stops * _carried(passed, past.unsqueeze(-2).expand_as(stops)), {}
+
+    def after(self, past: Tensor, attended: Attended, scores: Any) -> Tensor:
+        """The weights of the last query."""
+        if attended.weights is None or not attended.weights.shape[-2]:
+            return past
+        return attended.weights[..., -1, :]
+
+
+def _carried(keeps: Tensor, added: Tensor) -> Tensor:
+    """x_j = keeps_j x_(j-1) + added_j along the last axis, in log2(length) steps of sums and products: no division."""
+    step = 1
+    while step < added.shape[-1]:
+        added = added + keeps * functional.pad(added, (step, 0))[..., :-step]
+        keeps = keeps * functional.pad(keeps, (step, 0))[..., :-step]
+        step *= 2
+    return added

@@ -1,0 +1,24 @@
+"""Penalties on where a model looks. One file a row, each built with nothing but its settings."""
+
+from collections.abc import Sequence
+
+from regard.objectives.penalties.doubly_stochastic import DoublyStochasticPenalty
+from regard.objectives.penalties.overlap import OverlapPenalty
+from regard.objectives.penalties.penalty import Penalty
+from regard.registry import Choice, Registry
+
+PENALTIES: Registry[Penalty] = Registry(
+    "penalties", {"doubly_stochastic": DoublyStochasticPenalty, "overlap": OverlapPenalty}
+)
+
+
+def build_penalties(choices: Sequence[Choice]) -> dict[str, Penalty]:
+    """Each by its name, with a number where one comes again: overlap, overlap_2 …"""
+    penalties: dict[str, Penalty] = {}
+    for place, choice in enumerate(choices):
+        before = sum(other.name == choice.name for other in choices[:place])
+        penalties[choice.name if not before else f"{choice.name}_{before + 1}"] = PENALTIES.build(choice)
+    return penalties
+
+
+__all__ = ["PENALTIES", "Penalty", "build_penalties"]

@@ -1,0 +1,25 @@
+"""Every part of the source should be looked at (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from regard.objectives.looking import mask_of
+from regard.objectives.penalties.penalty import SOURCE, Penalty
+from regard.records import Batch
+
+
+class DoublyStochasticPenalty(Penalty):
+    """sum_i (1 - sum_t weights_ti)², i over the source, t over the target (equation 14 of the paper).
+
+    Padding counts on neither side. Of several heads, each of which is to see all of the source, it is the mean.
+    """
+
+    def __init__(self, *, weight: float = 1.0, attentions: Sequence[str] = SOURCE) -> None:
+        super().__init__(weight, attentions)
+
+    def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
+        """weights (rows, head, target, source) → (rows, source)."""
+        target, source = (mask_of(column, batch, len(weights)) for column in ("target", "source"))
+        seen = (weights * target[:, None, :, None]).sum(dim=-2)
+        return ((1 - seen).square() * source[:, None]).mean(dim=1)

@@ -1,0 +1,47 @@
+"""Heads, or hops, should look at different places (Lin et al. 2017, https://arxiv.org/abs/1703.03130, section 2.2)."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from regard.errors import ConfigError
+from regard.objectives.looking import query_mask
+from regard.objectives.penalties.penalty import SOURCE, Penalty
+from regard.records import Batch
+
+
+class OverlapPenalty(Penalty):
+    """|A Aᵀ - I|² (Frobenius), each row of A what one of several hops looks at (equation 8 of the paper).
+
+    between "heads": A is (head, key), for every query that stands for a word; "hops": (query, key), for learned
+    queries. A row that sees no key is left out. It is 0 where every row has all its weight on a key of its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        weight: float = 1.0,
+        attentions: Sequence[str] = SOURCE,
+        between: Literal["heads", "hops"] = "heads",
+    ) -> None:
+        super().__init__(weight, attentions)
+        self.between = between
+
+    def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
+        """weights (rows, head, query, key) → (rows, query) between heads, (rows, head) between hops."""
+        if self.between == "hops":
+            return _overlap(weights)
+        if weights.shape[1] == 1:
+            problem = f"'{name}' has one head, which overlaps with no other"
+            raise ConfigError("penalties.between", problem, "num_heads of 2 at least, or between: hops")
+        apart = _overlap(weights.transpose(1, 2))
+        words = query_mask(name, batch, len(weights), weights.shape[-2])
+        return apart if words is None else apart * words
+
+
+def _overlap(rows: Tensor) -> Tensor:
+    """(..., row, key) → (...)."""
+    alone = torch.diag_embed((rows != 0).any(dim=-1).to(rows.dtype))
+    return (rows @ rows.mT - alone).square().sum(dim=(-2, -1))

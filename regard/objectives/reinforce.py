@@ -1,0 +1,94 @@
+"""Learning where to look from what came of it (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import recording
+from regard.errors import ConfigError
+from regard.objectives.looking import Records, joined, mask_of, query_mask
+from regard.objectives.objective import Objective
+from regard.records import Batch, Loss, select
+
+KEPT = 0.9  # of the baseline, at every batch
+
+
+class ReinforceObjective(Objective):
+    """-log p(y | s) - reward · (log p(y | s) - b) · log p(s) - entropy · H(s), s what each `hard` attention drew.
+
+    The mean over `samples` draws for every sentence; the factor of log p(s) has no gradient. b is the moving average
+    b_k = 0.9 b_(k-1) + 0.1 log p(y | s_k), kept per target token so that long and short sentences share it. Raises
+    ConfigError where no attention draws.
+    """
+
+    records = True
+    baseline: Tensor
+
+    def __init__(
+        self,
+        model: nn.Module | None = None,
+        *,
+        reward: float = 1.0,
+        entropy: float = 0.01,
+        samples: int = 1,
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(model)
+        if samples < 1:
+            raise ConfigError("objective.samples", f"is {samples}", "at least 1")
+        self.reward, self.entropy, self.samples, self.label_smoothing = reward, entropy, samples, label_smoothing
+        self.register_buffer("baseline", torch.zeros(()))
+
+    def loss(self, model: Any, batch: Batch, turn: str) -> Loss:
+        """Sums over the target tokens of a batch."""
+        with recording(model) as records:
+            losses = model.nll(_copied(batch, self.samples), smoothing=self.label_smoothing)
+        log_prob, entropy = (_summed(name, records, batch) for name in ("log_prob", "entropy"))
+        written, sizes = -losses.sum(dim=-1), _sizes(losses, batch)
+        advantage = written.detach() - self.baseline * sizes
+        gained = written + self.reward * advantage * log_prob + self.entropy * entropy
+        if self.training:
+            self._remember(written.detach().sum() / sizes.sum().clamp(min=1))
+        shown = {"loss": -written, "log_prob": log_prob, "entropy": entropy}
+        parts = {name: rows.detach().sum() / self.samples for name, rows in shown.items()}
+        return Loss(-gained.sum() / self.samples, batch.count, parts)
+
+    @torch.no_grad()
+    def _remember(self, written: Tensor) -> None:
+        self.baseline.mul_(KEPT).add_((1 - KEPT) * written)
+
+
+def _sizes(losses: Tensor, batch: Batch) -> Tensor:
+    """losses (rows, target) → how many of each row are of target tokens (rows)."""
+    if "target" in batch.columns:
+        return mask_of("target", batch, len(losses)).sum(dim=-1)
+    return torch.full_like(losses[:, 0], losses.shape[-1])
+
+
+def _copied(batch: Batch, copies: int) -> Batch:
+    """Every row `copies` times, one whole batch after another."""
+    if copies == 1:
+        return batch
+    columns = {}
+    for name, column in batch.columns.items():
+        first = column if isinstance(column, Tensor) else column.items
+        columns[name] = select(column, torch.arange(len(first), device=first.device).repeat(copies))
+    return batch._replace(columns=columns, lines=batch.lines.repeat(copies), count=copies * batch.count)
+
+
+def _summed(term: str, records: Records, batch: Batch) -> Tensor:
+    """(rows): a term of every attention that has it, over all heads and the queries that stand for words."""
+    sums = []
+    for name, answers in records.items():
+        terms = [answer.terms[term] for answer in answers if term in answer.terms]
+        if not terms:
+            continue
+        values = joined(terms, dim=-1)
+        mask = query_mask(name, batch, len(values), values.shape[-1])
+        if mask is not None:
+            values = values * mask.view(len(mask), *(1,) * (values.dim() - 2), -1)
+        sums.append(values.flatten(1).sum(dim=-1))
+    if not sums:
+        raise ConfigError("objective", "'reinforce' finds no attention that draws", "attention.weighting=hard")
+    return torch.stack(sums).sum(dim=0)
