@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention import SCORES, Attention, Memory
+from regard.attention.parts import Score
 from regard.layers.shared_source import SharedSource, has_past, look
 from regard.models import AttentionSettings, build_attention
 from regard.records import select
@@ -74,9 +75,10 @@ def test_no_rows_and_no_memories():
 
 
 @pytest.fixture(
-    params=[(score, heads) for score in SCORES if not SCORES[score].sequential for heads in (1, 2)], ids=str
+    params=[(score, heads) for score in SCORES if SCORES[score].begin is Score.begin for heads in (1, 2)], ids=str
 )
 def attention(request: pytest.FixtureRequest) -> Attention:
+    """Of every score without a past: who has one is never folded."""
     score, num_heads = request.param
     settings = AttentionSettings(score=Choice(score), num_heads=num_heads)
     return build_attention(settings, DIM, DIM).double().eval()

@@ -1,0 +1,99 @@
+"""Forced-forward attention: source and target move forward together, so what was read is (nearly) done with."""
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention.parts import Attended, Memory, Span, View
+from regard.errors import ConfigError
+
+
+class Read(NamedTuple):
+    """What the queries so far have read."""
+
+    used: Tensor  # (..., key): the sum of their weights
+    last: Tensor  # (..., 1) long: the place of the latest one's largest weight, -1 before the first
+
+
+class ForcedForwardSpan(Span):
+    """soft: score_tj - penalty · sum_(t'<t) weight_t'j; hard: keys before the place last looked at most are hidden.
+
+    The `penalty` is a constant, or `learned`: softplus of a parameter. `strict` hides that place itself too; when
+    nothing is left, the last key of the sentence stays to be seen. No gradient flows through what is hidden, or
+    through the place; it flows through the sum.
+
+    Cost: O(n·m·d), query by query
+    """
+
+    sequential = True
+
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        mode: Literal["soft", "hard"] = "soft",
+        penalty: float = 5.0,
+        learned: bool = False,
+        strict: bool = False,
+    ) -> None:
+        super().__init__()
+        if penalty < 0 or (learned and penalty == 0):
+            raise ConfigError(
+                "attention.span.penalty", f"is {penalty}", "at least 0, and more than 0 where it is learned"
+            )
+        if learned and mode == "hard":
+            raise ConfigError("attention.span.learned", "hard mode has no penalty to learn", "use mode: soft")
+        if strict and mode == "soft":
+            raise ConfigError("attention.span.strict", "soft mode hides no key", "use mode: hard")
+        self.hard = self.by_place = mode == "hard"
+        self.strict, self.penalty = strict, penalty
+        self.raw_penalty = nn.Parameter(torch.tensor(_inverse_softplus(penalty))) if learned else None
+
+    def begin(self, queries: Tensor, memory: Memory) -> Read:
+        """Nothing read yet."""
+        used = memory.keys.new_zeros(memory.keys.shape[:-1], dtype=_wide(memory.keys.real.dtype))
+        return Read(used, used.new_full((*used.shape[:-1], 1), -1, dtype=torch.long))
+
+    def after(self, past: Read, attended: Attended, scores: Tensor | None) -> Read:
+        """Adds the weights of one query, and moves to the largest of them."""
+        if attended.weights is None:
+            raise ValueError("what was read is known by the weights of each query")
+        if 0 in attended.weights.shape[-2:]:
+            return past
+        weights = attended.weights.squeeze(-2)
+        used = _grown(past.used, weights.shape[-1]) + weights
+        seen = weights != 0  # a hidden key weighs exactly 0; a query that saw nothing moves nowhere
+        place = weights.masked_fill(~seen, float("-inf")).argmax(dim=-1, keepdim=True)
+        return Read(used, torch.where(seen.any(dim=-1, keepdim=True), place, past.last))
+
+    def forward(self, queries: Tensor, memory: Memory, past: Read) -> View:
+        """One query (..., 1, query_dim) → what is left to read, or how much each key is to lose."""
+        shown = None if memory.mask is None else memory.mask.unsqueeze(-2)
+        num_keys = memory.keys.shape[-2]
+        if not self.hard:
+            penalty = self.penalty if self.raw_penalty is None else functional.softplus(self.raw_penalty)
+            loss = (penalty * _grown(past.used, num_keys)).unsqueeze(-2)
+            return View(mask=shown, bias=-loss.to(queries.real.dtype))
+        places = torch.arange(num_keys, device=queries.device)
+        valid = torch.ones_like(places, dtype=torch.bool) if memory.mask is None else memory.mask
+        left = valid & (places > past.last if self.strict else places >= past.last)
+        final = places == (places * valid).amax(dim=-1, keepdim=True) if num_keys else valid
+        return View(mask=torch.where(left.any(dim=-1, keepdim=True), left, final & valid).unsqueeze(-2))
+
+
+def _grown(used: Tensor, num_keys: int) -> Tensor:
+    """With zeros for the keys that have come since: a decoder's own words grow."""
+    return functional.pad(used, (0, num_keys - used.shape[-1]))
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    """float32 at least: in bfloat16 a small weight added to a large sum is lost."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def _inverse_softplus(value: float) -> float:
+    return value + math.log(-math.expm1(-value))

@@ -1,0 +1,54 @@
+"""Temporal attention of https://arxiv.org/abs/1705.04304, section 2.1: keys that scored high before count less now."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.attention.parts import Attended, Memory, Span, View
+
+
+class Scored(NamedTuple):
+    """The scores of the queries so far."""
+
+    total: Tensor  # (..., key): log sum_(t'<t) exp(score_t'j), 0 before the first query
+    queries: int  # how many they were
+
+
+class TemporalSpan(Span):
+    """weights_tj ∝ exp(score_tj) / sum_(t'<t) exp(score_t'j); at the first query ∝ exp(score_1j) (equations 3 and 4).
+
+    Taken as a softmax of score_tj - log sum_(t'<t) exp(score_t'j), so that no exponential can overflow. The score is
+    the one with the biases of other spans; keys that a query did not see are counted too, as in the paper, where all
+    are seen.
+
+    Cost: O(n·m·d), query by query
+    """
+
+    sequential = True
+    whole = True
+
+    def __init__(self, query_dim: int, key_dim: int) -> None:
+        super().__init__()
+
+    def begin(self, queries: Tensor, memory: Memory) -> Scored:
+        """No score yet."""
+        keys = memory.keys
+        return Scored(keys.new_zeros(keys.shape[:-1], dtype=torch.promote_types(keys.real.dtype, torch.float32)), 0)
+
+    def after(self, past: Scored, attended: Attended, scores: Tensor | None) -> Scored:
+        """Adds the score of one query, which came with the bias of this span."""
+        if scores is None:
+            raise ValueError("temporal attention needs the scores of each query")
+        if not scores.shape[-2]:
+            return past
+        own = scores.squeeze(-2) - self._bias(past, scores.dtype)
+        return Scored(torch.logaddexp(past.total, own) if past.queries else own.to(past.total.dtype), past.queries + 1)
+
+    def forward(self, queries: Tensor, memory: Memory, past: Scored) -> View:
+        """One query (..., 1, query_dim) → the bias of each key, and the memory's mask."""
+        mask = None if memory.mask is None else memory.mask.unsqueeze(-2)
+        return View(mask=mask, bias=self._bias(past, queries.real.dtype).unsqueeze(-2))
+
+    def _bias(self, past: Scored, dtype: torch.dtype) -> Tensor:
+        return -past.total.to(dtype)

@@ -1,0 +1,93 @@
+"""Complex-order embeddings: https://arxiv.org/abs/1912.12333 (Wang et al., ICLR 2020), equation 6."""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.dropout import Dropout
+from regard.errors import ConfigError
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.positions.position import Position
+from regard.records import PAD
+
+
+class ComplexOrderEmbedder(Embedder):
+    """f_j(p) = r_j · exp(i (ω_j p + θ_j)), places p from 1; read as the vector [real; imaginary], dim/2 features each.
+
+    The amplitude r is a number per word and feature; padding has 0. `frequencies` ω: one per word and feature, per
+    word, per feature, or "fixed" per feature as sinusoids have them; those per feature start there too. Phases θ are 0
+    (in the paper they hurt); with `phases` the table holds r exp(iθ) as [real; imaginary], which a head may share.
+    `scale` multiplies the table by sqrt(dim). Places are inside, so the model's own position must be null.
+    """
+
+    rates: Tensor
+
+    def __init__(
+        self,
+        vocab_size: int,
+        dim: int,
+        position: Position | None = None,
+        *,
+        frequencies: Literal["word_and_feature", "word", "feature", "fixed"] = "word_and_feature",
+        phases: bool = False,
+        scale: bool = True,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        if dim % 2:
+            raise ConfigError("model.dim", f"{dim} features do not split into real and imaginary ones", "make it even")
+        if position is not None:
+            problem = "'complex_order' vectors know their places already"
+            raise ConfigError("model.position", problem, "set model.position to null")
+        self.dim, self.phases = dim, phases
+        self.scale = math.sqrt(dim) if scale else 1.0
+        width = dim if phases else dim // 2
+        self.table = nn.Parameter(torch.empty(vocab_size, width))
+        nn.init.normal_(self.table, std=width**-0.5)
+        self.by_word = frequencies.startswith("word")
+        rates = _first_rates(vocab_size, dim // 2, frequencies)
+        if frequencies == "fixed":
+            self.register_buffer("rates", rates, persistent=False)
+        else:
+            self.rates = nn.Parameter(rates)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, ids: Tensor, past: int | None = None) -> tuple[Tensor, int]:
+        """ids (batch, n) → vectors (batch, n, dim) and how many places there are now."""
+        start = past or 0
+        vectors = self.dropout(torch.cat(self.parts(ids, start), dim=-1))
+        return vectors, start + ids.shape[-1]
+
+    def parts(self, ids: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
+        """ids (batch, n) after `start` others → real and imaginary part, (batch, n, dim / 2) each.
+
+        `torch.complex(*parts)` is what complex layers read.
+        """
+        rates = functional.embedding(ids, self.rates) if self.by_word else self.rates
+        places = torch.arange(start + 1, start + ids.shape[-1] + 1, device=ids.device).unsqueeze(-1)
+        angles = places * rates.to(torch.promote_types(rates.dtype, torch.float32))  # bfloat16 knows no place 257
+        cosines, sines = angles.cos().to(self.table.dtype), angles.sin().to(self.table.dtype)
+        words = functional.embedding(ids, self.table) * (self.scale * (ids != PAD)).unsqueeze(-1).to(self.table.dtype)
+        if not self.phases:
+            return words * cosines, words * sines
+        real, imaginary = words.chunk(2, dim=-1)
+        return real * cosines - imaginary * sines, real * sines + imaginary * cosines
+
+    def output_weight(self) -> nn.Parameter:
+        """The table (vocab_size, dim) of r exp(iθ). Raises ConfigError without phases: it is then half as wide."""
+        if not self.phases:
+            problem = "the amplitudes of 'complex_order' are half as wide as its vectors, so no head can share them"
+            raise ConfigError("model.tied", problem, "use tied: none, or model.embedder.phases: true")
+        return self.table
+
+
+def _first_rates(vocab_size: int, num_features: int, frequencies: str) -> Tensor:
+    """ω at the start, in radians per place: those of sinusoids, or for one per word, drawn from their range."""
+    if frequencies == "word":
+        return torch.exp(-math.log(1e4) * torch.rand(vocab_size, 1))
+    waves = torch.exp(-math.log(1e4) * torch.arange(num_features, dtype=torch.float64) / num_features)
+    rates = waves.to(torch.get_default_dtype())
+    return rates.repeat(vocab_size, 1) if frequencies == "word_and_feature" else rates
