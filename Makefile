@@ -11,7 +11,7 @@ SOURCES := regard tests benchmarks
 export OMP_NUM_THREADS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check bench reproduce clean
+.PHONY: help install demo test test-slow check bench docs reproduce clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ check: $(READY) ## format, lint, types, floors and the house rules
 bench: $(READY) ## speed beside peers, as ratios
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/translate.py
+
+docs: $(READY) ## docs/catalogue.md and its pictures, out of the code
+	@$(BIN)/python -m regard.reports.catalogue .
 
 reproduce: $(READY) ## trains and scores every file in configs/ (hours; REGARD_DATA names the folder of the data)
 	@set -e; for config in configs/*/*.yaml; do \

@@ -10,11 +10,12 @@ from regard.experiment.settings import (
     TextSettings,
 )
 from regard.experiment.sizes import defaults_for
-from regard.experiment.tables import TABLES, catalogue
+from regard.experiment.tables import MECHANISMS, TABLES, catalogue
 from regard.training.stopping import LOSSES
 
 __all__ = [
     "LOSSES",
+    "MECHANISMS",
     "SETTINGS_FILE",
     "TABLES",
     "DataSettings",

@@ -1,10 +1,11 @@
 """Every table of parts, under the word a person would use for one."""
 
 from collections.abc import Mapping
-from inspect import Parameter, cleandoc, formatannotation
+from inspect import Parameter, formatannotation
 from typing import Any, get_args
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
+from regard.attention.names import names_of
 from regard.config import plain
 from regard.config.markers import PartOf
 from regard.data.readers import READERS
@@ -13,11 +14,13 @@ from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
+from regard.experiment import docstrings
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
+from regard.layers.pooling import POOLINGS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
-from regard.objectives import OBJECTIVES
+from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Registry, Setting
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
@@ -36,6 +39,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "decoder": DECODERS,
     "head": HEADS,
     "objective": OBJECTIVES,
+    "penalty": PENALTIES,
     "optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
     "search": SEARCHES,
@@ -44,25 +48,51 @@ TABLES: Mapping[str, Registry[Any]] = {
 }
 
 
-def catalogue() -> dict[str, dict[str, dict[str, Any]]]:
-    """kind → name → {"about", "settings": {setting: {"type", "default" unless it must be given}}}."""
-    return {kind: {name: _row(table, name) for name in sorted(table)} for kind, table in TABLES.items()}
+MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what no config of a translator names
+    "score": SCORES,
+    "span": SPANS,
+    "weighting": WEIGHTINGS,
+    "pooling": POOLINGS,
+    "penalty": PENALTIES,
+    "position": POSITIONS,
+}
+SOCKET = ("score", "span", "weighting")  # what an attention is made of
+USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
 
 
-def _row(table: Registry[Any], name: str) -> dict[str, Any]:
-    about = _sentence(cleandoc(table[name].__doc__ or ""))
-    return {"about": about, "settings": {key: _about(setting) for key, setting in table.settings(name).items()}}
+def catalogue(tables: Mapping[str, Registry[Any]] = TABLES) -> dict[str, dict[str, dict[str, Any]]]:
+    """kind → name → what a person or an editor may want to know of a part, as plain values.
+
+    "about" a sentence, "formula" its first line, "paper" a link or None, "cost" or None, "aliases" other names,
+    "place" where a config names it, "settings": {setting: {"type", "default" unless it must be given}}; of parts of a
+    socket also "uses", some of USES, and "notes" on what follows for them.
+    """
+    return {kind: {name: _row(kind, table, name) for name in sorted(table)} for kind, table in tables.items()}
 
 
-def _sentence(text: str) -> str:
-    """The first line, and where it breaks off inside a sentence the rest of that."""
-    said, *rest = text.partition("\n\n")[0].splitlines() or [""]
-    for line in rest:
-        if said.endswith("."):
-            break
-        start, end, _ = line.partition(". ")
-        said += f" {start}{end.strip()}"
-    return said
+def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
+    part: Any = table[name]
+    return {
+        "about": docstrings.sentence(part),
+        "formula": docstrings.formula(part),
+        "paper": docstrings.paper(part),
+        "cost": docstrings.cost(part),
+        "aliases": names_of(kind, name),
+        "place": table.place,
+        **(_use(part) if kind in SOCKET else {}),
+        "settings": {key: _about(setting) for key, setting in table.settings(name).items()},
+    }
+
+
+def _use(part: Any) -> dict[str, Any]:
+    """What the flags of a part of a socket say of where it can stand."""
+    notes = {
+        "one query at a time": part.sequential,
+        "needs the whole source": part.whole,
+        "counts places": getattr(part, "by_place", False),
+    }
+    uses = [use for use in USES if not (use == "decoder" and part.whole)]
+    return {"uses": uses, "notes": [note for note, holds in notes.items() if holds]}
 
 
 def _about(setting: Setting) -> dict[str, Any]:

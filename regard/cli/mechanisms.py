@@ -1,0 +1,107 @@
+"""regard list attention: every mechanism on one sheet, as wide as the terminal; plain lines where there is none."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+Row = Mapping[str, Any]
+Parts = Mapping[str, Mapping[str, Row]]
+
+TITLES = {
+    "score": "how well a query and a key match",
+    "span": "what may be looked at",
+    "weighting": "how scores become weights",
+    "pooling": "how a text becomes one vector, or a few",
+    "penalty": "what an objective adds to the loss for where a model looks",
+    "position": "where a word stands",
+}
+MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
+WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
+
+
+def show(parts: Parts, elsewhere: Iterable[Any], legend: str, console: Console) -> None:
+    """Prints parts by kind, and what else bears the name of an attention and is none of them."""
+    if not console.is_terminal:
+        print("\n".join(_plain(parts, elsewhere)))
+        return
+    width = max(len(name) for rows in parts.values() for name in rows)
+    for kind, rows in parts.items():
+        console.print(_title(kind, TITLES.get(kind, "")), _sheet(rows, width, console.width >= WIDE))
+    others = [one for one in elsewhere if one.part not in parts.get(one.kind, ())]
+    console.print(_title("other", "what has the name of an attention and is no setting of one"), _others(others, width))
+    console.print(Text(f"\n{legend}", "dim"))
+
+
+def _title(kind: str, about: str) -> RenderableType:
+    return Group("", Rule(Text.assemble((kind, "bold"), (f" · {about}", "dim")), align="left", style="dim"))
+
+
+def _sheet(rows: Mapping[str, Row], width: int, wide: bool) -> Table:
+    """A row for each part; in a narrow terminal all but its name stands in one column."""
+    sheet = _table(width, wide)
+    for name, row in rows.items():
+        uses = row.get("uses", [])
+        formula = row["formula"].rstrip(".")
+        if wide:
+            marks = [Text("●" if use in uses else "", "green") for use in MARKS]
+            sheet.add_row(name, Text.assemble(formula, *_also(row)), row["cost"] or "", *marks, _paper(row))
+        else:
+            facts = [Text(fact, "green") for fact in (row["cost"] or "", ", ".join(uses)) if fact]
+            line = Text(" · ").join([*facts, *filter(None, [_paper(row)])])
+            sheet.add_row(name, Text.assemble(formula, "\n", line, *_also(row)))
+    return sheet
+
+
+def _others(elsewhere: Iterable[Any], width: int) -> Table:
+    sheet = _table(width, False)
+    for one in elsewhere:
+        first, *more = one.names
+        sheet.add_row(first, Text.assemble(one.about, ("\n" + one.use, "green"), *_also({"aliases": more})))
+    return sheet
+
+
+def _table(width: int, wide: bool) -> Table:
+    """Columns of the same widths in every table of a sheet, so that all stand below each other."""
+    sheet = Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0), show_header=wide, header_style="dim")
+    sheet.add_column(width=width, no_wrap=True, style="bold cyan")
+    sheet.add_column(ratio=1, overflow="fold")
+    if wide:
+        sheet.add_column("cost", width=16)
+        for mark in MARKS.values():
+            sheet.add_column(mark, width=5, justify="center")
+        sheet.add_column("paper", width=17, overflow="fold")
+    return sheet
+
+
+def _also(row: Row) -> Iterator[tuple[str, str]]:
+    if row.get("notes"):
+        yield "\n" + ", ".join(row["notes"]), "yellow"
+    if row["aliases"]:
+        yield "\nalso " + ", ".join(row["aliases"]), "dim"
+
+
+def _paper(row: Row) -> Text:
+    """Short enough for a column, with the whole link behind it where a terminal knows links."""
+    link = row["paper"] or ""
+    short = link.partition("://")[2].replace("arxiv.org/abs/", "arXiv:").replace("aclanthology.org/", "ACL ")
+    return Text(short, f"link {link}" if link else "")
+
+
+def _plain(parts: Parts, elsewhere: Iterable[Any]) -> Iterator[str]:
+    """One line a part, in columns: kind, name, uses, cost, paper, formula, other names."""
+    rows = [
+        [kind, name, ",".join(row.get("uses", [])) or "-", row["cost"] or "-", row["paper"] or "-", row["formula"]]
+        for kind, of_kind in parts.items()
+        for name, row in of_kind.items()
+    ]
+    aliases = [row["aliases"] for of_kind in parts.values() for row in of_kind.values()]
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    for row, names in zip(rows, aliases, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join([*cells, row[-1]]) + (f" [{', '.join(names)}]" if names else "")
+    for one in elsewhere:
+        yield f"other  {', '.join(one.names)}: {one.about} ({one.use})"

@@ -1,0 +1,221 @@
+"""docs/catalogue.md and its pictures, made of the tables and docstrings alone: `make docs`."""
+
+import sys
+from collections.abc import Container, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path, PurePath
+from typing import Any
+
+from regard.attention.elsewhere import ELSEWHERE
+from regard.attention.names import AMBIGUOUS, MEANINGS
+from regard.experiment import MECHANISMS, TABLES, catalogue
+from regard.experiment.docstrings import COST_LETTERS, body, formula
+from regard.experiment.tables import SOCKET, USES
+from regard.reports.drawings import draw, effects
+from regard.reports.trained import trained
+
+Trained = Mapping[tuple[str, str], list[str]]
+
+PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
+CONFIGS, FEW = "configs", 4  # a part that more configs have than a few is a default
+
+KINDS = {
+    "score": "Scores: how well a query and a key match",
+    "span": "Spans: what may be looked at",
+    "weighting": "Weightings: how scores become weights",
+    "pooling": "Poolings: how a text becomes one vector, or a few",
+    "penalty": "Penalties: what an objective adds to the loss for where a model looks",
+    "position": "Positions: where a word stands",
+}
+HIDDEN = {
+    "score": "a hidden key is scored like any other; its weight is zero whatever the score",
+    "weighting": "exactly zero where hidden; a query that sees no key gets zeros, and finite gradients",
+}
+SHAPED = {"score": ("prepare", "forward"), "span": ("forward",), "weighting": ("forward",), "pooling": ("forward",)}
+
+INTRO = f"""# Catalogue of attention
+
+Made by `make docs` from the tables and docstrings of the code; a test keeps it fresh. `regard list attention` shows the
+same in a terminal.
+
+An attention is a *socket* into which a score, a span and a weighting are put, in any combination:
+
+```text
+context_i = sum_j weights_ij value_j        weights = weighting(score(query_i, key_j)) over what the span shows
+```
+
+```yaml
+model:
+  attention: {{score: additive, span: local_predictive, weighting: sparsemax, num_heads: 1}}  # of a decoder
+  self_attention: {{score: scaled_dot, span: {{name: window, radius: 8}}, num_heads: 4}}  # of a transformer
+```
+
+A name of the literature in place of the group stands for some of these settings (`attention: bahdanau`); see
+[all names](#all-names). Shapes: leading axes are open, so `...` is a batch, heads, or nothing at all. Cost is time for
+one sentence of {COST_LETTERS}. A part can be
+used in `model.attention` ("cross"), and in `model.self_attention` of an encoder and of a decoder, whose words come one
+by one.
+
+Pictures: a row is a word that is written, a column a word it looks at; darker is more. Each is drawn from a forward
+pass of a tiny socket on one sentence. What a score or a span can learn it has learned on this very sentence in a few
+steps; spans and weightings stand beside the `dot` score. Spans by place are shown on a text that looks at itself.
+"""
+
+
+def pages(root: Path) -> dict[str, str]:
+    """Every file by its path from the root of the project, where configs are looked for."""
+    kinds = catalogue(MECHANISMS)
+    configs = trained(root / CONFIGS)
+    pictures = {
+        _picture(kind, name): drawn
+        for kind in (*SOCKET, "pooling")
+        for name in kinds[kind]
+        if (drawn := draw(kind, name)) is not None
+    }
+    text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _layers()]
+    text += ["\n".join(_kind(kind, rows, pictures, configs)) for kind, rows in kinds.items()]
+    return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
+
+
+def write(root: Path) -> None:
+    """Writes the page and its pictures, and takes away pictures of parts that are no more."""
+    made = pages(root)
+    (root / PICTURES).mkdir(parents=True, exist_ok=True)
+    for old in stale(root, made):
+        old.unlink()
+    for name, text in made.items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def stale(root: Path, made: Container[str]) -> list[Path]:
+    """Pictures that nothing makes."""
+    return [path for path in sorted((root / PICTURES).glob("*")) if f"{PICTURES}/{path.name}" not in made]
+
+
+def _picture(kind: str, name: str) -> str:
+    return f"{PICTURES}/{kind}-{name}.svg"
+
+
+def _overview(kind: str, rows: Mapping[str, Any]) -> str:
+    uses = USES if kind in SOCKET else ()
+    lines = [f"**{KINDS[kind]}**", "", _cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
+    for name, row in rows.items():
+        marks = ["●" if use in row["uses"] else "" for use in uses]
+        lines.append(_cells(f"[{name}](#{kind}-{name})", code(row["formula"]), row["cost"] or "", *marks))
+    return "\n".join([*lines, ""])
+
+
+def _layers() -> str:
+    """What is no row of a table but a class."""
+    lines = [
+        "**Layers and functions, for models of your own**",
+        "",
+        _cells("names", "formula", "in Python"),
+        "|---|---|---|",
+    ]
+    for one in ELSEWHERE:
+        if one.kind == "python":
+            module, _, name = one.part.rpartition(".")
+            said = formula(getattr(import_module(module), name))
+            lines.append(_cells(", ".join(one.names), code(said), code(one.part)))
+    return "\n".join([*lines, ""])
+
+
+def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], configs: Trained) -> Iterator[str]:
+    yield f"## {KINDS[kind]}\n"
+    for name, row in rows.items():
+        yield f"### {kind}: {name}\n"
+        yield f"{code(row['formula'])}\n"
+        if _picture(kind, name) in pictures:
+            yield f"![what {name} looks at]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
+        more = body(MECHANISMS[kind][name])
+        if more:
+            yield escape(more) + "\n"
+        yield from (f"- **{what}**: {said}" for what, said in _facts(kind, name, row))
+        files = configs.get((kind, name), [])
+        if 0 < len(files) <= FEW:
+            yield "- **trained by**: " + ", ".join(f"[{file}](../{CONFIGS}/{file})" for file in files)
+        yield ""
+
+
+def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    part: Any = MECHANISMS[kind][name]
+    if kind in TABLES:
+        yield "in a config", code(f"{'model.' if kind in SOCKET else ''}{row['place']}={name}")
+    else:
+        yield "in Python", code(f"{part.__module__.rpartition('.')[0]}.{part.__name__}")
+    if row["aliases"]:
+        yield "other names", ", ".join(row["aliases"])
+    if row["settings"]:
+        yield "settings", ", ".join(code(setting(*one)) for one in row["settings"].items())
+    for method in SHAPED.get(kind, ()):
+        if method in vars(part):
+            yield "shapes", code(formula(vars(part)[method]).rstrip("."))
+    if kind in SOCKET:
+        yield "mask", effects(name) if kind == "span" else HIDDEN[kind]
+        yield "use", ", ".join(row["uses"]) + "".join(f"; {note}" for note in row["notes"])
+    if row["cost"]:
+        yield "cost", row["cost"]
+    if row["paper"]:
+        yield "paper", f"<{row['paper']}>"
+
+
+def setting(name: str, about: Mapping[str, Any]) -> str:
+    """hidden_dim: int = 256"""
+    return f"{name}: {about['type']}" + (f" = {_yaml(about['default'])}" if "default" in about else ", must be given")
+
+
+def _names() -> str:
+    lines = ["## All names", "", "| names | stand for |", "|---|---|"]
+    for settings, names in MEANINGS:
+        lines.append(_cells(", ".join(names.split(", ")), code(_yaml(settings))))
+    lines += [
+        "",
+        "A row of a table has its own name too. These names have two meanings, and a warning says which is meant:",
+    ]
+    lines += ["", *(f"- `{name}`: {meaning}" for name, meaning in sorted(AMBIGUOUS.items()))]
+    lines += [
+        "",
+        "What bears the name of an attention and is no setting of a socket:",
+        "",
+        "| names | is | use |",
+        "|---|---|---|",
+    ]
+    lines += [_cells(", ".join(one.names), one.about, one.use) for one in ELSEWHERE]
+    return "\n".join([*lines, ""])
+
+
+def _yaml(value: Any) -> str:
+    """{score: {name: bilinear, scaled: true}}"""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_yaml(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    return (
+        {True: "true", False: "false", None: "null"}[value]
+        if value is None or value is True or value is False
+        else str(value)
+    )
+
+
+def _cells(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def code(text: str) -> str:
+    """As code, whatever signs it holds."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def escape(text: str) -> str:
+    """A docstring as Markdown: what stands in `these` is left alone, other signs are no markup."""
+    pieces = text.split("`")
+    signs = str.maketrans({"\\": r"\\", "*": r"\*", "_": r"\_", "<": "&lt;"})
+    pieces[::2] = [piece.translate(signs) for piece in pieces[::2]]
+    return "`".join(pieces)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("python -m regard.reports.catalogue ROOT")
+    write(Path(sys.argv[1]))

@@ -1,0 +1,139 @@
+"""What each part of a socket looks at in one sentence, drawn: a forward pass of a tiny socket, the same everywhere.
+
+Words are vectors such that a word and its translation are alike. What a score or a span can learn it has learned on
+this very pair, in a few steps of gradient descent; spans and weightings stand beside a plain dot product. All draws and
+sums are in float64 and weights are rounded, so that another machine draws the same picture.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention import Attention, recording
+from regard.experiment import MECHANISMS
+from regard.explain import svg
+from regard.layers.pooling import POOLINGS
+from regard.models import AttentionSettings, build_attention
+from regard.registry import Choice, Registry
+
+SOURCE = ["heute", "liest", "der", "Mann", "ein", "Buch", "."]
+TARGET = ["the", "man", "reads", "a", "book", "today", "."]
+ALIGNED = (2, 3, 1, 4, 5, 0, 6)  # the source word of each target word
+BEFORE = (0, 0, 1, 2, 3, 4, 5)  # what a text that looks at itself is taught to look at: the word before
+SMALL = {"radius": 2, "hops": 3}  # settings in proportion to seven words
+DIM, HEADS, RATE = 16, 8, 0.05
+STEPS = {"score": 8, "span": 60}  # updates; a score is soon so sure that there is nothing to see
+FLOOR = 0.01  # of a share that is to grow: a hidden key has no logarithm
+DIGITS = 2  # of a weight
+
+
+def draw(kind: str, name: str) -> str | None:
+    """An SVG of the weights of one row of a table, None where it has none.
+
+    A text looks at its translation, for spans by place at itself; a pooling looks at a text.
+    """
+    sources, targets, weights = pooled(name) if kind == "pooling" else example(kind, name)
+    if weights is None:
+        return None
+    rounded = [[round(weight, DIGITS) + 0.0 for weight in row] for row in weights.tolist()]
+    return svg(sources, targets, rounded, title=f"{kind}: {name}")
+
+
+def example(kind: str, name: str) -> tuple[list[str], list[str], Tensor | None]:
+    """Columns, rows and weights (row, column) of a picture."""
+    with _same_everywhere():
+        queries, keys = _vectors()
+        attention = socket(kind, name)
+        itself = kind == "span" and not attention.span.whole and not attention.sequential
+        if itself:
+            queries = keys = queries / 2
+        if kind != "weighting":
+            _teach(attention, queries, keys, BEFORE if itself else ALIGNED, STEPS[kind])
+        weights = _weights(attention.eval(), queries, keys)
+    return TARGET if itself else SOURCE, TARGET, weights.detach()
+
+
+def pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
+    """Columns, rows and weights of a pooling that is attention: a row for each question it asks, seven at most."""
+    with _same_everywhere(), torch.no_grad():
+        _, states = _vectors()
+        pooling = POOLINGS.build(_small(POOLINGS, name), DIM).eval()
+        with recording(pooling) as records:
+            pooling(2 * states)
+    found = [attended.weights for answers in records.values() for attended in answers if attended.weights is not None]
+    weights = found[0].reshape(-1, len(SOURCE))[: len(SOURCE)] if found else None
+    rows = [f"#{number}" for number in range(1, 1 + (0 if weights is None else len(weights)))]
+    return SOURCE, rows, weights
+
+
+def effects(name: str) -> str:
+    """What a span does, in words, as its answer shows."""
+    with _same_everywhere():
+        attention = socket("span", name)
+        queries, keys = _vectors()
+        memory = attention.remember(keys, mask=torch.arange(len(SOURCE)).unsqueeze(0) < len(SOURCE) - 1)
+        view = attention.span(queries[:, :1], memory, attention.span.begin(queries, memory))
+    told = {"bias": "adds to the scores", "gain": "multiplies the weights", "values": "adds to what is read"}
+    hides = "hides keys of its own" if view.mask is not None and bool((view.mask != memory.mask).any()) else ""
+    does = [hides, *(words for field, words in told.items() if getattr(view, field) is not None)]
+    return "; ".join(["what the memory hides stays hidden", *filter(None, does)])
+
+
+def socket(kind: str, name: str) -> Attention:
+    """A tiny one with this part, beside a dot product over all keys with a softmax."""
+    choice = _small(MECHANISMS[kind], name)
+    plain = AttentionSettings(score=Choice("dot"))
+    if kind == "span":
+        return build_attention(replace(plain, span=(choice,)), DIM, DIM)
+    score, weighting = (choice, plain.weighting) if kind == "score" else (plain.score, choice)
+    return build_attention(replace(plain, score=score, weighting=weighting), DIM, DIM)
+
+
+def _small(table: Registry[Any], name: str) -> Choice:
+    settings = table.settings(name)
+    return Choice(name, {setting: value for setting, value in SMALL.items() if setting in settings})
+
+
+def _vectors() -> tuple[Tensor, Tensor]:
+    """Queries (1, target, DIM) and keys (1, source, DIM): two blurred views of what the words mean."""
+    meanings = torch.randn(len(SOURCE), DIM)
+    keys, queries = (meanings + 0.5 * torch.randn(len(SOURCE), DIM) for _ in range(2))
+    return 0.5 * queries[list(ALIGNED)].unsqueeze(0), 0.5 * keys.unsqueeze(0)
+
+
+def _teach(attention: Attention, queries: Tensor, keys: Tensor, wanted: Sequence[int], steps: int) -> None:
+    """A few updates on -log(weight of the wanted key)."""
+    parameters = list(attention.parameters())
+    if not parameters:
+        return
+    optimizer = torch.optim.Adam(parameters, lr=RATE, eps=1e-3)  # so that no gradient of rounding errors counts
+    for _ in range(steps):
+        shares = _weights(attention, queries, keys)[range(len(wanted)), wanted]
+        optimizer.zero_grad()
+        (-(shares + FLOOR).log().mean()).backward()
+        optimizer.step()
+
+
+def _weights(attention: Attention, queries: Tensor, keys: Tensor) -> Tensor:
+    """(target, source), of the first of several equal heads: only a part that counts heads makes a difference."""
+    queries, keys = (vectors.unsqueeze(1).expand(-1, HEADS, -1, -1) for vectors in (queries, keys))
+    weights = attention(queries, attention.remember(keys), need_weights=True).weights
+    assert weights is not None, "they were asked for"
+    return weights[0, 0]
+
+
+@contextmanager
+def _same_everywhere() -> Iterator[None]:
+    """A seed of its own and float64, and everything as it was behind it."""
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
+            yield
+    finally:
+        torch.set_default_dtype(before)

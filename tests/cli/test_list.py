@@ -1,0 +1,113 @@
+"""regard list, and regard list attention: one sheet for people, plain lines for pipes, JSON for programs."""
+
+import json
+from io import StringIO
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from typer.testing import CliRunner
+
+from regard.attention.elsewhere import ELSEWHERE
+from regard.attention.names import ALIASES, AMBIGUOUS
+from regard.cli.app import app
+from regard.cli.mechanisms import show
+from regard.errors import ConfigError
+from regard.experiment import MECHANISMS, TABLES, catalogue
+from regard.experiment.tables import SOCKET
+from regard.models import AttentionSettings, build_attention
+from regard.registry import Choice
+
+ROWS = [(kind, name) for kind in SOCKET for name in TABLES[kind]]
+
+
+def listed(*words: str) -> str:
+    done = CliRunner().invoke(app, ["list", *words])
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+def sheet(width: int) -> list[str]:
+    """What a terminal of that width shows, without its colours."""
+    file = StringIO()
+    console = Console(file=file, width=width, force_terminal=True, color_system=None, highlight=False)
+    show(catalogue(MECHANISMS), ELSEWHERE, "cost in letters", console)
+    return file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_sheet_fits_the_terminal_and_names_everything(width):
+    lines = sheet(width)
+    assert max(map(cell_len, lines)) <= width
+    starts = {line.split()[0] for line in lines if line and not line.startswith(" ")}
+    parts = catalogue(MECHANISMS)
+    assert {name for rows in parts.values() for name in rows} <= starts
+    assert {one.names[0] for one in ELSEWHERE if one.part not in parts.get(one.kind, ())} <= starts
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_sheet_leaves_no_word_out(width):
+    text = squeezed("".join(sheet(width)))
+    for row in (row for rows in catalogue(MECHANISMS).values() for row in rows.values()):
+        assert squeezed(row["formula"].rstrip(".")) in text
+        assert squeezed(row["cost"] or "") in text
+        assert squeezed(", ".join(row.get("uses", []))) in text
+        assert squeezed(", ".join(row["aliases"])) in text
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def test_a_wide_terminal_has_a_column_for_each_use():
+    wide = next(line for line in sheet(120) if "cross" in line and "dec" in line)
+    assert wide.split() == ["cost", "cross", "enc", "dec", "paper"]
+    causal = next(line for line in sheet(120) if line.startswith("causal"))
+    assert causal.count("●") == 3
+
+
+def test_a_pipe_gets_one_line_a_part():
+    lines = listed("attention").splitlines()
+    assert not any("\x1b" in line for line in lines)
+    found = [line.split()[:2] for line in lines if not line.startswith("other")]
+    assert found == [[kind, name] for kind, rows in catalogue(MECHANISMS).items() for name in rows]
+    assert sum(line.startswith("other") for line in lines) == len(ELSEWHERE)
+    additive = next(line for line in lines if line.startswith("score") and line.split()[1] == "additive")
+    assert "cross,encoder,decoder" in additive and "https://arxiv.org/abs/1409.0473" in additive
+    assert "bahdanau" in additive
+
+
+def test_json_has_all_of_it():
+    found = json.loads(listed("attention", "--json"))
+    names, others = found.pop("names"), found.pop("elsewhere")
+    assert found == catalogue(MECHANISMS)
+    assert set(names) == set(ALIASES)
+    assert names["bahdanau"] == {"settings": {"score": "additive"}, "warning": None}
+    assert {name for name, told in names.items() if told["warning"]} == set(AMBIGUOUS)
+    assert [other["names"] for other in others] == [list(one.names) for one in ELSEWHERE]
+    row = json.loads(listed("--json"))["score"]["additive"]
+    assert {"formula", "paper", "cost", "aliases", "uses", "notes", "place", "settings", "about"} <= set(row)
+
+
+@pytest.mark.parametrize("row", ROWS, ids="-".join)
+def test_uses_are_those_that_build(row):
+    """A part that is said to serve a decoder's own words can be built for them, and any other cannot."""
+    kind, name = row
+    settings = AttentionSettings(**{"score": Choice("dot"), kind: (Choice(name),) if kind == "span" else Choice(name)})
+    uses = catalogue()[kind][name]["uses"]
+    build_attention(settings, 8, 8)
+    try:
+        build_attention(settings, 8, 8, causal=True)
+    except ConfigError:
+        assert uses == ["cross", "encoder"]
+    else:
+        assert uses == ["cross", "encoder", "decoder"]
+
+
+def test_kinds_that_no_config_names_are_listed_too():
+    assert "structured" in listed("pooling")
+
+
+def test_a_kind_that_is_not_there_is_told():
+    done = CliRunner().invoke(app, ["list", "atention"])
+    assert (done.exit_code, "did you mean 'attention'?" in done.stderr) == (2, True)
