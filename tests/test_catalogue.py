@@ -10,8 +10,8 @@ import torch
 
 from regard.experiment import MECHANISMS, catalogue, docstrings
 from regard.experiment.tables import SOCKET
-from regard.reports.catalogue import PAGE, PICTURES, pages, stale, write
-from regard.reports.drawings import draw
+from regard.reports.catalogue.drawings import draw
+from regard.reports.catalogue.page import PAGE, PICTURES, pages, stale, write
 
 ROOT = Path(__file__).parents[1]
 MAX_BYTES = 1_000_000  # of page and pictures

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.attention import attention_app
 from regard.cli.catalogue import list_command
+from regard.cli.compare import compare_command
 from regard.cli.demo import demo_command
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
@@ -29,7 +31,9 @@ app.command("train")(train_command)
 app.command("predict")(predict_command)
 app.command("translate", hidden=True)(predict_command)
 app.command("evaluate")(evaluate_command)
+app.command("compare")(compare_command)
 app.command("explain")(explain_command)
+app.add_typer(attention_app, name="attention")
 app.command("list")(list_command)
 app.command("schema")(schema_command)
 app.command("demo")(demo_command)

@@ -1,5 +1,8 @@
-"""What is told of finished models: scores with signatures, comparisons with p-values."""
+"""What is told of finished models: scores with signatures, comparisons with p-values, costs over lengths."""
 
+from regard.reports.compare.comparing import Wanted, compare_configs
+from regard.reports.compare.plan import Budget
+from regard.reports.compare.summary import Compared
 from regard.reports.evaluation import Evaluation, System, evaluate
 
-__all__ = ["Evaluation", "System", "evaluate"]
+__all__ = ["Budget", "Compared", "Evaluation", "System", "Wanted", "compare_configs", "evaluate"]

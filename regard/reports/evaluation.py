@@ -148,13 +148,21 @@ def _metrics(systems: Sequence[Path], changes: Sequence[str]) -> Sequence[Choice
 
 
 def _buckets(systems: Sequence[System], pairs: Pairs, metric: Metric) -> list[Bucket]:
+    buckets = []
+    for name, rows in length_buckets(pairs):
+        targets = [pairs.targets[row] for row in rows]
+        sources = [pairs.sources[row] for row in rows] if pairs.sources else None
+        values = tuple(metric.score([one.texts[row] for row in rows], targets, sources).value for one in systems)
+        buckets.append(Bucket(name, len(rows), values))
+    return buckets
+
+
+def length_buckets(pairs: Pairs) -> list[tuple[str, list[int]]]:
+    """Sentences by words of the source (of the target, where there is none): what a bucket is called, and its rows."""
     lengths = [len(words(text)) for text in pairs.sources or pairs.targets]
     buckets = []
     for low, high in zip((0, *EDGES), (*EDGES, max([*lengths, EDGES[-1] + 1])), strict=True):
         rows = [row for row, length in enumerate(lengths) if low < length <= high or (length == low == 0)]
         if rows:
-            targets = [pairs.targets[row] for row in rows]
-            sources = [pairs.sources[row] for row in rows] if pairs.sources else None
-            values = tuple(metric.score([one.texts[row] for row in rows], targets, sources).value for one in systems)
-            buckets.append(Bucket(f"{low + 1}-{high}", len(rows), values))
+            buckets.append((f"{low + 1}-{high}", rows))
     return buckets

@@ -1,6 +1,5 @@
 """docs/catalogue.md and its pictures, made of the tables and docstrings alone: `make docs`."""
 
-import sys
 from collections.abc import Container, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -11,8 +10,8 @@ from regard.attention.names import AMBIGUOUS, MEANINGS
 from regard.experiment import MECHANISMS, TABLES, catalogue
 from regard.experiment.docstrings import COST_LETTERS, body, formula
 from regard.experiment.tables import SOCKET, USES
-from regard.reports.drawings import draw, effects
-from regard.reports.trained import trained
+from regard.reports.catalogue.drawings import draw, effects
+from regard.reports.catalogue.trained import trained
 
 Trained = Mapping[tuple[str, str], list[str]]
 
@@ -213,9 +212,3 @@ def escape(text: str) -> str:
     signs = str.maketrans({"\\": r"\\", "*": r"\*", "_": r"\_", "<": "&lt;"})
     pieces[::2] = [piece.translate(signs) for piece in pieces[::2]]
     return "`".join(pieces)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("python -m regard.reports.catalogue ROOT")
-    write(Path(sys.argv[1]))

@@ -1,0 +1,124 @@
+"""regard compare"""
+
+import json
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.cli.files import check_writable
+from regard.cli.group import INTERRUPTED
+from regard.errors import ConfigError, RegardError
+
+if TYPE_CHECKING:
+    from regard.reports.compare.comparing import Wanted
+
+Words = Annotated[
+    list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
+]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Train each with the seeds 1 to N.")]
+Run = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Where runs, results and the report go (default: runs/compare-...)."),
+]
+Grid = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=A,B", help="Every value of a setting, crossed with other grids.")
+]
+Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one. (default: the first)")]
+Minutes = Annotated[float | None, typer.Option(min=0.01, metavar="M", help="Train each run so long at most.")]
+Updates = Annotated[int | None, typer.Option(min=1, metavar="N", help="Train each run with so many updates at most.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, metavar="K", help="Trainings at once, each on its share of cores.")
+]
+GoldFiles = Annotated[
+    tuple[Path, Path, Path] | None,
+    typer.Option(
+        "--gold", metavar="LINKS SOURCE TARGET", help="Links of words (3-1, 3p1), and their texts, for the AER."
+    ),
+]
+GoldTurned = Annotated[bool, typer.Option("--gold-turned", help="The links say target before source.")]
+AnyData = Annotated[bool, typer.Option("--any-data", help="They may learn from different texts.")]
+Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the table as Markdown.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of the table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
+
+
+def compare_command(  # noqa: PLR0913  an option each
+    words: Words,
+    *,
+    seeds: Seeds = 3,
+    run: Run = None,
+    grid: Grid = None,
+    baseline: Baseline = None,
+    minutes: Minutes = None,
+    updates: Updates = None,
+    jobs: Jobs = 1,
+    gold: GoldFiles = None,
+    gold_turned: GoldTurned = False,
+    any_data: AnyData = False,
+    markdown: Markdown = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train configs with several seeds on the same data; one table of quality, p-values, sizes and speeds.
+
+    Killed at any time, the same command goes on. Runs, compare.json and report.html are in the folder.
+
+    regard compare a.yaml b.yaml --seeds 3 --minutes 10
+
+    regard compare luong.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 --updates 1000
+    """
+    from regard.reports.compare.comparing import Wanted
+    from regard.reports.compare.data import gold_links
+    from regard.reports.compare.plan import Budget
+
+    if markdown is not None:
+        check_writable(markdown)
+    configs = [Path(word) for word in words if "=" not in word or Path(word).is_file()]
+    if not configs:
+        raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
+    wanted = Wanted(
+        configs=configs,
+        changes=[word for word in words if "=" in word and not Path(word).is_file()],
+        grids=grid or [],
+        folder=run or Path("runs") / f"compare-{configs[0].stem}",
+        seeds=seeds,
+        budget=Budget(minutes, updates),
+        baseline=baseline,
+        gold=None if gold is None else gold_links(*gold, turned=gold_turned),
+        jobs=jobs,
+        any_data=any_data,
+        command=_command(),
+    )
+    _compare(wanted, markdown, as_json=as_json, quiet=quiet)
+
+
+def _compare(wanted: "Wanted", markdown: Path | None, *, as_json: bool, quiet: bool) -> None:
+    from regard.reports.compare.comparing import REPORT, compare_configs
+    from regard.reports.compare.summary import finite
+    from regard.training.interrupt import Interrupted
+
+    try:
+        compared = compare_configs(wanted, quiet=quiet)
+    except Interrupted as interrupted:
+        print(f"{interrupted}; go on with the same command", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from interrupted
+    table = compared.table()
+    if markdown is not None:
+        markdown.write_text(table.markdown(), encoding="utf-8")
+    if as_json:
+        print(json.dumps(finite(compared.values()), ensure_ascii=False))
+    else:
+        print(table.text() if sys.stdout.isatty() else table.markdown(), end="")
+    if not quiet:
+        print(f"report: {wanted.folder / REPORT}", file=sys.stderr)
+    if compared.failed:
+        lines = [f"{name}: {line}" for name, why in compared.failed.items() for line in why.splitlines()]
+        raise RegardError("\n".join(lines))
+
+
+def _command() -> str:
+    """What was typed."""
+    return " ".join(["regard", *map(quote, sys.argv[1:])])

@@ -1,0 +1,1 @@
+"""The page of every mechanism, made from the parts themselves."""

@@ -1,0 +1,175 @@
+"""The report of a comparison as one HTML file: works from disk, asks for nothing outside itself."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from importlib.resources import files
+
+from regard.reports.compare.charts import Line, Point, chart, colour
+from regard.reports.compare.html import Cell, shown, table
+from regard.reports.compare.measure import Result
+from regard.reports.compare.row import Row, mean_and_spread
+from regard.reports.compare.statistics import Figure
+from regard.reports.compare.summary import Compared
+from regard.reports.compare.table import NONE, number
+
+SURE = 0.05  # p-values below this are coloured
+
+
+def page(compared: Compared) -> str:
+    """Every text in it is escaped; only the script and the style with the page's nonce may run."""
+    fields = {
+        "nonce": secrets.token_urlsafe(18),
+        "title": shown(f"Comparison of {', '.join(compared.names[:4])}" + (" …" if len(compared.names) > 4 else "")),
+        "style": _static("regard.explain", "page.css") + _static("regard.reports.compare", "compare.css"),
+        "body": "\n".join(_sections(compared)),
+        "script": _static("regard.reports.compare", "compare.js"),
+    }
+    # One pass, so that nothing inside a field is read as the name of another.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _static("regard.reports.compare", "compare.html"))
+
+
+def _sections(compared: Compared) -> Iterator[str]:
+    yield _card("Result", _main_table(compared) + _notes(compared))
+    yield f'<div class="charts">{_curves(compared)}{_lengths(compared)}</div>'
+    yield _card("What differs", _differing(compared))
+    yield _card("Every run", _runs(compared))
+    if compared.failed:
+        lines = "".join(f"<li>{shown(name)}: {shown(why)}</li>" for name, why in compared.failed.items())
+        yield _card("Runs that failed", f'<ul class="notes">{lines}</ul>')
+    yield _card("How it was made", _made(compared))
+
+
+def _card(title: str, content: str) -> str:
+    return f'<section class="card"><h2>{shown(title)}</h2>{content}</section>' if content else ""
+
+
+def _main_table(compared: Compared) -> str:
+    aligned = any(row.error_rates for row in compared.rows)
+    first, *others = compared.metrics
+    columns = ["System", "Runs", first, "95 %", "p", *others, *(["AER %"] if aligned else [])]
+    columns += ["Parameters", "Train tokens/s", "Decode sentences/s", "Minutes"]
+    return table(columns, [_cells(compared, row, aligned) for row in compared.rows], systems=True)
+
+
+def _cells(compared: Compared, row: Row, aligned: bool) -> list[Cell]:
+    first, *others = [
+        _of_metric(figure, better) for figure, better in zip(row.figures, compared.higher_is_better, strict=True)
+    ]
+    (low, high), found = row.figures[0].interval, row.figures[0].difference
+    p = Cell(NONE) if found is None else Cell(f"{found.p_value:.3g}", found.p_value, first.classes, first.tip)
+    cells = [Cell(row.name), Cell(str(len(row.results)), len(row.results))]
+    cells += [first, Cell(f"{low:.2f} to {high:.2f}", low), p, *others]
+    if aligned:
+        rates = row.error_rates
+        cells.append(Cell(mean_and_spread(rates, ".1f"), sum(rates) / len(rates) if rates else None))
+    speeds = (row.parameters, row.tokens_per_second, row.sentences_per_second)
+    return [*cells, *(Cell(number(value), value) for value in speeds), Cell(f"{row.seconds / 60:.1f}", row.seconds)]
+
+
+def _of_metric(figure: Figure, higher_is_better: bool | None) -> Cell:
+    """Coloured where it is surely better or worse than the baseline."""
+    told, found = mean_and_spread(figure.values), figure.difference
+    if found is None:
+        return Cell(told, figure.mean)
+    low, high = found.interval
+    tip = f"difference {found.value:+.2f} (95 %: {low:+.2f} to {high:+.2f}), p = {found.p_value:.3g}"
+    if found.p_value >= SURE or higher_is_better is None:
+        return Cell(told, figure.mean, "", tip)
+    return Cell(told, figure.mean, "sure" if (found.value > 0) == higher_is_better else "poor", tip)
+
+
+def _notes(compared: Compared) -> str:
+    baseline, count = shown(compared.baseline), f"{compared.sentences:,}"
+    notes = [
+        f"{count} sentences of the test part. Mean ± standard deviation over the seeds; 95 %: of that mean, over other "
+        "sentences and other seeds (bootstrap).",
+        f"p: how easily other sentences and other seeds would turn the difference to {baseline} round, or make it "
+        f"vanish (paired bootstrap, two-sided). Coloured: surely better or worse (p < {SURE:g}); pointed at: the "
+        "difference. Each p is of one comparison, not corrected for their number.",
+        *(f"{shown(name)}: {shown(told)}" for name, told in zip(compared.metrics, compared.signatures, strict=True)),
+        *map(shown, compared.about.get("notes", [])),
+    ]
+    return '<ul class="notes">' + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
+
+
+def _curves(compared: Compared) -> str:
+    lines = [
+        Line(
+            row.name,
+            place,
+            [Point(update, y, low, high, f"update {update:,}: {y:.2f}") for update, y, low, high in row.curve()],
+        )
+        for place, row in enumerate(compared.rows)
+    ]
+    drawn = chart(lines, across="updates", up=f"{compared.steering} of the dev part")
+    return _card("Learning", drawn and drawn + _legend(compared))
+
+
+def _lengths(compared: Compared) -> str:
+    names = [f"{bucket.words} ({bucket.sentences:,})" for bucket in compared.buckets]
+    lines = [
+        Line(
+            row.name,
+            place,
+            [
+                Point(x, y := bucket.values[place], y, y, f"{bucket.words} words: {y:.2f}")
+                for x, bucket in enumerate(compared.buckets)
+            ],
+        )
+        for place, row in enumerate(compared.rows)
+    ]
+    drawn = chart(lines, across="words of the source (sentences)", up=compared.metrics[0], names=names)
+    return _card("By length", drawn and drawn + _legend(compared))
+
+
+def _legend(compared: Compared) -> str:
+    items = "".join(
+        f'<li class="{colour(place)}" data-system="{place}"><span>{shown(name)}</span></li>'
+        for place, name in enumerate(compared.names)
+    )
+    return f'<ul class="lines">{items}</ul>'
+
+
+def _differing(compared: Compared) -> str:
+    """The longer side goes down."""
+    settings = {
+        name: [NONE if value is None else str(value) for value in row] for name, row in compared.differing.items()
+    }
+    if not settings:
+        return ""
+    lines = [["Setting", *compared.names], *([name, *values] for name, values in settings.items())]
+    if len(settings) < len(compared.names):
+        lines = [["System", *settings], *map(list, zip(compared.names, *settings.values(), strict=True))]
+    head, *rows = lines
+    return table(head, [[Cell(first), *(Cell(text, None, "text") for text in rest)] for first, *rest in rows])
+
+
+def _runs(compared: Compared) -> str:
+    columns = ["Run", *(f"{name} [95 %]" for name in compared.metrics), "AER %", "Updates", "Train tokens/s"]
+    rows = [_run(row, place, run) for row in compared.rows for place, run in enumerate(row.results)]
+    told = table([*columns, "Decode sentences/s", "Minutes"], rows)
+    return f"<details><summary>{len(rows)} runs</summary>{told}</details>"
+
+
+def _run(row: Row, place: int, run: Result) -> list[Cell]:
+    scores = []
+    for figure in row.figures:
+        (low, high), value = figure.intervals[place], figure.values[place]
+        scores.append(Cell(f"{value:.2f} [{low:.2f}, {high:.2f}]", value))
+    rate, speeds = run.error_rate, (run.updates, run.tokens_per_second, run.sentences_per_second)
+    aligned = Cell(NONE if rate is None else f"{rate:.1f}", rate)
+    rest = [Cell(number(value), value) for value in speeds]
+    return [Cell(run.name), *scores, aligned, *rest, Cell(f"{run.seconds / 60:.1f}", run.seconds)]
+
+
+def _made(compared: Compared) -> str:
+    told = compared.about
+    machine = " · ".join(f"{name} {value}" for name, value in told.get("environment", {}).items())
+    parts = [f'<p class="quiet">Regard {shown(told.get("version", ""))} · {shown(told.get("date", ""))}</p>']
+    parts += [f'<p class="quiet">{shown(machine)}</p>', f"<pre><code>{shown(told.get('command', ''))}</code></pre>"]
+    return "".join(parts)
+
+
+def _static(package: str, name: str) -> str:
+    return (files(package) / "static" / name).read_text(encoding="utf-8")

@@ -1,0 +1,135 @@
+"""What is to be trained: every config, crossed with every cell of the grid, with every seed."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.config import parse_changes, plain
+from regard.config.quoting import quoted
+from regard.errors import ConfigError, Fault
+from regard.experiment import Experiment, read_experiment
+from regard.experiment.reading import LIMITS
+from regard.reports.compare.grid import crossed, flattened, said
+from regard.runs.rehearsal import rehearse
+
+Changes = tuple[str, ...]
+SHOWN = 3  # names told of those that share a fault
+CORPORA = "corpora"  # the folder of training corpora that all runs of a comparison share
+
+
+class Budget(NamedTuple):
+    """How long each run trains; without one, as its config says."""
+
+    minutes: float | None = None
+    updates: int | None = None
+
+    def changes(self) -> Changes:
+        """Who gives a budget wants no other limit."""
+        if self == Budget():
+            return ()
+        limits = {"max_minutes": self.minutes, "max_updates": self.updates, "max_epochs": None}
+        return tuple(f"training.{name}={json.dumps(value)}" for name, value in limits.items())
+
+
+class Contender(NamedTuple):
+    """One row of the table: a config with its changes."""
+
+    name: str
+    config: Path
+    changes: Changes
+    experiment: Experiment
+
+
+class Planned(NamedTuple):
+    """A contender with a seed, and the run folder where it is trained."""
+
+    contender: Contender
+    seed: int
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Of the folder: <contender>-seed<k>."""
+        return self.path.name
+
+    @property
+    def changes(self) -> Changes:
+        """All that makes it out of its config, as `regard train` takes it."""
+        cache = self.contender.experiment.data.cache or (self.path.parent / CORPORA).absolute()
+        seed, where = f"training.seed={self.seed}", f"run={quoted(str(self.path))}"
+        return (*self.contender.changes, seed, f"data.cache={quoted(str(cache))}", where)
+
+    def experiment(self) -> Experiment:
+        """The settings of this run."""
+        whole, cache = self.contender.experiment, (self.path.parent / CORPORA).absolute()
+        data = whole.data if whole.data.cache is not None else replace(whole.data, cache=cache)
+        return replace(whole, data=data, training=replace(whole.training, seed=self.seed), run=self.path)
+
+    def limits(self) -> dict[str, Any]:
+        """When it ends."""
+        return {name: getattr(self.contender.experiment.training, name) for name in LIMITS}
+
+
+def contenders_of(
+    configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
+) -> list[Contender]:
+    """Each config in each cell of the grid, built in small. Raises ConfigError of all that is wrong in any of them."""
+    parse_changes(changes)
+    wanted = [
+        (_name(config, configs, cell), config, _ordered(changes, cell) + budget.changes())
+        for config in configs
+        for cell in crossed(grids)
+    ]
+    names = [name for name, *_ in wanted]
+    for name in names:
+        if names.count(name) > 1:
+            hint = "give each config once, and other names to files that are called the same"
+            raise ConfigError("CONFIG", f"there are {names.count(name)} that would be called '{name}'", hint)
+    found, faults = [], dict[Fault, list[str]]()
+    for name, config, words in wanted:
+        try:
+            experiment = read_experiment(config, words)
+            rehearse(experiment)
+            found.append(Contender(name, config, words, experiment))
+        except ConfigError as error:
+            for fault in error.faults:
+                faults.setdefault(fault, []).append(name)
+    if faults:
+        raise ConfigError.of(_of_some(fault, some, len(wanted)) for fault, some in faults.items())
+    return found
+
+
+def runs_of(contenders: Iterable[Contender], seeds: int, folder: Path) -> list[Planned]:
+    """Seed by seed, so that there is something of everyone early."""
+    listed = list(contenders)
+    return [Planned(one, seed, folder / f"{one.name}-seed{seed}") for seed in range(1, seeds + 1) for one in listed]
+
+
+def differing(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
+    """setting → its value of each contender, of the settings that are not the same for all; None where it has none."""
+    flat = [dict(flattened(plain(one.experiment))) for one in contenders]
+    names = dict.fromkeys(name for settings in flat for name in settings if name.partition(".")[0] != "run")
+    found = {name: [settings.get(name) for settings in flat] for name in names}
+    return {name: values for name, values in found.items() if any(value != values[0] for value in values)}
+
+
+def _ordered(changes: Sequence[str], cell: Sequence[tuple[str, Any]]) -> Changes:
+    """A group stands before what is inside it, so that the one does not discard the other."""
+    words = [*changes, *(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in cell)]
+    return tuple(sorted(words, key=lambda word: word.partition("=")[0].count(".")))
+
+
+def _name(config: Path, configs: Sequence[Path], cell: Sequence[tuple[str, Any]]) -> str:
+    """The file's name, unless there is one file alone and the cell tells more."""
+    values = [said(key, value) for key, value in cell]
+    return "-".join([*([config.stem] if len(configs) > 1 or not values else []), *values])
+
+
+def _of_some(fault: Fault, names: list[str], count: int) -> Fault:
+    """A fault that not everyone has names those who have it."""
+    if len(names) == count:
+        return fault
+    some = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return fault._replace(place=f"{some}: {fault.place}")

@@ -1,0 +1,156 @@
+"""The results of all runs → one figure a cell, as plain values for JSON, a table and a page."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import mean
+from typing import Any, NamedTuple
+
+from regard.reports.compare.measure import Judge, Result
+from regard.reports.compare.plan import Contender, differing
+from regard.reports.compare.row import Row, figure_values, mean_and_spread
+from regard.reports.compare.statistics import figures, spread
+from regard.reports.compare.table import NONE, Table, number
+from regard.reports.evaluation import Bucket, length_buckets
+
+
+class Compared(NamedTuple):
+    """All that a comparison found."""
+
+    rows: list[Row]
+    baseline: str
+    metrics: list[str]
+    signatures: list[str]
+    higher_is_better: list[bool | None]  # metric by metric
+    steering: str  # the dev score of the curves
+    sentences: int  # of the test part
+    buckets: list[Bucket]  # the first metric by length of the source, mean over the seeds, row by row
+    differing: dict[str, list[Any]]  # setting → value of each row
+    failed: dict[str, str]  # runs without a result, and why
+    about: dict[str, Any]  # command, machine …
+
+    def values(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.about,
+            "baseline": self.baseline,
+            "sentences": self.sentences,
+            "metrics": [{"name": a, "signature": b} for a, b in zip(self.metrics, self.signatures, strict=True)],
+            "systems": [self._values(row) for row in self.rows],
+            "by_length": [
+                {**bucket._asdict(), "values": dict(zip(self.names, bucket.values, strict=True))}
+                for bucket in self.buckets
+            ],
+            "differing": {name: dict(zip(self.names, row, strict=True)) for name, row in self.differing.items()},
+            "failed": self.failed,
+        }
+
+    @property
+    def names(self) -> list[str]:
+        """Of the rows."""
+        return [row.name for row in self.rows]
+
+    def _values(self, row: Row) -> dict[str, Any]:
+        told = ("name", "seed", "updates", "seconds", "tokens_per_second", "sentences_per_second", "error_rate")
+        return {
+            "name": row.name,
+            "config": row.config,
+            "changes": row.changes,
+            "scores": dict(zip(self.metrics, map(figure_values, row.figures), strict=True)),
+            "parameters": row.parameters,
+            "tokens_per_second": row.tokens_per_second,
+            "sentences_per_second": row.sentences_per_second,
+            "seconds": row.seconds,
+            "alignment_error_rate": {"mean": mean(rates), "spread": spread(rates)}
+            if (rates := row.error_rates)
+            else None,
+            "runs": [
+                {**{name: getattr(result, name) for name in told}, "curve": result.curve} for result in row.results
+            ],
+        }
+
+    def table(self) -> Table:
+        """One row a contender, the first metric with its interval and p-value."""
+        first, *others = self.metrics
+        aligned = any(row.error_rates for row in self.rows)
+        columns = ["system", "runs", first, "95 %", "p", *others, *(["AER %"] if aligned else [])]
+        columns += ["parameters", "tokens/s", "sentences/s", "minutes"]
+        return Table(columns, [self._cells(row, aligned) for row in self.rows])
+
+    def _cells(self, row: Row, aligned: bool) -> list[str]:
+        first, *others = row.figures
+        p = NONE if first.difference is None else f"{first.difference.p_value:.3g}"
+        low, high = first.interval
+        rates = [mean_and_spread(row.error_rates, ".1f")] if aligned else []
+        return [
+            row.name,
+            str(len(row.results)),
+            mean_and_spread(first.values),
+            f"{low:.2f} to {high:.2f}",
+            p,
+            *(mean_and_spread(figure.values) for figure in others),
+            *rates,
+            number(row.parameters),
+            number(row.tokens_per_second),
+            number(row.sentences_per_second),
+            f"{row.seconds / 60:.1f}",
+        ]
+
+
+def summarise(
+    contenders: Sequence[Contender],
+    results: Mapping[str, Sequence[Result]],
+    judge: Judge,
+    baseline: str,
+    failed: Mapping[str, str],
+    about: Mapping[str, Any],
+) -> Compared:
+    """`results` by contender; whoever has none has no row. The baseline must have some."""
+    there = [one for one in contenders if results.get(one.name)]
+    by_metric = [
+        figures(metric, {one.name: [run.statistics[place] for run in results[one.name]] for one in there}, baseline)
+        for place, metric in enumerate(judge.metrics)
+    ]
+    rows = [
+        Row(
+            one.name,
+            str(one.config),
+            list(one.changes),
+            list(results[one.name]),
+            [found[one.name] for found in by_metric],
+        )
+        for one in there
+    ]
+    return Compared(
+        rows=rows,
+        baseline=baseline,
+        metrics=[metric.name for metric in judge.metrics],
+        signatures=judge.signatures(),
+        higher_is_better=[metric.higher_is_better for metric in judge.metrics],
+        steering=judge.steering,
+        sentences=len(judge.test.targets),
+        buckets=_buckets(rows, judge),
+        differing=differing(there),
+        failed=dict(failed),
+        about=dict(about),
+    )
+
+
+def _buckets(rows: Sequence[Row], judge: Judge) -> list[Bucket]:
+    metric = judge.metrics[0]
+    return [
+        Bucket(
+            name,
+            len(lines),
+            tuple(mean(metric.value(run.statistics[0][lines].sum(axis=0)) for run in row.results) for row in rows),
+        )
+        for name, lines in length_buckets(judge.test)
+    ]
+
+
+def finite(value: Any) -> Any:
+    """JSON has no word for what is no number."""
+    if isinstance(value, dict):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

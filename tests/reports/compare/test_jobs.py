@@ -1,0 +1,245 @@
+"""Several trainings at once, each in a process of its own: how they end, and that none is left behind."""
+
+import fcntl
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from regard.errors import ConfigError
+from regard.reports.compare import training as compare_training
+from regard.reports.compare import worker as compare_worker
+from regard.reports.compare.progress import Watch
+from regard.reports.compare.training import train_all
+from regard.training import checkpoint as files
+from regard.training.interrupt import Interrupted
+
+STANDIN = """
+import json, os, pathlib, signal, sys, time
+job = json.loads(sys.stdin.readline())
+run = pathlib.Path(job["changes"][0])
+kind = run.name.partition("-")[0]
+if kind == "deaf":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+run.with_suffix(".begun").write_text(f"{job['threads']} {job['resume']} {os.environ['OMP_NUM_THREADS']}")
+if kind == "wrong":
+    print("some noise\\nerror: model.dim: is wrong\\nerror: run: is wrong, too\\nwarning: careful", file=sys.stderr)
+    sys.exit(2)
+if kind == "breaks":
+    print("Traceback\\nValueError: no", file=sys.stderr)
+    sys.exit(1)
+if kind == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+if kind == "deaf":
+    time.sleep(60)
+if kind == "waits":
+    sys.stdin.read()  # to its end
+    run.with_suffix(".saved").touch()
+    sys.exit(75)
+run.with_suffix(".done").touch()
+"""
+
+
+@pytest.fixture
+def standin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A worker that trains nothing, and ends as the name of its run says."""
+    script = tmp_path / "standin.py"
+    script.write_text(STANDIN)
+    monkeypatch.setattr(compare_training, "WORKER", (sys.executable, "-S", str(script)))
+    return tmp_path
+
+
+def planned(folder: Path, name: str) -> SimpleNamespace:
+    """A run as far as a worker hears of it."""
+    limits = {"max_updates": None, "max_minutes": None, "max_epochs": None}
+    path = folder / name
+    return SimpleNamespace(
+        name=name, path=path, changes=[str(path)], contender=SimpleNamespace(config=Path("x")), limits=lambda: limits
+    )
+
+
+def train(folder: Path, *names: str, jobs: int = 2) -> dict[str, str]:
+    runs = [planned(folder, name) for name in names]
+    stages = {name: "finished" if name.startswith("finished") else "begun" for name in names}
+    return train_all(runs, stages, jobs, Watch(len(runs), 0, jobs))
+
+
+def test_all_are_trained_with_their_share_of_the_cores(standin, capfd):
+    assert train(standin, "a", "finished", "b", "c") == {}
+    assert sorted(path.stem for path in standin.glob("*.done")) == ["a", "b", "c"]
+    threads = max(1, os.cpu_count() // 2)
+    assert (standin / "a.begun").read_text() == f"{threads} True {threads}"
+    said = capfd.readouterr().err
+    assert [f"run {number} of 4, " in said for number in (1, 2, 3)] == [True] * 3
+
+
+def test_those_that_fail_do_not_stop_the_others(standin, capfd):
+    failed = train(standin, "wrong-1", "breaks-1", "killed-1", "a")
+    assert failed == {
+        "wrong-1": "model.dim: is wrong\nrun: is wrong, too",
+        "breaks-1": "ValueError: no",
+        "killed-1": f"{standin / 'killed-1'}: was ended by signal 9",
+    }
+    assert (standin / "a.done").exists()
+    assert "warning: wrong-1: careful" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_asked_to_end_all_save_and_no_more_begin(standin, number, monkeypatch):
+    drawn = []
+
+    def draw(watch):
+        drawn.append(1)
+        if len(list(standin.glob("*.begun"))) == 2 and len(drawn) > 2:
+            monkeypatch.setattr(Watch, "draw", lambda watch: None)
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(Watch, "draw", draw)
+    with pytest.raises(Interrupted):
+        train(standin, "waits-1", "waits-2", "a")
+    assert sorted(path.name for path in standin.glob("*.saved")) == ["waits-1.saved", "waits-2.saved"]
+    assert not (standin / "a.begun").exists()
+
+
+def test_whatever_goes_wrong_no_process_is_left(standin, monkeypatch):
+    """Those that do not end at once are killed."""
+    monkeypatch.setattr(compare_training, "PATIENCE", 0.1)
+    started = []
+
+    def draw(watch):
+        if len(list(standin.glob("*.begun"))) == 2:
+            raise OSError("no terminal")
+
+    real = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **how: started.append(real(*words, **how)) or started[-1])
+    monkeypatch.setattr(Watch, "draw", draw)
+    with pytest.raises(OSError, match="no terminal"):
+        train(standin, "deaf-1", "deaf-2")
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * 2
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    """The worker's own function in this process, with a training put in its place."""
+    monkeypatch.setattr(compare_worker, "_end_with_the_other", lambda: None)
+    monkeypatch.setattr(compare_worker, "read_experiment", lambda config, changes: (config, changes))
+    before, threads = signal.getsignal(signal.SIGINT), torch.get_num_threads()
+
+    def run(train) -> int:
+        job = {"config": "c.yaml", "changes": ["a=1"], "resume": True, "threads": 1}
+        monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(job) + "\n"))
+        monkeypatch.setattr(compare_worker, "train_run", train)
+        return compare_worker.main()
+
+    yield run
+    signal.signal(signal.SIGINT, before)
+    torch.set_num_threads(threads)
+
+
+def raising(error):
+    def train(*_, **__):
+        raise error
+
+    return train
+
+
+def test_the_exit_codes_of_a_worker(worker, capsys):
+    seen = []
+    assert worker(lambda *given, **settings: seen.append((given, settings)) or True) == 0
+    assert seen == [(((Path("c.yaml"), ["a=1"]),), {"resume": True, "quiet": True})]
+    assert worker(lambda *_, **__: False) == 75
+    assert worker(raising(KeyboardInterrupt())) == 75
+    assert worker(raising(ConfigError("a", "b"))) == 2
+    assert worker(raising(OSError(28, "No space left on device", "file"))) == 2
+    assert capsys.readouterr().err == "error: a: b\nerror: file: No space left on device\n"
+
+
+class Command:
+    """regard compare in a process of its own, over texts large enough to train on for a while."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        lines = [f"the {number} th of {number % 7} words" for number in range(400)]
+        (folder / "a.en").write_text("".join(f"{line}\n" for line in lines))
+        (folder / "a.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
+        parts = ", ".join(f"{part}source: a.en, {part}target: a.de" for part in ("", "dev_", "test_"))
+        (folder / "a.yaml").write_text(
+            f"data: {{{parts}}}\n"
+            "model: {dim: 16, encoder: {name: transformer, num_layers: 1, feedforward_dim: 16},\n"
+            "        decoder: {name: transformer, num_layers: 1, feedforward_dim: 16}}\n"
+            "text: {tokenizer: {name: subwords, size: 300}}\n"
+            "training: {max_updates: 30, validate_every: 10, log_every: 5, average: 1, validate_lines: 20}\n"
+            "evaluation: {metrics: bleu}\n"
+        )
+
+    def start(self, *words: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "regard", "compare", "a.yaml", "--seeds", "2", *words]
+        return subprocess.Popen(
+            command, cwd=self.folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def wait_for(self, pattern: str, seconds: float = 120) -> None:
+        until = time.monotonic() + seconds
+        while not list(self.folder.glob(pattern)):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return files.latest_valid(run, training=False)[0].model
+
+
+@pytest.mark.slow
+def test_several_at_once_find_the_same_as_one_after_another(tmp_path):
+    command = Command(tmp_path)
+    for words in (["-j", "2", "--run", "two"], ["--run", "one"]):
+        with command.start("training.max_updates=8", *words) as work:
+            assert work.wait(300) == 0, work.stderr.read()
+    for seed in (1, 2):
+        one, two = (weights(tmp_path / folder / f"a-seed{seed}") for folder in ("one", "two"))
+        assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def done(run: Path) -> int:
+    """Updates that a run has saved."""
+    return files.latest_valid(run)[0].state["update"] if files.steps(run) else 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_in_a_terminal_saves_and_the_same_command_goes_on(tmp_path, jobs):
+    command, runs = Command(tmp_path), [tmp_path / f"runs/compare-a/a-seed{seed}" for seed in (1, 2)]
+    with command.start("-j", str(jobs), "--updates", "100000") as work:
+        command.wait_for("runs/compare-a/a-seed1/checkpoints/step-*")
+        os.killpg(work.pid, signal.SIGINT)  # as a terminal does: to all of the group
+        assert work.wait(60) == 75, work.stderr.read()
+        assert work.stderr.read().splitlines()[-1].endswith("go on with the same command")
+    goal = max(map(done, runs)) + 5
+    with command.start("-j", str(jobs), "--updates", str(goal)) as work:
+        assert work.wait(300) == 0, work.stderr.read()
+    assert list(map(done, runs)) == [goal, goal]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_killed_it_leaves_nobody_behind_and_goes_on(tmp_path, jobs):
+    command, runs = Command(tmp_path), [tmp_path / f"runs/compare-a/a-seed{seed}" for seed in (1, 2)]
+    with command.start("-j", str(jobs), "--updates", "100000") as work:
+        command.wait_for("runs/compare-a/a-seed1/checkpoints/step-*")
+        work.kill()
+    for run in filter(Path.exists, runs):
+        with (run / ".lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # that of a run dies with the process that trains it
+    goal = max(map(done, runs)) + 5
+    with command.start("-j", str(jobs), "--updates", str(goal)) as work:
+        assert work.wait(300) == 0, work.stderr.read()
+    assert list(map(done, runs)) == [goal, goal]

@@ -1,0 +1,152 @@
+"""Configs, grids and seeds → runs; and what is wrong with any of them, told before anything is trained."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.errors import ConfigError
+from regard.experiment import read_experiment
+from regard.reports.compare.grid import crossed, flattened, said
+from regard.reports.compare.plan import Budget, contenders_of, differing, runs_of
+
+CONFIG = """
+data: {source: a.en, target: a.de}
+model:
+  dim: 16
+  encoder: {name: transformer, num_layers: 1, feedforward_dim: 16}
+  decoder: {name: transformer, num_layers: 1, feedforward_dim: 16}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the command runs: two configs and their texts."""
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("one\ntwo\n" * 20, encoding="utf-8")
+    for name in ("first.yaml", "second.yaml"):
+        (tmp_path / name).write_text(CONFIG, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plan(*configs: str, changes=(), grids=(), budget=Budget()):  # noqa: B008  it cannot be changed
+    return contenders_of([Path(name) for name in configs], changes, grids, budget)
+
+
+def faults(*configs: str, **settings) -> list[str]:
+    with pytest.raises(ConfigError) as told:
+        plan(*configs, **settings)
+    return str(told.value).splitlines()
+
+
+def test_a_grid_over_one_config_is_named_by_its_values():
+    found = plan("first.yaml", grids=["model.attention.score=dot,additive", "model.dim=16,32"])
+    assert [one.name for one in found] == ["dot-dim-16", "dot-dim-32", "additive-dim-16", "additive-dim-32"]
+    assert [one.experiment.model.dim for one in found] == [16, 32, 16, 32]
+    assert [one.experiment.model.attention.score.name for one in found] == ["dot", "dot", "additive", "additive"]
+
+
+def test_a_grid_over_several_is_named_after_them_too():
+    found = plan("first.yaml", "second.yaml", grids=["model.dropout=0.1,0.3"])
+    assert [one.name for one in found] == [
+        "first-dropout-0.1", "first-dropout-0.3", "second-dropout-0.1", "second-dropout-0.3",
+    ]  # fmt: skip
+
+
+def test_runs_go_seed_by_seed_and_differ_in_nothing_else(folder):
+    contenders = plan("first.yaml", "second.yaml", changes=["model.dim=32"])
+    runs = runs_of(contenders, 2, Path("out"))
+    assert [run.name for run in runs] == ["first-seed1", "second-seed1", "first-seed2", "second-seed2"]
+    one, other = runs[0].experiment(), runs[2].experiment()
+    assert (one.training.seed, other.training.seed, one.model, one.run) == (1, 2, other.model, Path("out/first-seed1"))
+    assert one.data.cache == folder / "out" / "corpora"
+
+
+def test_what_a_worker_reads_are_the_settings_of_the_run():
+    contenders = plan("first.yaml", grids=["model.attention.score=dot,additive"], budget=Budget(minutes=2.5))
+    for run in runs_of(contenders, 2, Path("it's [odd]")):
+        assert read_experiment(run.contender.config, run.changes) == run.experiment()
+
+
+@pytest.mark.parametrize(
+    ("budget", "limits"),
+    [
+        (Budget(), (7, None, 3.0)),
+        (Budget(minutes=2.5), (None, None, 2.5)),
+        (Budget(updates=5), (5, None, None)),
+        (Budget(minutes=1, updates=5), (5, None, 1)),
+    ],
+)
+def test_a_budget_takes_the_place_of_every_limit(budget, limits):
+    changes = ["training.max_updates=7", "training.max_minutes=3"]
+    training = plan("first.yaml", changes=changes, budget=budget)[0].experiment.training
+    assert (training.max_updates, training.max_epochs, training.max_minutes) == limits
+
+
+def test_a_group_stands_before_what_is_inside_it():
+    """model.attention=bahdanau would discard the score of the grid, came it later."""
+    found = plan("first.yaml", changes=["model.attention=bahdanau"], grids=["model.attention.score.hidden_dim=4,8"])
+    assert [one.experiment.model.attention.score.settings["hidden_dim"] for one in found] == [4, 8]
+
+
+def test_all_that_is_wrong_is_told_at_once_with_whom_it_concerns():
+    told = faults("first.yaml", changes=["model.dmi=3"], grids=["model.attention.score=dot,addtive,rop"])
+    assert told[0] == "model.dmi: there is no such setting (did you mean 'dim'?)"
+    assert told[1].startswith("addtive: model.attention.score: there is no 'addtive' (did you mean 'additive'?)")
+    assert told[2].startswith("rop: model.attention.score: there is no 'rop'")
+
+
+def test_parts_that_do_not_fit_together_are_told_before_anything_is_trained():
+    (told,) = faults("first.yaml", grids=["model.attention.num_heads=2,3"])
+    assert told.startswith("num_heads-3: attention.num_heads: 3 heads do not divide dim 16")
+
+
+@pytest.mark.parametrize(
+    ("grid", "told"),
+    [
+        ("model.dim", "written KEY=VALUE,VALUE"),
+        ("=3", "written KEY=VALUE,VALUE"),
+        ("model.dim=", "written KEY=VALUE,VALUE"),
+        ("model.dim=[3", "this is not YAML"),
+    ],
+)
+def test_a_grid_that_is_none(grid, told):
+    (line,) = faults("first.yaml", grids=[grid])
+    assert line.startswith(f"--grid {grid}: ")
+    assert told in line
+
+
+def test_a_grid_twice_or_a_config_twice():
+    assert "is given twice" in faults("first.yaml", grids=["model.dim=8", "model.dim=16"])[0]
+    assert "2 that would be called 'first'" in faults("first.yaml", "first.yaml")[0]
+    assert "2 that would be called 'dot'" in faults("first.yaml", grids=["model.attention.score=dot,dot"])[0]
+
+
+def test_what_differs_between_contenders():
+    found = differing(plan("first.yaml", grids=["model.attention.score=dot,{name: additive, hidden_dim: 8}"]))
+    assert found["model.attention.score"] == ["dot", "additive"]
+    assert found["model.attention.score.hidden_dim"] == [None, 8]
+    assert {name.rpartition(".")[0] for name in found} <= {"model.attention", "model.attention.score"}
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("dot", "dot"),
+        (0.1, "key-0.1"),
+        (None, "key-null"),
+        (True, "key-true"),
+        ({"name": "window", "radius": 5}, "window-radius-5"),
+        (["causal", {"name": "window", "radius": 5}], "causal+window-radius-5"),
+        ("../../x y", "x-y"),
+        ("//", "key"),
+    ],
+)
+def test_names_of_values_are_names_of_folders(value, name):
+    assert said("some.key", value) == name
+
+
+def test_values_may_hold_commas():
+    (axis,) = [cell for cell in [crossed(["a.b={name: x, y: [1, 2]}, z"])]]
+    assert axis == [[("a.b", {"name": "x", "y": [1, 2]})], [("a.b", "z")]]
+    assert dict(flattened({"a": {"name": "x", "y": 1}, "b": "z"})) == {"a": "x", "a.y": 1, "b": "z"}

@@ -1,0 +1,95 @@
+"""How sure a comparison over several seeds is: against the comparison of two texts, plain loops, and by hand."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from regard.evaluation import METRICS, compare, confidence_interval
+from regard.evaluation.metric import corpus_of
+from regard.evaluation.significance import SEED
+from regard.registry import Choice
+from regard.reports.compare.statistics import figures, spread
+
+BLEU, EXACT = (METRICS.build(Choice(name)) for name in ("bleu", "exact_match"))
+REFERENCES = [f"the {word} sees a house by the river" for word in ("cat", "dog", "man", "owl", "fox", "hen")] * 5
+
+
+def written(share: float, seed: int) -> list[str]:
+    draw = random.Random(seed)
+    return [text.replace("house by", "tree of") if draw.random() < share else text for text in REFERENCES]
+
+
+def table(lines, metric=BLEU):
+    return metric.statistics(corpus_of(lines, REFERENCES))
+
+
+def constant(value: float, count: int = 20):
+    """Sentences that all are right, or all wrong, for exact match."""
+    return np.array([[value, 1.0]] * count)
+
+
+def test_with_one_seed_it_is_the_comparison_of_two_texts():
+    a, b = written(0.5, 1), written(0.1, 2)
+    found = figures(BLEU, {"a": [table(a)], "b": [table(b)]}, "a")
+    oracle = compare(BLEU, a, b, REFERENCES)
+    assert found["b"].difference == (oracle.difference, oracle.interval, oracle.p_value)
+    assert (found["a"].mean, found["b"].mean) == (oracle.a.value, oracle.b.value)
+    for name, lines in (("a", a), ("b", b)):
+        interval = confidence_interval(BLEU, lines, REFERENCES)
+        assert (found[name].interval, found[name].intervals) == (interval, (interval,))
+        assert found[name].spread is None
+    assert found["a"].difference is None
+
+
+def test_with_several_seeds_it_is_what_plain_loops_find():
+    runs = {"a": [written(0.5, 1), written(0.6, 2)], "b": [written(0.3, seed) for seed in (3, 4, 5)]}
+    tables = {name: [table(lines) for lines in several] for name, several in runs.items()}
+    resamples, count = 60, len(REFERENCES)
+    sentences = np.random.default_rng(SEED)
+    lines = [sentences.choice(count, size=count, replace=True) for _ in range(resamples)]
+    means = {}
+    for number, (name, several) in enumerate(tables.items()):
+        seeds = np.random.default_rng(SEED + 1 + number).integers(len(several), size=(resamples, len(several)))
+        means[name] = [
+            sum(BLEU.value(sum(several[one][line] for line in drawn)) for one in chosen) / len(several)
+            for drawn, chosen in zip(lines, seeds.tolist(), strict=True)
+        ]
+    differences = sorted(b - a for a, b in zip(means["a"], means["b"], strict=True))
+    fewer = min(sum(one <= 0 for one in differences), sum(one >= 0 for one in differences))
+    found = figures(BLEU, tables, "a", resamples=resamples)["b"]
+    assert found.difference.p_value == min(1.0, 2 * (fewer + 1) / (resamples + 1))
+    assert found.difference.interval == pytest.approx(np.percentile(differences, [2.5, 97.5]), abs=1e-9)
+    assert found.interval == pytest.approx(np.percentile(means["b"], [2.5, 97.5]), abs=1e-9)
+
+
+def test_the_mean_and_the_spread_by_hand():
+    found = figures(EXACT, {"a": [constant(1.0), constant(0.0), constant(1.0)]}, "a")["a"]
+    assert found.values == (100.0, 0.0, 100.0)
+    assert found.mean == pytest.approx(200 / 3)
+    assert found.spread == pytest.approx(math.sqrt((2 * (100 / 3) ** 2 + (200 / 3) ** 2) / 2))
+    assert spread([3.0]) is None
+
+
+def test_a_difference_that_never_turns_round_has_the_smallest_p_value_there_is():
+    found = figures(EXACT, {"a": [constant(0.0)] * 2, "b": [constant(1.0)] * 2}, "a", resamples=199)["b"]
+    assert found.difference == (100.0, (100.0, 100.0), 2 / 200)
+
+
+def test_systems_that_are_the_same_do_not_differ():
+    found = figures(EXACT, {"a": [constant(1.0)] * 2, "b": [constant(1.0)] * 2}, "a")["b"]
+    assert found.difference == (0.0, (0.0, 0.0), 1.0)
+
+
+def test_a_difference_that_hangs_on_the_seed_is_not_sure():
+    """The mean of b is 50 above a, whatever the sentences; but half of its seeds are no better."""
+    found = figures(EXACT, {"a": [constant(0.0)] * 2, "b": [constant(1.0), constant(0.0)]}, "a")["b"]
+    assert found.difference.value == 50
+    assert found.difference.p_value > 0.3  # in a quarter of the draws both seeds are the poor one
+
+
+def test_any_system_may_be_the_baseline():
+    tables = {"a": [table(written(0.5, 1))], "b": [table(written(0.1, 2))]}
+    one, other = figures(BLEU, tables, "a")["b"].difference, figures(BLEU, tables, "b")["a"].difference
+    assert (one.value, one.p_value) == (-other.value, other.p_value)

@@ -1,0 +1,69 @@
+"""Results of comparisons made by hand, as trained runs might give them."""
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from regard.evaluation import METRICS
+from regard.evaluation.metric import corpus_of
+from regard.experiment import Experiment
+from regard.registry import Choice
+from regard.reports.compare.measure import Judge, Result
+from regard.reports.compare.plan import Contender
+from regard.reports.compare.summary import Compared, summarise
+from regard.runs.texts import Pairs
+
+WORDS = ("the", "old", "man", "reads", "a", "book", "by", "river", "and", "sees", "two", "small", "dogs")
+
+
+def texts(count: int, seed: int) -> list[str]:
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(2, 24))) for _ in range(count)]
+
+
+def spoilt(lines: Sequence[str], share: float, seed: int) -> list[str]:
+    """The lines with some words exchanged for another one."""
+    draw = random.Random(seed)
+    return [" ".join("so" if draw.random() < share else word for word in line.split()) for line in lines]
+
+
+def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object) -> Result:
+    """Of a run that wrote these lines."""
+    corpus = corpus_of(lines, judge.test.targets, judge.test.sources)
+    tables = [metric.statistics(corpus) for metric in judge.metrics]
+    scores = [metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)]
+    values = {
+        "parameters": 2_600_000,
+        "updates": 1000,
+        "seconds": 240.0 + seed,
+        "tokens_per_second": 7000.0,
+        "sentences_per_second": 210.0,
+        "error_rate": None,
+        "curve": [(100, 24.0, 10.0), (200, 48.0, 20.0 + seed)],
+    }
+    told = {**values, **known}
+    return Result(f"{name}-seed{seed}", seed, **told, texts=lines, scores=scores, statistics=tables)
+
+
+@pytest.fixture
+def judge() -> Judge:
+    pairs = Pairs(texts(60, 1), texts(60, 2))
+    choices = (Choice("bleu"), Choice("exact_match"))
+    return Judge(pairs, [METRICS.build(choice) for choice in choices], choices, "bleu", None)
+
+
+@pytest.fixture
+def compared(judge: Judge) -> Callable[..., Compared]:
+    """What is found of systems that spoil such a share of the words of the reference, with so many seeds."""
+
+    def make(shares: dict[str, float], seeds: int = 2, **about: object) -> Compared:
+        contenders = [Contender(name, Path(f"{name}.yaml"), (), Experiment()) for name in shares]
+        results = {
+            name: [result(judge, name, seed, spoilt(judge.test.targets, share, seed)) for seed in range(1, seeds + 1)]
+            for name, share in shares.items()
+        }
+        return summarise(contenders, results, judge, next(iter(shares)), {}, about)
+
+    return make
