@@ -45,6 +45,8 @@ check: $(READY) ## format, lint, types, floors and the house rules
 bench: $(READY) ## speed beside peers, as ratios
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/translate.py
+	$(BIN)/python benchmarks/window.py
+	$(BIN)/python benchmarks/additive.py
 
 docs: $(READY) ## docs/catalogue.md and its pictures, out of the code
 	@$(BIN)/python -m regard.reports.catalogue .

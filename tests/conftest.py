@@ -27,7 +27,7 @@ def agrees(record_property: Callable[[str, object], None]) -> Agrees:
 
     def check(entry: str, actual: Tensor, oracle: Tensor, tolerance: float = 1e-6) -> None:
         assert_close(actual, oracle, rtol=0.0, atol=tolerance)
-        deviation = float((actual - oracle).abs().max()) if actual.numel() else 0.0
+        deviation = float((actual - oracle).detach().abs().max()) if actual.numel() else 0.0
         record_property("deviation", (entry, deviation))
 
     return check

@@ -29,10 +29,15 @@ class View(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The few keys that each query may see, where a span knows them beforehand."""
+    """Where the few keys lie that each query may see: `width` places from `first` on, each `step` after the one before.
 
-    places: Tensor  # (..., query, width) long, each once; those outside the memory and those its mask hides are unseen
-    view: View = View()  # of these keys alone: every field broadcasts to (..., query, width)
+    `steady` says that the query `step` further on has the same `first` or one `step` further on: neighbours share keys.
+    """
+
+    first: Tensor  # (..., query) long; a place before or behind the memory holds no key
+    width: int
+    step: int = 1
+    steady: bool = False
 
 
 class Attended(NamedTuple):
@@ -49,6 +54,7 @@ class Part(nn.Module):
 
     sequential = False  # True: needs `after` between any two queries, so the socket takes them one by one
     whole = False  # True: must know every key from the start, so it cannot read a memory that grows word by word
+    by_place = False  # True: knows keys by where they stand, so they cannot come in another order; of a score: or few
 
     def begin(self, queries: Tensor, memory: Memory) -> Any:
         """The past before the first query, None for a part without one. There may be no queries yet (query = 0)."""
@@ -61,8 +67,6 @@ class Part(nn.Module):
 
 class Score(Part, ABC):
     """How well a query and a key match. Built with (query_dim, key_dim)."""
-
-    by_place = False  # True: knows keys by where they stand, so they cannot be scored in another order or a few alone
 
     def prepare(self, keys: Tensor) -> Tensor:
         """keys (..., key, key_dim) → what `forward` wants of them; done once per sentence."""
@@ -85,9 +89,16 @@ class Span(Part, ABC):
         """queries (..., query, query_dim) → what each may see; hides at least what the memory's mask hides."""
 
     def window(self, queries: Tensor, memory: Memory, past: Any) -> Window | None:
-        """The same for the only keys that each query may see, if they are known and few: lets the kernel for these in.
+        """Where the only keys lie that each query may see, if that is known and they are few: lets a fast kernel in.
 
-        It must be cheap: of the size of the queries, never of queries times keys.
+        It must be cheap: of the size of the queries, never of queries times keys. Who tells it tells `at`, too.
+        """
+        return None
+
+    def at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View | None:
+        """The view of the keys at `places` alone, (..., query, key) or (key): every field broadcasts to these.
+
+        What the memory's own mask hides, and places that hold no key, are left to the caller. None: it cannot tell.
         """
         return None
 

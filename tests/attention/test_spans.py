@@ -1,10 +1,11 @@
-"""Spans by hand: windows around a predicted place, the same place, the past, and several at once."""
+"""Spans by hand: windows around the query's own or a predicted place, the same place, the past, several at once."""
 
 import math
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.attention import SPANS, Attention, Memory, Span, View
@@ -12,8 +13,10 @@ from regard.attention.scores.dot import DotScore
 from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.causal import CausalSpan
 from regard.attention.spans.everywhere import EverywhereSpan
+from regard.attention.spans.local_monotonic import LocalMonotonicSpan
 from regard.attention.spans.local_predictive import LocalPredictiveSpan
 from regard.attention.spans.same_position import SamePositionSpan
+from regard.attention.spans.window import WindowSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
@@ -69,11 +72,32 @@ def test_each_row_has_its_own_length(num_heads):
         assert bool((weights[row, ..., length:] == 0).all())
 
 
-def test_a_window_over_everything_without_its_gaussian_is_global_attention():
-    span, queries, seen = LocalPredictiveSpan(DIM, DIM, radius=8).double(), random(2, 3, DIM), memory(8, [8, 5])
-    ways = [Attention(DotScore(DIM, DIM), one, SoftmaxWeighting(DIM)) for one in (span, EverywhereSpan(DIM, DIM))]
-    local, everywhere = (way(queries, seen, need_weights=True) for way in ways)
-    assert_close(local.weights / span(queries, seen, None).gain * seen.mask.unsqueeze(1), everywhere.weights)
+LOCAL = [LocalPredictiveSpan, LocalMonotonicSpan]
+
+
+@pytest.mark.parametrize("kind", [*LOCAL, WindowSpan])
+def test_a_window_over_everything_without_a_gaussian_is_global_attention(kind, agrees):
+    settings = {} if kind is WindowSpan else {"gaussian": False}
+    span, queries, seen = kind(DIM, DIM, radius=8, **settings).double(), random(2, 3, DIM), memory(8, [8, 5])
+    local, everywhere = (weights_of(one, queries, seen) for one in (span, EverywhereSpan(DIM, DIM)))
+    for entry in {WindowSpan: ["A24"], LocalPredictiveSpan: ["A10", "A14"], LocalMonotonicSpan: ["A13"]}[kind]:
+        agrees(entry, local, everywhere)
+
+
+@pytest.mark.parametrize("kind", LOCAL)
+def test_a_renormalised_window_is_its_weights_times_the_gaussian_divided_by_their_sum(kind, agrees):
+    queries, seen = random(2, 6, DIM), memory(9, [9, 5])
+    torch.manual_seed(0)
+    once = weights_of(kind(DIM, DIM, radius=3, gaussian=True).double(), queries, seen)
+    torch.manual_seed(0)
+    again = weights_of(kind(DIM, DIM, radius=3, gaussian=True, renormalise=True).double(), queries, seen)
+    agrees("A14" if kind is LocalPredictiveSpan else "A13", again, once / once.sum(dim=-1, keepdim=True))
+
+
+def weights_of(span: Span, queries: Tensor, seen: Memory) -> Tensor:
+    weights = Attention(DotScore(DIM, DIM), span, SoftmaxWeighting(DIM))(queries, seen, need_weights=True).weights
+    assert weights is not None
+    return weights
 
 
 def test_weights_are_a_softmax_over_the_window_alone_times_the_gaussian():
@@ -86,9 +110,85 @@ def test_weights_are_a_softmax_over_the_window_alone_times_the_gaussian():
     assert weights.count_nonzero() == 4 and weights.sum() < 1
 
 
-def test_a_window_that_may_hold_no_key_is_refused():
-    with pytest.raises(ConfigError, match=r"attention.span.radius: is 0 \(at least 1"):
-        LocalPredictiveSpan(DIM, DIM, radius=0)
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (LocalPredictiveSpan, {"radius": 0}, r"attention.span.radius: is 0 \(at least 1, or a window may hold no key"),
+        (LocalPredictiveSpan, {"gaussian": False, "renormalise": True}, "attention.span.renormalise: there is no Gaus"),
+        (LocalMonotonicSpan, {"radius": -1}, "attention.span.radius: is -1"),
+        (LocalMonotonicSpan, {"radius": 0, "gaussian": True}, r"radius: is 0 \(at least 1 with a Gaussian"),
+        (LocalMonotonicSpan, {"renormalise": True}, "attention.span.renormalise: there is no Gaussian"),
+        (WindowSpan, {"radius": -1}, r"attention.span.radius: is -1 \(0 or more places to either side"),
+        (WindowSpan, {"dilation": 0}, r"attention.span.dilation: is 0 \(at least 1"),
+        (WindowSpan, {"dilation": 2}, "attention.span.dilation: is 2, but the pattern 'band' leaves no key out"),
+    ],
+)
+def test_a_window_that_means_nothing_is_refused(kind, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        kind(DIM, DIM, **settings)
+
+
+@pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize("lengths", [[9, 6], [1, 0]], ids=str)
+@pytest.mark.parametrize("pattern", ["band", "dilated", "sparse"])
+@pytest.mark.parametrize("radius", [0, 1, 4, 20])
+def test_a_window_by_hand(pattern, radius, lengths, before):
+    """Pattern by pattern, written out as the definition says; borders and padding cut the window."""
+    dilation = 1 if pattern == "band" else 3
+    span = WindowSpan(DIM, DIM, radius=radius, dilation=dilation, pattern=pattern)
+    shown = span(random(2, 7, DIM), memory(9, lengths), before).mask
+    for row, query, key in torch.cartesian_prod(torch.arange(2), torch.arange(7), torch.arange(9)).tolist():
+        distance = abs(query + before - key)
+        wanted = distance <= radius and key < lengths[row]
+        if pattern == "dilated":
+            wanted = wanted and distance % 3 == 0
+        if pattern == "sparse":
+            wanted = wanted and (distance % 3 == 0 or distance <= 3)
+        assert shown[row, query, key] == wanted
+
+
+def test_a_window_equals_scaled_dot_product_attention_of_torch_with_a_band(agrees):
+    """The oracle of the paper's restricted attention: the same band given to torch as a mask."""
+    settings = AttentionSettings(span=(Choice("window", {"radius": 2}),), num_heads=2)
+    attention, states = build_attention(settings, 4, 4).double(), random(2, 9, 4)
+    memory_, queries = attention.remember(states), attention.heads.queries(states)
+    band = torch.ones(9, 9, dtype=torch.bool).tril(2).triu(-2)
+    context = functional.scaled_dot_product_attention(queries, memory_.keys, memory_.values, attn_mask=band)
+    agrees("A24", attention(states, memory_).context, attention.heads.join(context))
+
+
+def test_a_window_of_nothing_but_itself_reads_its_own_value():
+    seen = memory(5)
+    attention = Attention(DotScore(DIM, DIM), WindowSpan(DIM, DIM, radius=0), SoftmaxWeighting(DIM))
+    assert torch.equal(attention(random(1, 5, DIM), seen).context, seen.values)
+
+
+@pytest.mark.parametrize("radius", [0, 2, 30])
+def test_a_monotonic_window_by_hand(radius, agrees):
+    """Query t stands at t, and at the last key that may be looked at when the source has ended before."""
+    queries, seen = random(4, 8, DIM), memory(6, [6, 3, 1, 0])
+    weights = weights_of(LocalMonotonicSpan(DIM, DIM, radius=radius), queries, seen)
+    wanted = torch.zeros(4, 8, 6, dtype=torch.float64)
+    for row, length in enumerate([6, 3, 1, 0]):
+        for time in range(8):
+            middle = min(time, length - 1)
+            shown = [key for key in range(length) if abs(key - middle) <= radius]
+            wanted[row, time, shown] = (seen.keys[row, shown] @ queries[row, time]).softmax(dim=0)
+    agrees("A13", weights, wanted)
+
+
+def test_a_monotonic_window_ends_at_the_last_key_that_may_be_looked_at_wherever_others_are_hidden():
+    mask = torch.tensor([[False, True, False, True, False]])
+    seen = memory(5)._replace(mask=mask)
+    shown = LocalMonotonicSpan(DIM, DIM, radius=1)(random(1, 6, DIM), seen, 0).mask[0]
+    assert [row.nonzero().flatten().tolist() for row in shown] == [[1], [1], [1, 3], [3], [3], [3]]
+
+
+def test_a_monotonic_gaussian_by_hand():
+    span = LocalMonotonicSpan(DIM, DIM, radius=2, gaussian=True)
+    gain = span(random(1, 2, DIM), memory(4), 1).gain  # the second and the third query
+    wanted = [[math.exp(-((key - time) ** 2) / 2) for key in range(4)] for time in (1, 2)]
+    assert_close(gain, torch.tensor(wanted, dtype=torch.float64))
 
 
 def test_the_place_learns_through_the_gaussian():
@@ -116,6 +216,23 @@ def test_causal_shows_key_j_to_query_i_if_it_is_no_later(past, queries, keys):
     for row, length in enumerate([keys, 2]):
         wanted = [[key <= past + query and key < length for key in range(keys)] for query in range(queries)]
         assert shown[row].tolist() == wanted
+
+
+@pytest.mark.parametrize("keys", [6, 70])  # plain products, and torch's fused attention
+def test_the_past_is_all_that_a_causal_query_can_see(keys, agrees):
+    """The oracle is torch's own causal attention; the future has no gradient at all and no bit of influence."""
+    attention = build_attention(AttentionSettings(num_heads=2), 4, 4, causal=True).double()
+    states = random(2, keys, 4).requires_grad_()
+    context, seen = attention(states, attention.remember(states)).context, attention.remember(states)
+    split = attention.heads.queries(states)
+    wanted = functional.scaled_dot_product_attention(split, seen.keys, seen.values, is_causal=True)
+    agrees("A23", context, attention.heads.join(wanted))
+    for place in (0, 1, keys // 2, keys - 2):
+        (gradient,) = torch.autograd.grad(context[:, place].sum(), states, retain_graph=True)
+        assert torch.equal(gradient[:, place + 1 :], torch.zeros_like(gradient[:, place + 1 :]))
+        changed = torch.cat([states[:, : place + 1], random(2, keys - place - 1, 4)], dim=1)
+        again = attention(changed, attention.remember(changed)).context
+        assert torch.equal(again[:, : place + 1], context[:, : place + 1])
 
 
 class Marked(Span):

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, plain, recording
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, plain, recording
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -17,6 +17,9 @@ ROWS = (
     + [("span", name) for name in SPANS]
     + [("weighting", name) for name in WEIGHTINGS]
 )
+
+
+HEADS_DIFFER = [("span", "alibi")]  # each head has a slope of its own
 
 
 @pytest.fixture(params=ROWS, ids="-".join)
@@ -34,6 +37,11 @@ def build(row: tuple[str, str], num_heads: int) -> Attention:
     choice: object = (Choice(name),) if place == "span" else Choice(name)
     settings = AttentionSettings(**{"score": Choice("dot"), place: choice}, num_heads=num_heads)
     return build_attention(settings, DIM, DIM).double().eval()
+
+
+def goes_along(attention: Attention) -> bool:
+    """Whether the order of the keys counts."""
+    return any(part.by_place for part in attention.parts) or attention.weighting.sequential
 
 
 @pytest.fixture
@@ -141,31 +149,101 @@ def test_no_queries_and_no_keys_give_no_error(attention, queries, keys, mask):
     assert nothing.shape[:2] == (BATCH, QUERY) and bool(nothing.isfinite().all())
 
 
-@pytest.mark.parametrize("name", [name for name in SCORES if not SCORES.build(Choice(name), DIM, DIM).by_place])
-def test_permuting_the_keys_permutes_the_weights(name, queries, keys, mask):
-    attention = build(("score", name), 1)
-    order = torch.randperm(KEY)
+@pytest.mark.parametrize("row_", [row for row in ROWS if not goes_along(build(row, 1))], ids="-".join)
+def test_permuting_the_keys_permutes_the_weights(row_, queries, keys, mask):
+    attention, order = build(row_, 1), torch.randperm(KEY)
     weights = attention(queries, attention.remember(keys, mask=mask), need_weights=True).weights
     moved = attention(queries, attention.remember(keys[:, order], mask=mask[:, order]), need_weights=True).weights
     assert_close(weights[..., order], moved)
+
+
+@pytest.mark.parametrize("row_", [row for row in ROWS if row not in HEADS_DIFFER], ids="-".join)
+def test_heads_equal_a_loop_over_heads(row_, queries, keys, mask):
+    attention = build(row_, 2)
+    together = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
+    split, memory = attention.heads.queries(queries), attention.remember(keys, mask=mask)
+    one = Attention(*attention.parts).eval()
+    alone = [
+        one(split[:, head], Memory(memory.keys[:, head], memory.values[:, head], mask), need_weights=True)
+        for head in range(2)
+    ]
+    assert_close(together.context, attention.heads.join(torch.stack([seen.context for seen in alone], dim=1)))
+    assert_close(together.weights, torch.stack([seen.weights for seen in alone], dim=1))
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_what_a_span_says_of_a_few_keys_is_what_it_says_of_all(name, queries, keys, mask):
+    """And no key outside the window it tells of is seen."""
+    span = build(("span", name), 1).span
+    memory = Memory(keys, keys, mask)
+    past = span.begin(queries, memory)
+    whole, window = span(queries, memory, past), span.window(queries, memory, past)
+    order = torch.randperm(KEY)
+    few = span.at(queries, memory, past, order)
+    assert window is None or few is not None
+    if few is not None:
+        unseen = torch.zeros(BATCH, QUERY, KEY, dtype=torch.bool)
+        shown = (unseen.logical_not() if few.mask is None else few.mask) & mask[:, None, order]
+        assert torch.equal(shown, unseen | whole.mask[..., order])
+        for said, wanted in ((few.bias, whole.bias), (few.gain, whole.gain)):
+            assert (said is None) == (wanted is None)
+            assert said is None or torch.equal(said, wanted[..., order])
+    if window is not None:
+        offset = torch.arange(KEY) - window.first.unsqueeze(-1)
+        inside = (offset >= 0) & (offset < window.width * window.step) & (offset % window.step == 0)
+        assert not bool((whole.mask & ~inside).any())
 
 
 @pytest.mark.parametrize("length", [6, 900])  # plain products; each kernel where it fits
 @pytest.mark.parametrize("row_", ROWS, ids="-".join)
 def test_fast_paths_equal_the_plain_path_in_values_and_gradients(row_, length):
     attention = build(row_, 2)
-    queries = torch.randn(2, 5, DIM, dtype=torch.float64, requires_grad=True)
-    keys = torch.randn(2, length, DIM, dtype=torch.float64, requires_grad=True)
-    mask = torch.arange(length) < torch.tensor([[length], [0]])
-
-    def run() -> list[Tensor]:
-        context = attention(queries, attention.remember(keys, mask=mask)).context
-        return [context, *torch.autograd.grad(context.square().sum(), (queries, keys))]
-
-    fast = run()
+    queries, keys, mask = long(length)
+    fast = context_and_gradients(attention, queries, keys, mask)
     with plain():
-        slow = run()
-    assert_close(fast, slow)
+        assert_close(fast, context_and_gradients(attention, queries, keys, mask))
+
+
+def long(length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys, and a mask with a row that shows all and one that shows nothing."""
+    queries = torch.randn(2, 3, DIM, dtype=torch.float64, requires_grad=True)
+    keys = torch.randn(2, length, DIM, dtype=torch.float64, requires_grad=True)
+    return queries, keys, torch.arange(length) < torch.tensor([[length], [0]])
+
+
+def context_and_gradients(attention: Attention, queries: Tensor, keys: Tensor, mask: Tensor) -> list[Tensor]:
+    context = attention(queries, attention.remember(keys, mask=mask)).context
+    gradients = torch.autograd.grad(context.square().sum(), (queries, keys), materialize_grads=True)
+    return [context, *gradients]
+
+
+COMPILED = [  # one row of each table and, by the number of keys, each kernel
+    (("score", "additive"), 6, "aot_eager"),
+    (("weighting", "sparsemax"), 6, "aot_eager"),
+    (("span", "local_monotonic"), 6, "aot_eager"),
+    (("span", "window"), 300, "aot_eager"),
+    (("score", "scaled_dot"), 300, "aot_eager"),
+]
+COMPILED += [pytest.param(row, 300, "inductor", marks=pytest.mark.slow) for row in ROWS]
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's compiler warns of what torch does
+@pytest.mark.parametrize(("row_", "length", "backend"), COMPILED, ids=lambda value: str(value).replace("', '", "-"))
+def test_compiled_it_is_the_same_and_in_one_graph(row_, length, backend):
+    torch.compiler.reset()
+    attention = build(row_, 2)
+    queries, keys, mask = long(length)
+
+    def context(some_queries: Tensor, some_keys: Tensor) -> Tensor:
+        return attention(some_queries, attention.remember(some_keys, mask=mask)).context
+
+    wanted = context(queries, keys)
+    made = torch.compile(context, backend=backend, fullgraph=True)(queries, keys)
+    gradients = [
+        torch.autograd.grad(one.square().sum(), (queries, keys), materialize_grads=True) for one in (made, wanted)
+    ]
+    assert_close(made, wanted)
+    assert_close(*gradients)
 
 
 def test_recording_collects_each_call_by_name(queries, keys):

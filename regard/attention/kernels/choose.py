@@ -8,12 +8,15 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
+from regard.attention.kernels.banded import by_window
+from regard.attention.kernels.flex import by_flex, may_flex
 from regard.attention.kernels.products import Parts, by_products
 from regard.attention.kernels.softmax import may_hide_a_row
-from regard.attention.kernels.window import by_window, fits
-from regard.attention.parts import Attended, Memory, View
+from regard.attention.parts import Attended, Memory, View, Window
 
 SHORT = 64  # keys up to which plain products beat every kernel on a CPU, as measured
+ROOM, ROOM_OF_PRODUCTS, ROOM_OF_COPIES = 2, 6, 24  # windows in a memory from which few keys beat all, as measured
+LONG = 120  # keys from which few of them beat plain products of all
 
 _local = threading.local()
 
@@ -42,10 +45,10 @@ def attend(
     Asking for weights never changes the context: where a fast path computes it, the weights are computed beside it.
     """
     score, span, weighting = parts
-    long = memory.keys.shape[-2] > SHORT and not is_plain()
-    window = span.window(queries, memory, past[1]) if long else None
-    if window is not None and fits(parts, queries, memory, window, past):
-        return by_window(parts, queries, memory, window, past, dropout=dropout, need_weights=need_weights), None
+    window = _few_keys(parts, queries, memory, past)
+    near = None if window is None else _attend_near(parts, queries, memory, window, past, dropout, need_weights)
+    if near is not None:
+        return near, None
     view: View = span(queries, memory, past[1])
     product = None
     if weighting.softmax and view.gain is None and view.values is None and not is_plain():
@@ -57,6 +60,39 @@ def attend(
         return Attended(context), None
     beside, scores = by_products(parts, queries, memory, view, past, 0.0)
     return beside._replace(context=context), scores
+
+
+def _few_keys(parts: Parts, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
+    """Where the keys lie that are enough, if they are so few that copying them takes less time than a score of all."""
+    score, span, _ = parts
+    num_queries, num_keys = queries.shape[-2], memory.keys.shape[-2]
+    if is_plain() or num_keys <= SHORT or not num_queries or any(part.sequential for part in parts):
+        return None
+    window = span.window(queries, memory, past[1])
+    if window is None:
+        return None
+    if score.inner(queries[..., :1, :], memory.keys[..., :1, :], past[0]) is None:
+        return window if not score.by_place and ROOM * window.width < num_keys else None
+    room = ROOM_OF_PRODUCTS if window.steady or num_queries == 1 else ROOM_OF_COPIES
+    return window if max(LONG, room * window.width) < num_keys else None
+
+
+def _attend_near(
+    parts: Parts,
+    queries: Tensor,
+    memory: Memory,
+    window: Window,
+    past: tuple[Any, ...],
+    dropout: float,
+    need_weights: bool,
+) -> Attended | None:
+    context = None
+    if may_flex(parts, queries, memory, window, dropout):
+        context = by_flex(parts, queries, memory, window, past)
+        if context is not None and not need_weights:
+            return Attended(context)
+    near = by_window(parts, queries, memory, window, past, dropout=dropout, need_weights=need_weights)
+    return near if near is None or context is None else near._replace(context=context)
 
 
 def _sdpa_wins(queries: Tensor, memory: Memory) -> bool:

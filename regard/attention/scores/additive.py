@@ -1,34 +1,33 @@
-"""The additive score of https://arxiv.org/abs/1409.0473, appendix A.1.2; "concat" of Luong et al. 2015 is the same."""
+"""The additive score of https://arxiv.org/abs/1409.0473, appendix A.1.2, and its normed variant."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
 
 
 class AdditiveScore(Score):
-    """v · f(W query + U key), f = tanh; U key is computed once per sentence. `bias` adds b inside f.
+    """v · tanh(W query + U key); U key is computed once per sentence.
 
-    "concat", v · tanh(W' [query; key]), is the same with W' = [W U]. With activation "none" it is an inner product
-    with [query; key]: a softmax then cancels what the query adds to every key, so each query looks at the same.
+    `bias` adds b inside tanh, 0 at the start. `normed` takes g v / |v| for v, g learned, 1 / sqrt(hidden_dim) at the
+    start (normed Bahdanau, weight normalisation: https://arxiv.org/abs/1602.07868). Pairs are computed in chunks.
+
+    Cost: O(n·m·h)
     """
 
     def __init__(
-        self,
-        query_dim: int,
-        key_dim: int,
-        *,
-        hidden_dim: int = 256,
-        bias: bool = False,
-        activation: Literal["tanh", "none"] = "tanh",
+        self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, bias: bool = False, normed: bool = False
     ) -> None:
         super().__init__()
-        self.activation = torch.tanh if activation == "tanh" else nn.Identity()
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=bias)
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)
         self.to_score = nn.Linear(hidden_dim, 1, bias=False)
+        self.length = nn.Parameter(torch.tensor(hidden_dim**-0.5)) if normed else None
+        if bias:
+            nn.init.zeros_(self.from_query.bias)
 
     def prepare(self, keys: Tensor) -> Tensor:
         """(..., key, key_dim) → U keys (..., key, hidden_dim)."""
@@ -37,6 +36,7 @@ class AdditiveScore(Score):
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
         """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
-        hidden = self.activation(self.from_query(queries)[..., :, None, :] + prepared[..., None, :, :])
-        scores: Tensor = self.to_score(hidden).squeeze(-1)
-        return scores
+        vector = self.to_score.weight[0]
+        if self.length is not None:
+            vector = self.length * vector / vector.norm()
+        return additive_scores(self.from_query(queries), prepared, vector)

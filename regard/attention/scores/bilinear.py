@@ -1,18 +1,25 @@
-"""The bilinear form: "general" of https://arxiv.org/abs/1508.04025, section 3.1."""
+"""The bilinear form: "general" of https://arxiv.org/abs/1508.04025, section 3.1, and its scaled variant."""
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention.parts import Score
 
 
 class BilinearScore(Score):
-    """query · W key, W (query_dim, key_dim); the keys are projected once per sentence."""
+    """query · W key, W (query_dim, key_dim); the keys are projected once per sentence.
 
-    def __init__(self, query_dim: int, key_dim: int, *, bias: bool = False) -> None:
+    `scaled` multiplies it by a learned number g, 1 at the start (scaled Luong).
+
+    Cost: O(n·m·d + m·d²)
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, *, bias: bool = False, scaled: bool = False) -> None:
         super().__init__()
         self.from_key = nn.Linear(key_dim, query_dim, bias=bias)
+        self.scale = nn.Parameter(torch.tensor(1.0)) if scaled else None
 
     def prepare(self, keys: Tensor) -> Tensor:
         """(..., key, key_dim) → W keys (..., key, query_dim)."""
@@ -21,8 +28,9 @@ class BilinearScore(Score):
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
         """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
-        return queries @ prepared.transpose(-2, -1)
+        ours, theirs = self.inner(queries, prepared, past)
+        return ours @ theirs.transpose(-2, -1)
 
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
-        """Queries as they are, keys as prepared."""
-        return queries, prepared
+        """g goes to the queries, keys as prepared."""
+        return queries if self.scale is None else queries * self.scale, prepared

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Attended, Memory, Score
 from regard.errors import ConfigError
 
@@ -14,6 +15,8 @@ class CoverageScore(Score):
 
     fertility_j = `fertility` · sigmoid(U_f key_j) (equations 8 and 9); with `fertility` 0 it is 1 for every key, and
     coverage is the sum of the weights so far.
+
+    Cost: O(n·m·h), query by query
     """
 
     sequential = True
@@ -47,9 +50,7 @@ class CoverageScore(Score):
     def forward(self, queries: Tensor, prepared: Tensor, past: tuple[Tensor, Tensor]) -> Tensor:
         """(..., query, query_dim) → scores (..., query, key), all with the coverage before the first of them."""
         seen = prepared[..., :-1] + self.from_coverage(past[0].unsqueeze(-1))
-        hidden = torch.tanh(self.from_query(queries)[..., :, None, :] + seen[..., None, :, :])
-        scores: Tensor = self.to_score(hidden).squeeze(-1)
-        return scores
+        return additive_scores(self.from_query(queries), seen, self.to_score.weight[0])
 
     def after(self, past: tuple[Tensor, Tensor], attended: Attended, scores: Any) -> tuple[Tensor, Tensor]:
         """Adds what was looked at."""

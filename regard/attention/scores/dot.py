@@ -9,7 +9,10 @@ from regard.errors import ConfigError
 
 
 class DotScore(Score):
-    """query · key. Needs query_dim = key_dim."""
+    """query · key. Needs query_dim = key_dim.
+
+    Cost: O(n·m·d)
+    """
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()

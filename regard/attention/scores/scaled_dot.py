@@ -10,7 +10,10 @@ from regard.attention.scores.dot import need_equal
 
 
 class ScaledDotScore(Score):
-    """query · key / sqrt(dim): unit variance for independent unit-variance features. Needs query_dim = key_dim."""
+    """query · key / sqrt(dim): unit variance for independent unit-variance features. Needs query_dim = key_dim.
+
+    Cost: O(n·m·d)
+    """
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()

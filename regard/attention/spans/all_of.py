@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.attention.parts import Attended, Memory, Span, View
+from regard.attention.parts import Attended, Memory, Span, View, Window
 from regard.modules import module_list
 
 
@@ -16,6 +16,7 @@ class AllOf(Span):
         self.spans = module_list(spans)
         self.sequential = any(span.sequential for span in spans)
         self.whole = any(span.whole for span in spans)
+        self.by_place = any(span.by_place for span in spans)
 
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Any, ...]:
         """One past per span."""
@@ -29,14 +30,32 @@ class AllOf(Span):
         """queries (..., query, query_dim) → the views joined."""
         joined = View()
         for span, old in zip(self.spans, past, strict=True):
-            view: View = span(queries, memory, old)
-            joined = View(
-                mask=_join(joined.mask, view.mask, lambda a, b: a & b),
-                bias=_join(joined.bias, view.bias, lambda a, b: a + b),
-                gain=_join(joined.gain, view.gain, lambda a, b: a * b),
-                values=_join(joined.values, view.values, lambda a, b: a + b),
-            )
+            joined = _joined(joined, span(queries, memory, old))
         return joined
+
+    def window(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
+        """The narrowest, as the others can but take from it."""
+        told = (span.window(queries, memory, old) for span, old in zip(self.spans, past, strict=True))
+        return min((window for window in told if window is not None), key=lambda window: window.width, default=None)
+
+    def at(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], places: Tensor) -> View | None:
+        """The views joined, if every span can tell."""
+        joined = View()
+        for span, old in zip(self.spans, past, strict=True):
+            view = span.at(queries, memory, old, places)
+            if view is None:
+                return None
+            joined = _joined(joined, view)
+        return joined
+
+
+def _joined(first: View, second: View) -> View:
+    return View(
+        mask=_join(first.mask, second.mask, lambda a, b: a & b),
+        bias=_join(first.bias, second.bias, lambda a, b: a + b),
+        gain=_join(first.gain, second.gain, lambda a, b: a * b),
+        values=_join(first.values, second.values, lambda a, b: a + b),
+    )
 
 
 def _join(first: Tensor | None, second: Tensor | None, how: Any) -> Tensor | None:

@@ -1,20 +1,23 @@
-"""Causal attention: nothing to the right of the query (Vaswani et al. 2017, section 3.2.3)."""
+"""Causal attention: nothing to the right of the query (https://arxiv.org/abs/1706.03762, section 3.2.3)."""
 
-import torch
 from torch import Tensor
 
 from regard.attention.parts import Memory, View
-from regard.attention.spans.counting import CountingSpan
+from regard.attention.spans.counting import CountingSpan, in_memory, places_of
 
 
 class CausalSpan(CountingSpan):
-    """Query i sees keys 0 … i."""
+    """Query i sees keys 0 … i.
+
+    Cost: O(n·m·d)
+    """
 
     def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., query, query_dim) → a band below the diagonal, and the memory's mask."""
-        num_keys = memory.keys.shape[-2]
-        shown = None if memory.mask is None else memory.mask.unsqueeze(-2)
-        if num_keys <= past + 1:  # a single step at the end of a cache: all that is there is in the past
-            return View(mask=shown)
-        band = torch.arange(num_keys, device=queries.device) <= self.places(queries, past)
-        return View(mask=band if shown is None else band & shown)
+        """queries (..., query, query_dim) → a triangle below the diagonal, and the memory's mask."""
+        if memory.keys.shape[-2] <= past + 1:  # a step at the end of a cache: all that is there is in the past
+            return in_memory(View(), memory)
+        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
+
+    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """What is no later than the query."""
+        return View(places <= self.places(queries, past))

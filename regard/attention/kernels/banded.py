@@ -1,0 +1,126 @@
+"""Attention of queries that see a few keys only: time and memory grow with the window, forward and backward.
+
+Neighbours whose windows overlap are taken in blocks, each with the one run of keys that its queries need, so that
+nothing of the size queries x window x dim comes to be; where windows lie anywhere, a block is one query. A block is a
+leading axis like any other: every part does what it always does.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.attention.kernels.products import Parts, weigh_and_read
+from regard.attention.parts import Attended, Memory, View, Window
+
+SMALLEST = 32  # queries of a block: fewer copy more than they save, as measured
+
+
+class Blocks(NamedTuple):
+    """Queries in blocks of `size`, in a block each `step` after the one before it."""
+
+    num_queries: int
+    size: int
+    step: int
+
+    def split(self, rows: Tensor, axis: int = -2) -> Tensor:
+        """The axis of queries → (block, size); of length 1, where it stands for all of them, → (1, 1)."""
+        rows = rows.reshape((1,) * (-axis - rows.dim()) + rows.shape)
+        if rows.shape[axis] == 1:
+            return rows.unsqueeze(axis)
+        extra = -self.num_queries % (self.size * self.step)
+        if extra:
+            rows = functional.pad(rows, (0, 0) * (-axis - 1) + (0, extra))
+        rows = rows.unflatten(axis, (-1, self.size, self.step))
+        return rows.transpose(axis - 1, axis).flatten(axis - 2, axis - 1)
+
+    def join(self, rows: Tensor, axis: int = -2) -> Tensor:
+        """(block, size) → the axis of queries."""
+        rows = rows.unflatten(axis - 1, (-1, self.step)).transpose(axis - 1, axis)
+        return rows.flatten(axis - 2, axis).narrow(axis, 0, self.num_queries)
+
+
+class Runs(NamedTuple):
+    """The keys of each block."""
+
+    places: Tensor  # (..., block, key), some before or behind the memory
+    clamped: Tensor  # the same, all within it
+    shown: Tensor  # which of them are within it, and may be looked at
+
+
+def by_window(
+    parts: Parts,
+    queries: Tensor,
+    memory: Memory,
+    window: Window,
+    past: tuple[Any, ...],
+    *,
+    dropout: float,
+    need_weights: bool,
+) -> Attended | None:
+    """queries (..., query, query_dim) → what they saw, without its past; None if the span cannot tell of a few keys."""
+    score, span, weighting = parts
+    blocks = _blocks(window, queries.shape[-2])
+    runs = runs_of(window, blocks, memory)
+    places = blocks.join(runs.places.unsqueeze(-2).expand(*runs.places.shape[:-1], blocks.size, -1))
+    view = span.at(queries, memory, past[1], places)
+    if view is None:
+        return None
+    product = score.inner(queries, memory.keys, past[0])
+    if product is None:
+        scores = score(blocks.split(queries), _rows(memory.keys, runs.clamped), past[0])
+    else:
+        scores = blocks.split(product[0]) @ _rows(product[1], runs.clamped).transpose(-2, -1)
+    values, near = _rows(memory.values, runs.clamped), _near(view, blocks, runs)
+    seen, _ = weigh_and_read(weighting, scores, blocks.split(queries), values, near, past[2], dropout)
+    weights = None
+    if need_weights and seen.weights is not None:
+        weights = _scattered(blocks.join(seen.weights), places, memory.keys.shape[-2])
+    terms = {name: blocks.join(term, -1) for name, term in seen.terms.items()}
+    return Attended(blocks.join(seen.context), weights, (), terms)
+
+
+def _blocks(window: Window, num_queries: int) -> Blocks:
+    """Half a window long, so that a run is at most three times its block and little of it is copied in vain."""
+    if not window.steady or num_queries <= window.step:
+        return Blocks(num_queries, 1, 1)
+    size = max(SMALLEST, (1 << (window.width // 2).bit_length()) // 2)
+    return Blocks(num_queries, min(size, -(-num_queries // window.step)), window.step)
+
+
+def runs_of(window: Window, blocks: Blocks, memory: Memory) -> Runs:
+    """From the first key of the first query of a block to the last of its last."""
+    num_keys, first = memory.keys.shape[-2], blocks.split(window.first, -1)[..., :1]
+    places = first + window.step * torch.arange(window.width + blocks.size - 1, device=first.device)
+    clamped = places.clamp(0, num_keys - 1)
+    shown = places == clamped
+    if memory.mask is not None:
+        shown = shown & _rows(memory.mask.unsqueeze(-1), clamped).squeeze(-1)
+    return Runs(places, clamped, shown)
+
+
+def _near(view: View, blocks: Blocks, runs: Runs) -> View:
+    """What is said for each query (..., query, key) → for each block (..., block, size, key)."""
+    mask, bias, gain, values = view
+    shown = runs.shown.unsqueeze(-2)
+    return View(
+        shown if mask is None else shown & blocks.split(mask),
+        None if bias is None else blocks.split(bias),
+        None if gain is None else blocks.split(gain),
+        None if values is None else blocks.split(values, -3),
+    )
+
+
+def _rows(items: Tensor, index: Tensor) -> Tensor:
+    """items (..., key, dim), index (..., block, key) → (..., block, key, dim): whole rows, the quickest to copy."""
+    lead, num_keys = items.shape[:-2], items.shape[-2]
+    starts = torch.arange(lead.numel(), device=index.device).view(*lead, 1, 1) * num_keys
+    rows = index + starts
+    return items.reshape(-1, items.shape[-1]).index_select(0, rows.flatten()).view(*rows.shape, -1)
+
+
+def _scattered(weights: Tensor, places: Tensor, num_keys: int) -> Tensor:
+    """Weights (..., query, width) of a few keys → (..., query, key), 0 for all others."""
+    index = places.clamp(0, num_keys - 1).expand(weights.shape)  # what stands outside weighs 0
+    return weights.new_zeros(*weights.shape[:-1], num_keys).scatter_add(-1, index, weights)

@@ -1,0 +1,54 @@
+"""Query and key side by side: "concat" of https://arxiv.org/abs/1508.04025, section 3.1, and its linear form."""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.kernels.chunked import additive_scores
+from regard.attention.parts import Score
+
+
+class ConcatScore(Score):
+    """v · tanh(W [query; key]); W is split, so that keys are projected once per sentence.
+
+    With activation "none" it is w · [query; key], without W and `hidden_dim`: what a query adds is the same for every
+    key, a softmax cancels it, and each query looks at the same.
+
+    Cost: O(n·m·h)
+    """
+
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        hidden_dim: int = 256,
+        activation: Literal["tanh", "none"] = "tanh",
+    ) -> None:
+        super().__init__()
+        width = hidden_dim if activation == "tanh" else 1
+        self.from_query = nn.Linear(query_dim, width, bias=False)
+        self.from_key = nn.Linear(key_dim, width, bias=False)
+        self.to_score = nn.Linear(hidden_dim, 1, bias=False) if activation == "tanh" else None
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, key_dim) → the part of W [query; key] that is theirs (..., key, hidden_dim)."""
+        prepared: Tensor = self.from_key(keys)
+        return prepared
+
+    def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
+        ours: Tensor = self.from_query(queries)
+        if self.to_score is None:
+            return ours + prepared.transpose(-2, -1)
+        return additive_scores(ours, prepared, self.to_score.weight[0])
+
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor] | None:
+        """[w query; 1] and [1; w key] of the linear form."""
+        if self.to_score is not None:
+            return None
+        ours = self.from_query(queries)
+        return torch.cat([ours, torch.ones_like(ours)], dim=-1), torch.cat(
+            [torch.ones_like(prepared), prepared], dim=-1
+        )

@@ -1,0 +1,43 @@
+"""A learned context vector in place of the query: https://aclanthology.org/N16-1174, equations 5 and 6."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.parts import Score
+
+STD = 0.1  # of the weights at the start
+
+
+class ContextVectorScore(Score):
+    """u · tanh(W key + b), u learned; one number per key and sentence, computed once: the query is not looked at.
+
+    This is "static" attention: every query gets the same weights. To read a text as one vector there is the pooling
+    'attention', which asks once per text.
+
+    Cost: O(m·d·h), once per sentence
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, bias: bool = True) -> None:
+        super().__init__()
+        self.from_key = nn.Linear(key_dim, hidden_dim, bias=bias)
+        self.to_score = nn.Linear(hidden_dim, 1, bias=False)
+        for linear in (self.from_key, self.to_score):
+            nn.init.normal_(linear.weight, std=STD)
+        if bias:
+            nn.init.zeros_(self.from_key.bias)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, key_dim) → their scores (..., key, 1)."""
+        prepared: Tensor = self.to_score(torch.tanh(self.from_key(keys)))
+        return prepared
+
+    def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
+        scores = prepared.transpose(-2, -1)
+        return scores.expand(*scores.shape[:-2], queries.shape[-2], -1)
+
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
+        """1 for each query, and the scores of the keys."""
+        return queries.new_ones(*queries.shape[:-1], 1), prepared

@@ -1,0 +1,54 @@
+"""The angle between query and key, sharpened: equations 5 and 6 of https://arxiv.org/abs/1410.5401."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention.parts import Score
+from regard.attention.scores.dot import need_equal
+from regard.errors import ConfigError
+
+EPSILON = 1e-8  # the least length that a vector is divided by
+
+
+class CosineScore(Score):
+    """beta query · key / (|query| |key|), between -beta and beta. Needs query_dim = key_dim.
+
+    beta = softplus of a learned number, `beta` at the start, or fixed. With 1 a softmax is nearly even: the largest
+    weight is at most e² = 7.4 times the least. A vector of zeros scores 0 and gets no gradient.
+
+    Cost: O(n·m·d)
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, *, beta: float = 1.0, learned: bool = True) -> None:
+        super().__init__()
+        need_equal(query_dim, key_dim)
+        if beta <= 0:
+            raise ConfigError("attention.score.beta", f"is {beta}", "more than 0; the larger, the sharper")
+        start = torch.tensor(beta + math.log(-math.expm1(-beta)))  # softplus of it is beta
+        self.sharpness = nn.Parameter(start) if learned else None
+        self.beta = beta
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, dim) → the same, of length 1."""
+        return _unit(keys)
+
+    def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and prepared keys → scores (..., query, key)."""
+        ours, theirs = self.inner(queries, prepared, past)
+        return ours @ theirs.transpose(-2, -1)
+
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
+        """beta goes to the queries."""
+        beta = self.beta if self.sharpness is None else functional.softplus(self.sharpness)
+        return _unit(queries) * beta, prepared
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    """Zeros stay zeros, and pass no gradient: it would be 1/EPSILON."""
+    length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    least = max(EPSILON, torch.finfo(vectors.dtype).tiny)
+    return (vectors / length.clamp(min=least)).masked_fill(length == 0, 0.0)

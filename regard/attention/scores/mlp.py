@@ -1,0 +1,59 @@
+"""A perceptron scores each pair; with one hidden layer it is "concat" of https://arxiv.org/abs/1508.04025."""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.kernels.chunked import additive_scores, in_slices
+from regard.attention.parts import Score
+from regard.errors import ConfigError
+
+
+class MlpScore(Score):
+    """w · f(W_n … f(W_1 [query; key] + b_1) … + b_n), f = tanh or relu, n = `num_layers` hidden layers.
+
+    W_1 is split, so that keys pass it once per sentence. One layer of tanh without `bias` is 'concat'.
+
+    Cost: O(n·m·h + n·m·h²·(num_layers - 1))
+    """
+
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        hidden_dim: int = 256,
+        num_layers: int = 1,
+        activation: Literal["tanh", "relu"] = "tanh",
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            hint = "at least 1; a score without hidden layers is 'concat' with activation 'none'"
+            raise ConfigError("attention.score.num_layers", f"is {num_layers}", hint)
+        self.activation = activation
+        self.from_query = nn.Linear(query_dim, hidden_dim, bias=bias)
+        self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)
+        self.layers = nn.ModuleList(nn.Linear(hidden_dim, hidden_dim, bias=bias) for _ in range(num_layers - 1))
+        self.to_score = nn.Linear(hidden_dim, 1, bias=False)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, key_dim) → the part of W_1 [query; key] that is theirs (..., key, hidden_dim)."""
+        prepared: Tensor = self.from_key(keys)
+        return prepared
+
+    def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, query_dim) and prepared keys → scores (..., query, key)."""
+        ours = self.from_query(queries)
+        if self.activation == "tanh" and not self.layers:
+            return additive_scores(ours, prepared, self.to_score.weight[0])
+        return in_slices(self._of_pairs, ours, prepared, prepared.shape[-1])
+
+    def _of_pairs(self, queries: Tensor, keys: Tensor) -> Tensor:
+        function = torch.tanh if self.activation == "tanh" else torch.relu
+        hidden = function(queries[..., :, None, :] + keys[..., None, :, :])
+        for layer in self.layers:
+            hidden = function(layer(hidden))
+        scores: Tensor = self.to_score(hidden).squeeze(-1)
+        return scores

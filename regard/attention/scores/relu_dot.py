@@ -1,0 +1,36 @@
+"""The score of the aligned question embedding of DrQA: https://arxiv.org/abs/1704.00051, section 3.2."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.parts import Score
+from regard.attention.scores.dot import need_equal
+
+
+class ReluDotScore(Score):
+    """relu(W query) · relu(W key), one W for both. Needs query_dim = key_dim.
+
+    W is (hidden_dim, dim), by default (dim, dim); `bias` adds b inside relu. Scores are never negative.
+
+    Cost: O(n·m·h)
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int | None = None, bias: bool = False) -> None:
+        super().__init__()
+        need_equal(query_dim, key_dim)
+        self.shared = nn.Linear(query_dim, query_dim if hidden_dim is None else hidden_dim, bias=bias)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        """(..., key, dim) → relu(W keys) (..., key, hidden_dim)."""
+        return torch.relu(self.shared(keys))
+
+    def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
+        """(..., query, dim) and prepared keys → scores (..., query, key)."""
+        ours, theirs = self.inner(queries, prepared, past)
+        return ours @ theirs.transpose(-2, -1)
+
+    def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
+        """Both after relu."""
+        return torch.relu(self.shared(queries)), prepared

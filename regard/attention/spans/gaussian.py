@@ -1,0 +1,30 @@
+"""What windows of local attention share (https://arxiv.org/abs/1508.04025, section 3.2): a reach and a Gaussian."""
+
+import torch
+from torch import Tensor
+
+from regard.attention.parts import View
+from regard.errors import ConfigError
+
+
+def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dtype: torch.dtype) -> View:
+    """Distances (..., query, key) from the middle → what is within `radius`, and exp(-distance² / (2 (radius / 2)²)).
+
+    The Gaussian multiplies the weights, or its logarithm is added to the scores: a softmax of that is the product
+    normalised again.
+    """
+    shown = distance.abs() <= radius
+    if not gaussian:
+        return View(shown)
+    exponent = -(distance.to(torch.promote_types(dtype, torch.float32)) ** 2) / (2 * (radius / 2) ** 2)
+    return View(shown, bias=exponent.to(dtype)) if renormalise else View(shown, gain=exponent.exp())
+
+
+def need_window(radius: int, least: int, *, gaussian: bool, renormalise: bool) -> None:
+    """Raises ConfigError unless a window holds a key and its Gaussian a width."""
+    if radius < least:
+        raise ConfigError("attention.span.radius", f"is {radius}", f"at least {least}, or a window may hold no key")
+    if gaussian and radius < 1:
+        raise ConfigError("attention.span.radius", f"is {radius}", "at least 1 with a Gaussian, or gaussian: false")
+    if renormalise and not gaussian:
+        raise ConfigError("attention.span.renormalise", "there is no Gaussian", "set gaussian: true, or leave it out")

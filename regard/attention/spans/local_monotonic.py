@@ -1,0 +1,51 @@
+"""Local attention that goes along with the target, "local-m" of https://arxiv.org/abs/1508.04025, section 3.2."""
+
+import torch
+from torch import Tensor
+
+from regard.attention.parts import Memory, View, Window
+from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.spans.gaussian import near, need_window
+
+
+class LocalMonotonicSpan(CountingSpan):
+    """Query t sees the keys at a distance of at most `radius` from p = min(t, last), the last that may be looked at.
+
+    With `gaussian` the weights, a softmax over the window, are multiplied by exp(-(key - p)² / (2 (radius / 2)²)), as
+    those of a predicted place are; with `renormalise` they then sum to one again. Places count from 0.
+
+    Cost: O(n·r·d)
+    """
+
+    whole = True
+
+    def __init__(
+        self, query_dim: int, key_dim: int, *, radius: int = 10, gaussian: bool = False, renormalise: bool = False
+    ) -> None:
+        super().__init__(query_dim, key_dim)
+        need_window(radius, 0, gaussian=gaussian, renormalise=renormalise)
+        self.radius, self.gaussian, self.renormalise = radius, gaussian, renormalise
+
+    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
+        """queries (..., query, query_dim) → a window that goes one key on with each query, and the memory's mask."""
+        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
+
+    def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
+        """`radius` places to either side of p."""
+        return Window(self._middle(queries, memory, past) - self.radius, 2 * self.radius + 1, steady=True)
+
+    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """What of these is near p, and the Gaussian."""
+        distance = places - self._middle(queries, memory, past).unsqueeze(-1)
+        settings = {"gaussian": self.gaussian, "renormalise": self.renormalise}
+        return near(distance, self.radius, **settings, dtype=queries.dtype)
+
+    def _middle(self, queries: Tensor, memory: Memory, past: int) -> Tensor:
+        """p (..., query)."""
+        own = self.places(queries, past).squeeze(-1)
+        places = places_of(memory)
+        if memory.mask is None:
+            return own.clamp(max=max(0, len(places) - 1))
+        if not len(places):
+            return torch.zeros_like(own)
+        return torch.minimum(own, (places * memory.mask).amax(dim=-1, keepdim=True))

@@ -1,0 +1,63 @@
+"""Restricted self-attention of https://arxiv.org/abs/1706.03762, section 4; dilated and sparse as in
+https://arxiv.org/abs/1904.10509.
+"""
+
+from typing import Literal
+
+from torch import Tensor
+
+from regard.attention.parts import Memory, View, Window
+from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.errors import ConfigError
+
+
+class WindowSpan(CountingSpan):
+    """Query i sees key j if |i - j| <= radius and the pattern has it; keys beyond either end are not there at all.
+
+    band: all of these; dilated: those with (i - j) % dilation = 0; sparse: both those and |i - j| <= dilation, each
+    once. `radius` counts places in each pattern, so a dilated window holds 1 + 2 · floor(radius / dilation) keys.
+    Joined with "causal", only its left half is left.
+
+    Cost: O(n·r·d)
+    """
+
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        radius: int = 16,
+        dilation: int = 1,
+        pattern: Literal["band", "dilated", "sparse"] = "band",
+    ) -> None:
+        super().__init__(query_dim, key_dim)
+        if radius < 0:
+            raise ConfigError("attention.span.radius", f"is {radius}", "0 or more places to either side")
+        if dilation < 1:
+            raise ConfigError("attention.span.dilation", f"is {dilation}", "at least 1; 1 leaves no key out")
+        if dilation > 1 and pattern == "band":
+            problem = f"is {dilation}, but the pattern 'band' leaves no key out"
+            raise ConfigError("attention.span.dilation", problem, "choose pattern: dilated or sparse")
+        self.radius, self.dilation, self.pattern = radius, dilation, pattern
+
+    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
+        """queries (..., query, query_dim) → stripes along the diagonal, and the memory's mask."""
+        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
+
+    def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
+        """The places from the leftmost to the rightmost; a dilated window has but every `dilation`-th of them."""
+        step = self.dilation if self.pattern == "dilated" else 1
+        steps = self.radius // step
+        return Window(self.places(queries, past).squeeze(-1) - steps * step, 2 * steps + 1, step, steady=True)
+
+    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """Which of these the pattern has."""
+        offset = places - self.places(queries, past)
+        distance = offset.abs()
+        shown = distance <= self.radius
+        if self.pattern == "band":
+            return View(shown)
+        regular = offset % self.dilation == 0
+        if self.pattern == "sparse":
+            regular = regular | (distance <= self.dilation)
+        return View(shown & regular)
