@@ -37,6 +37,7 @@ class BeamSearch(Search):
     ) -> None:
         super().__init__(max_ratio, max_extra, min_length)
         self.size, self.n_best = max(size, n_best), n_best
+        self.width = self.size
         self.length_penalty, self.gnmt, self.exact = length_penalty, normalisation == "gnmt", stop == "exact"
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:

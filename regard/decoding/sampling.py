@@ -38,6 +38,7 @@ class SamplingSearch(Search):
         super().__init__(max_ratio, max_extra, min_length)
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
         self.n_best, self.seed = n_best, seed
+        self.width = n_best
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """`n_best` samples of each example, the likeliest first."""

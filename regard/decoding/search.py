@@ -29,6 +29,8 @@ class Search(ABC):
     unless features leave no word to write.
     """
 
+    width = 1  # rows that are written of a sentence at once
+
     def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
         self.max_ratio, self.max_extra, self.min_length = max_ratio, max_extra, min_length
 

@@ -72,7 +72,9 @@ class DecodingSettings:
 
     search: Annotated[Choice, PartOf(SEARCHES)] = Choice("beam")
     features: Annotated[tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany()] = ()
-    batch_tokens: Annotated[int, Ge(1)] = 12288
+    batch_tokens: Annotated[int, Ge(1)] = (
+        24576  # source pieces worked on at once by a greedy search; a beam takes fewer
+    )
     max_source: Annotated[int, Ge(1)] = 1024  # pieces of a text to translate; longer ones are refused
 
 

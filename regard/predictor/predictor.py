@@ -1,5 +1,6 @@
 """Texts in, predictions out: the one road that the command line, evaluation and pages share."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,8 @@ from regard.results import Prediction
 from regard.tasks.translation import TranslationTask
 from regard.text.clean import clean
 
+WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
+
 
 class Predictor:
     """A model and its task, ready to answer.
@@ -24,7 +27,7 @@ class Predictor:
     ...     print(prediction.text, prediction.score)
     """
 
-    def __init__(self, model: Any, task: TranslationTask, *, batch_tokens: int = 12288, max_source: int = 1024) -> None:
+    def __init__(self, model: Any, task: TranslationTask, *, batch_tokens: int = 24576, max_source: int = 1024) -> None:
         keep_memory()
         self.model, self.task = model.eval(), task
         self.batch_tokens, self.max_source = batch_tokens, max_source
@@ -43,7 +46,9 @@ class Predictor:
         given = _listed(texts, "predict([text])")
         sources = self._encode(given)
         written = [row for row, text in enumerate(given) if text.strip()]
-        found = self._in_batches([sources[row] for row in written], None, self.task.predict)
+        found = self._in_batches(
+            [sources[row] for row in written], None, self.task.predict, width=self.task.search.width
+        )
         predictions = Predictions(Prediction(text, "", 0.0) for text in given)  # nothing says nothing
         for row, prediction in zip(written, found, strict=True):
             predictions[row] = prediction
@@ -65,7 +70,7 @@ class Predictor:
         """The same predictions, each with what its pieces looked at as they were written."""
         sources = self._encode(prediction.source for prediction in predictions)
         targets = [self._written(prediction) for prediction in predictions]
-        explanations = self._in_batches(sources, targets, self.task.explain, alone=True)
+        explanations = self._in_batches(sources, targets, self.task.explain, width=WIDTH_OF_MAPS, alone=True)
         return Predictions(
             replace(prediction, explanation=found if prediction.finished else without_end(found))
             for prediction, found in zip(predictions, explanations, strict=True)
@@ -84,9 +89,19 @@ class Predictor:
         return sources
 
     def _in_batches(
-        self, sources: list[list[int]], targets: list[list[int]] | None, task: Any, *, alone: bool = False
+        self,
+        sources: list[list[int]],
+        targets: list[list[int]] | None,
+        task: Any,
+        *,
+        width: int = 1,
+        alone: bool = False,
     ) -> list[Any]:
-        """What the task answers for each; `alone`: one batch at a time, as hooks on the model need it."""
+        """What the task answers for each; `alone`: one batch at a time, as hooks on the model need it.
+
+        Large batches spare calls, small ones stay in a cache: where each piece takes `width` times the room, the best
+        size is that of one piece divided by the root of `width`, as two costs t / size and size · width have it.
+        """
         device = next(self.model.parameters()).device
         lengths = [max(len(ids), len(targets[row]) if targets else 0) + 1 for row, ids in enumerate(sources)]
 
@@ -96,7 +111,7 @@ class Predictor:
             return answers
 
         threads = 1 if alone or device.type != "cpu" else torch.get_num_threads()
-        batches, threads = planned(lengths, self.batch_tokens, threads)
+        batches, threads = planned(lengths, max(int(self.batch_tokens / math.sqrt(width)), 1), threads)
         answers: list[Any] = [None] * len(sources)
         for rows, found in zip(batches, at_once(answer, batches, threads), strict=True):
             for row, given in zip(rows, found, strict=True):

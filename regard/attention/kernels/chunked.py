@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from regard.attention.kernels.choose import is_plain
 
 FEW, FEW_TO_LEARN = 2**15, 2**17  # numbers up to which the plain formula is as fast, without and with gradients
-CHUNK = 2**18  # numbers of a chunk on a CPU: 1 MB of float32, a core's cache; 2**17 to 2**20 differ by a fifth
+CHUNK = 2**20  # numbers of a chunk on a CPU, 4 MB of float32: in less threads wait more, more leaves the cache
 CHUNK_ELSEWHERE = 2**24  # on a GPU a launch costs more than a cache saves
 SLICE = 2**24  # numbers that may well be held at once: 64 MB of float32
 QUERIES = 16  # of a chunk at most, so that sums over its queries and over its keys are both long
