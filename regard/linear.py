@@ -1,5 +1,6 @@
 """Products with weights, on a CPU by oneDNN where it is faster: the BLAS that torch calls is half as fast off Intel."""
 
+import os
 import platform
 from typing import Any, cast
 
@@ -8,6 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 ENOUGH = 2**21  # multiply-adds from which oneDNN wins, as measured: its call costs ten microseconds more
+
+# oneDNN and what calls it keep what they made for each shape, half a megabyte and more: a thousand each by default. What
+# a batch needs is a dozen. Read at the first product, so one that was made before keeps the default.
+for _name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+    os.environ.setdefault(_name, "16")
 
 _OURS = platform.machine().lower() in ("x86_64", "amd64") and torch.backends.mkldnn.is_available()
 _onednn = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if _OURS else None  # compiled models call it too

@@ -1,5 +1,8 @@
 """Products with weights equal torch's, whoever computes them."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch.nn import functional
@@ -59,6 +62,23 @@ def test_autocast_is_left_to_torch():
     inputs, weight, bias = drawn((700, 32, 128))
     with torch.autocast("cpu", torch.bfloat16):
         assert linear(inputs, weight, bias).dtype == torch.bfloat16
+
+
+GROWS = """
+import random, torch
+from regard.linear import linear
+def held(): return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
+weight, inputs, start = torch.randn(128, 128), torch.randn(4096, 128), held()
+for _ in range(1500):
+    linear(inputs[: random.randint(1000, 4096)], weight)
+print(held() - start)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells its memory by /proc")
+def test_products_of_many_shapes_do_not_fill_the_memory():
+    told = subprocess.run([sys.executable, "-c", GROWS], capture_output=True, text=True, check=True).stdout
+    assert float(told) < 300  # megabytes; 800 and growing where each shape is kept
 
 
 def test_a_compiled_graph_holds_one_plain_product():

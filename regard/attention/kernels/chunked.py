@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from regard.attention.kernels.choose import is_plain
 
-FEW, FEW_TO_LEARN = 2**15, 2**17  # numbers up to which the plain formula is as fast, without and with gradients
+FEW, FEW_TO_LEARN = 2**16, 2**18  # numbers up to which the plain formula is as fast, without and with gradients
 CHUNK = 2**20  # numbers of a chunk on a CPU, 4 MB of float32: in less threads wait more, more leaves the cache
 CHUNK_ELSEWHERE = 2**24  # on a GPU a launch costs more than a cache saves
 SLICE = 2**24  # numbers that may well be held at once: 64 MB of float32
@@ -94,7 +94,7 @@ def _hidden(queries: Tensor, keys: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
     inf or 0: beside tame queries the sum is then so large that its tanh is 1 or -1 to the last digit.
     """
     apart = queries.is_cpu and queries.shape[1] > 1 and bool(queries.abs().amax() <= TAME[queries.dtype])
-    queries, keys = ((2 * some).exp() if apart else -2 * some for some in (queries, keys))
+    queries, keys = ((2 * queries).exp(), (2 * keys).exp()) if apart else (-2 * queries, keys)
     size = max(CHUNK if queries.is_cpu else CHUNK_ELSEWHERE, QUERIES * queries.shape[-1])
     room, one = queries.new_empty(min(size, queries.numel() * keys.shape[1])), queries.new_ones(1)
     for place in _places(queries, keys, size):
@@ -105,7 +105,7 @@ def _hidden(queries: Tensor, keys: Tensor) -> Iterator[tuple[Chunk, Tensor]]:
         if apart:
             torch.addcmul(one, left, right, out=hidden).reciprocal_()
         else:
-            torch.add(left, right, out=hidden).sigmoid_()
+            torch.add(left, right, alpha=-2, out=hidden).sigmoid_()
         yield place, torch.add(one, hidden, alpha=-2, out=hidden)
 
 
