@@ -10,8 +10,8 @@ from torch.nn import functional
 
 ENOUGH = 2**21  # multiply-adds from which oneDNN wins, as measured: its call costs ten microseconds more
 
-# oneDNN and what calls it keep what they made for each shape, half a megabyte and more: a thousand each by default. What
-# a batch needs is a dozen. Read at the first product, so one that was made before keeps the default.
+# oneDNN and what calls it keep what they made for each of the last thousand shapes, half a megabyte and more; a batch
+# needs a dozen. This is read at the first product: one that was made before keeps the default.
 for _name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
     os.environ.setdefault(_name, "16")
 
