@@ -13,7 +13,7 @@ from torch.testing import assert_close
 settings.register_profile("regard", deadline=None, derandomize=True)  # shared machines are slow now and then
 settings.load_profile("regard")
 
-Agrees = Callable[..., None]
+AssertAgrees = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,8 @@ def _seeded() -> None:
 
 
 @pytest.fixture
-def agrees(record_property: Callable[[str, object], None]) -> Agrees:
-    """agrees("A08", actual, oracle): equal to within `tolerance`; the deviation is kept for `--deviations`."""
+def assert_agrees(record_property: Callable[[str, object], None]) -> AssertAgrees:
+    """assert_agrees("A08", actual, oracle): equal to within `tolerance`; the deviation is kept for `--deviations`."""
 
     def check(entry: str, actual: Tensor, oracle: Tensor, tolerance: float = 1e-6) -> None:
         assert_close(actual, oracle, rtol=0.0, atol=tolerance)
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Deviations:
-    """Collects what `agrees` saw, from every worker."""
+    """Collects what `assert_agrees` saw, from every worker."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

@@ -1,5 +1,6 @@
 """Collects what every attention saw, by hooks alone: no architecture knows of pictures or penalties."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -9,6 +10,13 @@ from torch import nn
 
 from regard.attention.attention import Attention
 from regard.attention.parts import Attended
+
+_local = threading.local()
+
+
+def is_recording() -> bool:
+    """Whether this thread collects what attention sees: others would mix their calls into its order."""
+    return getattr(_local, "depth", 0) > 0
 
 
 @contextmanager
@@ -23,6 +31,8 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
     """
     records: dict[str, list[Attended]] = {}
     with ExitStack() as stack:
+        _local.depth = getattr(_local, "depth", 0) + 1
+        stack.callback(_leave)
         stack.enter_context(torch.compiler.set_stance("force_eager"))
         for name, module in unwrapped(model).named_modules():
             if not isinstance(module, Attention):  # not a question to a part: this is the one class that looks
@@ -31,6 +41,10 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
             stack.callback(module.register_forward_pre_hook(_ask, with_kwargs=True).remove)
             stack.callback(module.register_forward_hook(_collect(records[name])).remove)
         yield records
+
+
+def _leave() -> None:
+    _local.depth -= 1
 
 
 def unwrapped(model: nn.Module) -> nn.Module:

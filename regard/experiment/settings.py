@@ -32,7 +32,7 @@ SETTINGS_FILE = "experiment.yaml"  # in a run folder
 Parts = tuple[Choice, ...]
 OPEN = ("dropout",)  # a part that is given none of its own takes the model's
 
-_SOCKET = FieldsOf(
+SOCKET = FieldsOf(
     AttentionSettings,
     ALIASES,
     resolve,
@@ -46,8 +46,8 @@ _MODEL = FieldsOf(
     position=Annotated[Choice, PartOf(POSITIONS)] | None,
     encoder=Annotated[Choice, PartOf(ENCODERS, OPEN)],
     decoder=Annotated[Choice, PartOf(DECODERS, OPEN)],
-    attention=Annotated[AttentionSettings, _SOCKET],
-    self_attention=Annotated[AttentionSettings, _SOCKET],
+    attention=Annotated[AttentionSettings, SOCKET],
+    self_attention=Annotated[AttentionSettings, SOCKET],
     head=Annotated[Choice, PartOf(HEADS)],
 )
 _TRAINING = FieldsOf(

@@ -3,14 +3,13 @@
 import json
 import math
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
+from regard.explain.frame import filled, framed, static
 from regard.explain.tokens import visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
@@ -52,16 +51,15 @@ def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None
     """
     if language not in {None, "en", "zh"}:
         raise RegardError(f"page: there is no language '{language}'; there is en, zh")
-    fields = {
-        "nonce": secrets.token_urlsafe(18),
-        "title": escape(visible_line(title)),
-        "language": language or "",
-        "style": _static("page.css"),
-        "data": html_json(data),
-        "script": "\n".join(map(_static, SCRIPTS)),
-    }
-    # One pass, so that nothing inside a field is read as the name of another.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _static("page.html"))
+    return framed(
+        filled(static("page.html"), {"data": html_json(data)}),
+        title=title,
+        script="\n".join(map(static, SCRIPTS)),
+        style="",
+        tools='<button type="button" id="language"></button><button type="button" id="theme"></button>',
+        attributes=f' data-language="{language or ""}"',
+        images="data: blob:",
+    )
 
 
 def fragment(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None, height: int = 760) -> str:
@@ -127,7 +125,3 @@ def _number(value: float) -> float | int | None:
         return None
     short = round(value, DIGITS)
     return int(short) if short == int(short) else short
-
-
-def _static(name: str) -> str:
-    return (files("regard.explain") / "static" / name).read_text(encoding="utf-8")

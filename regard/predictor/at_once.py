@@ -36,15 +36,14 @@ def planned(lengths: Sequence[int], tokens: int, threads: int) -> tuple[list[Row
 
 def at_once(answer: Callable[[Rows], list[Any]], batches: Sequence[Rows], threads: int) -> Iterator[list[Any]]:
     """The answers in the order of the batches; with several threads each of these computes with one."""
-    if threads == 1:
-        with torch.inference_mode():
-            yield from map(answer, batches)
-        return
 
     def alone(rows: Rows) -> list[Any]:
         with torch.inference_mode():  # which a thread has for itself
             return answer(rows)
 
+    if threads == 1:
+        yield from map(alone, batches)
+        return
     with _one_thread_each(threads) as pool:
         yield from pool.map(alone, batches)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from regard.attention import is_recording
+from regard.attention.kernels import is_plain
 from regard.errors import DataError
 from regard.explain.maps import without_end
 from regard.memory import keep_memory
@@ -110,7 +112,8 @@ class Predictor:
             answers: list[Any] = task(self.model, self.task.batch([sources[row] for row in rows], some).to(device))
             return answers
 
-        threads = 1 if alone or device.type != "cpu" else torch.get_num_threads()
+        here = alone or is_plain() or is_recording()  # said to this thread alone
+        threads = 1 if here or device.type != "cpu" else torch.get_num_threads()
         batches, threads = planned(lengths, max(int(self.batch_tokens / math.sqrt(width)), 1), threads)
         answers: list[Any] = [None] * len(sources)
         for rows, found in zip(batches, at_once(answer, batches, threads), strict=True):

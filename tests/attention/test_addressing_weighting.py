@@ -40,36 +40,36 @@ def scores() -> Tensor:
     return torch.randn(4, KEY, dtype=torch.float64)
 
 
-def test_closed_gate_no_move_and_no_sharpening_keep_the_weights(last, scores, agrees):
-    agrees("A31", step(weighting_of(), last, scores).detach(), last, 1e-12)
+def test_closed_gate_no_move_and_no_sharpening_keep_the_weights(last, scores, assert_agrees):
+    assert_agrees("A31", step(weighting_of(), last, scores).detach(), last, 1e-12)
 
 
 @pytest.mark.parametrize("move", [-1, 1])
-def test_a_move_rotates(move, last, scores, agrees):
-    agrees("A31", step(weighting_of(move=move), last, scores).detach(), last.roll(move, dims=-1), 1e-12)
+def test_a_move_rotates(move, last, scores, assert_agrees):
+    assert_agrees("A31", step(weighting_of(move=move), last, scores).detach(), last.roll(move, dims=-1), 1e-12)
 
 
-def test_a_move_rotates_within_what_is_seen(scores, agrees):
+def test_a_move_rotates_within_what_is_seen(scores, assert_agrees):
     """Padding, and a key hidden in between, are no part of the circle."""
     mask = tensor([[1, 1, 1, 1, 0, 0], [1, 0, 1, 1, 1, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]).bool()
     last = torch.rand(4, KEY, dtype=torch.float64) * mask
     last = last / last.sum(dim=-1, keepdim=True).clamp(min=1e-9)
     moved = step(weighting_of(move=1), last, scores, mask).detach()
     for row in range(4):
-        agrees("A31", moved[row, mask[row]], last[row, mask[row]].roll(1), 1e-12)
+        assert_agrees("A31", moved[row, mask[row]], last[row, mask[row]].roll(1), 1e-12)
         assert not bool(moved[row, ~mask[row]].any())
 
 
-def test_an_open_gate_addresses_by_content(last, scores, agrees):
+def test_an_open_gate_addresses_by_content(last, scores, assert_agrees):
     found = step(weighting_of(beta=2.0, gate=ALWAYS), last, scores).detach()
-    agrees("A31", found, (math.log1p(math.exp(2.0)) * scores).softmax(dim=-1), 1e-12)
+    assert_agrees("A31", found, (math.log1p(math.exp(2.0)) * scores).softmax(dim=-1), 1e-12)
 
 
-def test_sharpening_is_a_power(last, scores, agrees):
+def test_sharpening_is_a_power(last, scores, assert_agrees):
     gamma = 1 + math.log1p(math.exp(1.5))
     powers = last**gamma
     found = step(weighting_of(gamma=1.5), last, scores).detach()
-    agrees("A31", found, powers / powers.sum(dim=-1, keepdim=True), 1e-12)
+    assert_agrees("A31", found, powers / powers.sum(dim=-1, keepdim=True), 1e-12)
 
 
 def loop(weighting: AddressingWeighting, query: Tensor, last: list[float], scores: list[float]) -> list[float]:
@@ -89,7 +89,7 @@ def _by(moves: list[float]) -> range:
 
 @pytest.mark.parametrize("shift", [0, 1, 2])
 @pytest.mark.parametrize("length", [1, 2, 6])
-def test_equals_a_loop(shift, length, last, scores, agrees):
+def test_equals_a_loop(shift, length, last, scores, assert_agrees):
     """Moves go around a circle shorter than they are, too."""
     weighting = AddressingWeighting(DIM, shift=shift).double()
     queries, mask = torch.randn(4, 1, DIM, dtype=torch.float64), torch.arange(KEY).expand(4, KEY) < length
@@ -99,7 +99,7 @@ def test_equals_a_loop(shift, length, last, scores, agrees):
     for row in range(4):
         rows = (last[row, :length].tolist(), scores[row, :length].tolist())
         wanted = tensor(loop(weighting, queries[row, 0], *rows), dtype=torch.float64)
-        agrees("A31", found[row, 0, :length].detach(), wanted, 1e-12)
+        assert_agrees("A31", found[row, 0, :length].detach(), wanted, 1e-12)
 
 
 @pytest.mark.parametrize("beta, gamma", [(0.0, 0.0), (1e6, 1e3), (ALWAYS, 200.0)])

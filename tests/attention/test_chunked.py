@@ -54,11 +54,11 @@ def run(function: Any, given: Inputs) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
-def test_values_and_gradients_equal_the_plain_formula(shapes, small, agrees):
+def test_values_and_gradients_equal_the_plain_formula(shapes, small, assert_agrees):
     given = inputs(*shapes)
     fast, slow = run(additive_scores, given), run(naive, given)
     for one, other in zip(fast, slow, strict=True):
-        agrees("A05", one, other)
+        assert_agrees("A05", one, other)
     with plain():
         assert_close(run(additive_scores, given), slow)
 

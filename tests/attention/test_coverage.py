@@ -57,7 +57,7 @@ def loop(score: CoverageScore, queries: Tensor, keys: Tensor) -> tuple[Tensor, l
 
 @pytest.mark.parametrize("num_heads", [1, 2])
 @pytest.mark.parametrize("fertility", [0.0, 2.0, 3.5])
-def test_equals_a_loop_over_the_steps(num_heads, fertility, queries, keys, mask, agrees):
+def test_equals_a_loop_over_the_steps(num_heads, fertility, queries, keys, mask, assert_agrees):
     attention = build(num_heads, fertility)
     attended = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
     weights, coverage = attended.weights, attended.past[0][0]
@@ -69,7 +69,7 @@ def test_equals_a_loop_over_the_steps(num_heads, fertility, queries, keys, mask,
     for row, length in enumerate(LENGTHS):
         for head in range(num_heads):
             wanted, end = loop(attention.score, queries[row, head], keys[row, head, :length])
-            agrees("A18", weights[row, head, :, :length], wanted)
+            assert_agrees("A18", weights[row, head, :, :length], wanted)
             assert_close(coverage[row, head, :length].tolist(), end)
 
 

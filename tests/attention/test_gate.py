@@ -12,7 +12,7 @@ BATCH, QUERY, KEY, DIM = 2, 3, 5, 4
 
 @pytest.mark.parametrize("num_heads", [1, 2])
 @pytest.mark.parametrize("score", ["additive", "coverage"])  # all queries at once, and one by one
-def test_the_context_is_multiplied_and_the_weights_stay(num_heads, score, agrees):
+def test_the_context_is_multiplied_and_the_weights_stay(num_heads, score, assert_agrees):
     settings = AttentionSettings(score=Choice(score), num_heads=num_heads, gate=True)
     attention = build_attention(settings, DIM, DIM).double()
     queries = torch.randn(BATCH, QUERY, DIM, dtype=torch.float64)
@@ -21,7 +21,7 @@ def test_the_context_is_multiplied_and_the_weights_stay(num_heads, score, agrees
     gate, attention.gate = attention.gate, None
     free = attention(queries, memory, need_weights=True)
     share = torch.sigmoid(queries @ gate.weight[0] + gate.bias)
-    agrees("A28", gated.context.detach(), (share.unsqueeze(-1) * free.context).detach(), 1e-12)
+    assert_agrees("A28", gated.context.detach(), (share.unsqueeze(-1) * free.context).detach(), 1e-12)
     assert_close(gated.weights, free.weights, rtol=0, atol=0)
 
 

@@ -49,16 +49,16 @@ def test_keys_are_drawn_with_their_probabilities_and_hidden_ones_never(name, set
     assert not bool(weights[..., 3].any())
 
 
-def test_a_draw_is_one_key_with_its_log_probability_and_the_entropy(agrees):
+def test_a_draw_is_one_key_with_its_log_probability_and_the_entropy(assert_agrees):
     scores = torch.randn(3, 5, KEY, dtype=torch.float64)
     attended = look(weighting_of("hard", soft_share=0.0), scores, LENGTHS)
     drawn, terms = attended.weights, attended.terms
     assert bool(((drawn == 0) | (drawn == 1)).all()) and drawn.sum(dim=-1).tolist() == [[1.0] * 5] * 2 + [[0.0] * 5]
-    agrees("A11", attended.context, drawn, 0.0)
+    assert_agrees("A11", attended.context, drawn, 0.0)
     for row, length in enumerate(LENGTHS[:2]):
         law = torch.distributions.Categorical(logits=scores[row, :, :length])
-        agrees("A11", terms["log_prob"][row], law.log_prob(drawn[row].argmax(dim=-1)), 1e-12)
-        agrees("A11", terms["entropy"][row], law.entropy(), 1e-12)
+        assert_agrees("A11", terms["log_prob"][row], law.log_prob(drawn[row].argmax(dim=-1)), 1e-12)
+        assert_agrees("A11", terms["entropy"][row], law.entropy(), 1e-12)
 
 
 def test_a_row_that_sees_nothing_draws_nothing():
@@ -134,16 +134,16 @@ def test_a_cold_gumbel_is_one_hot_and_a_hot_one_uniform():
     assert_close(hot, torch.full_like(hot, 1 / KEY), rtol=0, atol=1e-3)
 
 
-def test_gumbel_by_its_formula(agrees):
+def test_gumbel_by_its_formula(assert_agrees):
     scores, weighting = torch.randn(2, 3, KEY, dtype=torch.float64), weighting_of("gumbel", temperature=0.3)
     torch.manual_seed(5)
     found = look(weighting, scores).weights
     torch.manual_seed(5)
     noise = -torch.empty_like(scores).exponential_().log()
-    agrees("A12", found, ((scores.log_softmax(dim=-1) + noise) / 0.3).softmax(dim=-1), 1e-12)
+    assert_agrees("A12", found, ((scores.log_softmax(dim=-1) + noise) / 0.3).softmax(dim=-1), 1e-12)
 
 
-def test_straight_through_is_one_hot_with_the_gradient_of_the_soft_weights(agrees):
+def test_straight_through_is_one_hot_with_the_gradient_of_the_soft_weights(assert_agrees):
     scores, values = torch.randn(2, 3, KEY, dtype=torch.float64, requires_grad=True), torch.randn(KEY).double()
 
     def gradient(straight: bool) -> tuple[Tensor, Tensor]:
@@ -154,7 +154,7 @@ def test_straight_through_is_one_hot_with_the_gradient_of_the_soft_weights(agree
     (hard, of_hard), (soft, of_soft) = gradient(True), gradient(False)
     assert sorted(hard.unique().tolist()) == [0.0, 1.0]
     assert hard.argmax(dim=-1).tolist() == soft.argmax(dim=-1).tolist()
-    agrees("A12", of_hard, of_soft, 1e-12)
+    assert_agrees("A12", of_hard, of_soft, 1e-12)
 
 
 def test_a_schedule_may_end_at_no_temperature():

@@ -33,11 +33,11 @@ def within(*shape: int) -> Tensor:
 
 
 @pytest.mark.parametrize("masked", [True, False])
-def test_softmax_attention_is_smoothing_by_the_exponential_kernel(masked, agrees):
+def test_softmax_attention_is_smoothing_by_the_exponential_kernel(masked, assert_agrees):
     queries, keys, values = random(3, 5, DIM), random(3, 6, DIM), random(3, 6, 2)
     attention, mask = build_attention(AttentionSettings(), DIM, DIM).double(), MASK if masked else None
     context = attention(queries, attention.remember(keys, values, mask)).context
-    agrees("H02", smoothed(queries, keys, values, exponential, mask), context)
+    assert_agrees("H02", smoothed(queries, keys, values, exponential, mask), context)
 
 
 def test_any_kernel_smooths():
@@ -66,14 +66,14 @@ def test_not_every_likeness_is_a_kernel():
 
 
 @pytest.mark.parametrize("degree", [0, 1, 5])
-def test_chebyshev_polynomials_are_cosines_of_multiples(degree, agrees):
+def test_chebyshev_polynomials_are_cosines_of_multiples(degree, assert_agrees):
     angles = torch.rand(7, 2, dtype=torch.float64) * math.pi
     found = chebyshev(angles.cos(), degree)
     assert found.shape == (7, 2, degree + 1)
-    agrees("H02", found, torch.cos(angles.unsqueeze(-1) * torch.arange(degree + 1)))
+    assert_agrees("H02", found, torch.cos(angles.unsqueeze(-1) * torch.arange(degree + 1)))
 
 
-def test_the_polynomial_kernel_is_the_product_of_features_by_loops(agrees):
+def test_the_polynomial_kernel_is_the_product_of_features_by_loops(assert_agrees):
     first, second = within(2, 3, DIM), within(2, 4, DIM)
     found = chebyshev_kernel(first, second, degree=2)
     for row in range(2):
@@ -81,7 +81,7 @@ def test_the_polynomial_kernel_is_the_product_of_features_by_loops(agrees):
             for j, y in enumerate(second[row].tolist()):
                 pairs = zip(x, y, strict=True)
                 wanted = math.prod(1 + a * b + (2 * a * a - 1) * (2 * b * b - 1) for a, b in pairs)
-                agrees("H02", found[row, i, j], torch.tensor(wanted, dtype=torch.float64))
+                assert_agrees("H02", found[row, i, j], torch.tensor(wanted, dtype=torch.float64))
 
 
 def test_features_of_different_degree_are_orthogonal_if_there_are_nodes_enough():

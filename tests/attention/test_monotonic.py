@@ -51,12 +51,12 @@ def scan(scores: Tensor) -> list[int | None]:
 
 
 @pytest.mark.parametrize("offset", [0.0, -1.5])
-def test_equals_the_sum_of_the_paper(offset, agrees):
+def test_equals_the_sum_of_the_paper(offset, assert_agrees):
     scores = torch.randn(3, STEPS, KEY, dtype=torch.float64)
     weights = weights_of(attention_of(offset=offset), scores, LENGTHS).detach()
     for row, length in enumerate(LENGTHS):
         wanted = summed((scores[row, :, :length] + offset).sigmoid(), STEPS) if length else torch.zeros(STEPS, 0)
-        agrees("A17", weights[row, :, :length], wanted.double(), 1e-12)
+        assert_agrees("A17", weights[row, :, :length], wanted.double(), 1e-12)
         assert not bool(weights[row, :, length:].any())
 
 
@@ -72,10 +72,10 @@ def test_hard_is_the_scan_for_a_probability_above_a_half():
             assert weights[row, step].tolist() == wanted
 
 
-def test_hard_is_soft_while_it_is_trained(agrees):
+def test_hard_is_soft_while_it_is_trained(assert_agrees):
     scores = torch.randn(3, STEPS, KEY, dtype=torch.float64)
     hard, soft = (weights_of(attention_of(hard=hard), scores, LENGTHS).detach() for hard in (True, False))
-    agrees("A17", hard, soft, 0.0)
+    assert_agrees("A17", hard, soft, 0.0)
 
 
 def test_weights_are_how_often_a_reader_who_draws_looks_there():

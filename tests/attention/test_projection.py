@@ -41,20 +41,20 @@ def nearest_by_supports(scores: Tensor) -> Tensor:
     return best
 
 
-def test_sparsemax_is_the_nearest_distribution(agrees):
+def test_sparsemax_is_the_nearest_distribution(assert_agrees):
     scores = random(40, KEY)
-    agrees("sparsemax", sparsemax(scores), torch.stack([nearest_by_supports(row) for row in scores]), 1e-12)
+    assert_agrees("sparsemax", sparsemax(scores), torch.stack([nearest_by_supports(row) for row in scores]), 1e-12)
 
 
-def test_sparsemax_by_hand(agrees):
+def test_sparsemax_by_hand(assert_agrees):
     scores = tensor([[1.0, 0.5, -1.0], [2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.1, 0.1, -0.5]], dtype=torch.float64)
     third = 1 / 3
     by_hand = tensor([[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [third, third, third], [0.5, 0.5, 0.0]], dtype=torch.float64)
-    agrees("sparsemax", sparsemax(scores), by_hand, 1e-12)
+    assert_agrees("sparsemax", sparsemax(scores), by_hand, 1e-12)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_entmax_fulfils_the_conditions_of_its_optimum(alpha, agrees):
+def test_entmax_fulfils_the_conditions_of_its_optimum(alpha, assert_agrees):
     """Inside, score - weight^(alpha - 1) / (alpha - 1) is the same for all; outside, no score is above that."""
     scores = random(50, KEY) * 2
     weights = weights_of(scores, alpha=alpha)
@@ -62,19 +62,19 @@ def test_entmax_fulfils_the_conditions_of_its_optimum(alpha, agrees):
     level = scores - weights ** (alpha - 1) / (alpha - 1)
     inside = weights > 0
     of_inside = level.masked_fill(~inside, float("inf")).amin(dim=-1, keepdim=True).expand_as(level)
-    agrees("entmax", level[inside], of_inside[inside], 1e-9)
+    assert_agrees("entmax", level[inside], of_inside[inside], 1e-9)
     assert bool((scores <= of_inside + 1e-9)[~inside].all())
 
 
-def test_halving_finds_what_sorting_finds(agrees):
+def test_halving_finds_what_sorting_finds(assert_agrees):
     scores = random(50, KEY) * 3
     for alpha, near in ((1.5, 1.5 + 1e-12), (2.0, 2.0 - 1e-12)):
-        agrees("entmax", weights_of(scores, alpha=near), weights_of(scores, alpha=alpha), 1e-9)
+        assert_agrees("entmax", weights_of(scores, alpha=near), weights_of(scores, alpha=alpha), 1e-9)
 
 
-def test_alpha_two_is_sparsemax_and_alpha_near_one_nearly_softmax(agrees):
+def test_alpha_two_is_sparsemax_and_alpha_near_one_nearly_softmax(assert_agrees):
     scores = random(20, KEY)
-    agrees("entmax", weights_of(scores, alpha=2.0), sparsemax(scores), 0.0)
+    assert_agrees("entmax", weights_of(scores, alpha=2.0), sparsemax(scores), 0.0)
     assert_close(weights_of(scores, alpha=1.0001), scores.softmax(dim=-1), rtol=0, atol=1e-3)
 
 

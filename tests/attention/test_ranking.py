@@ -32,22 +32,22 @@ SIZES = list(itertools.product((1, 3), (1, 4), (1, 2, 7)))  # m·d, n, k: one, f
 
 
 @pytest.mark.parametrize(("rows", "n", "k"), SIZES)
-def test_the_three_shapes_by_loops(rows, n, k, agrees):
+def test_the_three_shapes_by_loops(rows, n, k, assert_agrees):
     queries, keys = random(rows, n), random(n, n)
     scores = places_by_places(queries, keys)
     assert scores.shape == (rows, n)
     wanted = [
         [sum(q * x for q, x in zip(query, key, strict=True)) for key in keys.tolist()] for query in queries.tolist()
     ]
-    agrees("H01", scores, torch.tensor(wanted, dtype=torch.float64))
+    assert_agrees("H01", scores, torch.tensor(wanted, dtype=torch.float64))
     for read, width, count in ((results_by_places, k, n), (places_by_results, n, k)):
         queries, keys = random(rows, width), random(count, width)
         mixed, weights = read(queries, keys)
         assert mixed.shape == (rows, width) and weights.shape == (rows, count)
         for row, query in enumerate(queries):
             wanted = torch.stack([query @ key for key in keys]).softmax(dim=0)
-            agrees("H01", weights[row], wanted)
-            agrees("H01", mixed[row], sum(weight * key for weight, key in zip(wanted, keys, strict=True)))
+            assert_agrees("H01", weights[row], wanted)
+            assert_agrees("H01", mixed[row], sum(weight * key for weight, key in zip(wanted, keys, strict=True)))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_each_place_takes_the_best_that_is_left_and_stays_empty_when_none_is():
     assert order(scores[..., :0]).tolist() == [[-1] * 4] * 2
 
 
-def test_the_loss_of_an_order_by_loops(agrees):
+def test_the_loss_of_an_order_by_loops(assert_agrees):
     scores = random(LISTS, PLACES, RESULTS)
     ideal = torch.tensor([[3, 0, 5, 1], [1, 0, -1, -1], [-1] * 4])
     found = order_loss(scores, ideal, MASK)
@@ -107,15 +107,15 @@ def test_the_loss_of_an_order_by_loops(agrees):
                 total = sum(math.exp(scores[row, place, one].item()) for one in left)
                 wanted -= math.log(math.exp(scores[row, place, best].item()) / total)
                 left.remove(best)
-        agrees("H01", found[row], torch.tensor(wanted, dtype=torch.float64))
+        assert_agrees("H01", found[row], torch.tensor(wanted, dtype=torch.float64))
 
 
-def test_probabilities_of_all_orders_sum_to_one(agrees):
+def test_probabilities_of_all_orders_sum_to_one(assert_agrees):
     """Places that score alike: the distribution of Plackett and Luce."""
     scores = random(1, 1, 4).expand(1, 4, 4)
     orders = torch.tensor(list(itertools.permutations(range(4))))
     probabilities = (-order_loss(scores.expand(len(orders), 4, 4), orders)).exp()
-    agrees("H01", probabilities.sum(), torch.tensor(1.0, dtype=torch.float64))
+    assert_agrees("H01", probabilities.sum(), torch.tensor(1.0, dtype=torch.float64))
     best = orders[probabilities.argmax()]
     assert_close(best, order(scores)[0])
 

@@ -19,7 +19,7 @@ from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 
 
-def test_the_worked_example_of_attention_by_hand(agrees):
+def test_the_worked_example_of_attention_by_hand(assert_agrees):
     """Three encoder outputs and one decoder state: scores 1, 2, 0; softmax; the mixed vector."""
     attention = Attention(DotScore(2, 2), EverywhereSpan(2, 2), SoftmaxWeighting(2))
     keys = tensor([[[1.0, 0.0], [2.0, 5.0], [0.0, 3.0]]])
@@ -27,14 +27,14 @@ def test_the_worked_example_of_attention_by_hand(agrees):
     parts = [math.exp(1), math.exp(2), math.exp(0)]
     weights = [part / sum(parts) for part in parts]
     assert_close(attended.weights, tensor([[weights]]))
-    agrees("A01", attended.context, tensor([[[weights[0] + 2 * weights[1], 5 * weights[1] + 3 * weights[2]]]]))
+    assert_agrees("A01", attended.context, tensor([[[weights[0] + 2 * weights[1], 5 * weights[1] + 3 * weights[2]]]]))
 
 
-def test_scaled_dot_attention_equals_torch(agrees):
+def test_scaled_dot_attention_equals_torch(assert_agrees):
     attention = Attention(ScaledDotScore(8, 8), CausalSpan(8, 8), SoftmaxWeighting(8)).double()
     queries, keys = torch.randn(2, 6, 8, dtype=torch.float64), torch.randn(2, 6, 8, dtype=torch.float64)
     wanted = functional.scaled_dot_product_attention(queries, keys, keys, is_causal=True)
-    agrees("A03", attention(queries, attention.remember(keys)).context, wanted)
+    assert_agrees("A03", attention(queries, attention.remember(keys)).context, wanted)
 
 
 def test_the_future_has_exactly_no_gradient():
@@ -52,7 +52,7 @@ def test_large_scores_do_not_overflow_and_a_constant_changes_nothing():
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_heads_equal_torch_multihead_attention_with_padding(causal, agrees):
+def test_heads_equal_torch_multihead_attention_with_padding(causal, assert_agrees):
     reference = torch.nn.MultiheadAttention(8, 2, batch_first=True).double()
     heads = Heads(8, 8, num_heads=2).double()
     query, key, value = reference.in_proj_weight.chunk(3)
@@ -75,8 +75,8 @@ def test_heads_equal_torch_multihead_attention_with_padding(causal, agrees):
         average_attn_weights=False,
     )
     attended = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
-    agrees("A23" if causal else "A32", attended.context, wanted)
-    agrees("A22", attended.weights, weights)
+    assert_agrees("A23" if causal else "A32", attended.context, wanted)
+    assert_agrees("A22", attended.weights, weights)
 
 
 def test_heads_equal_a_loop_over_heads():
@@ -113,9 +113,9 @@ def test_heads_that_do_not_divide_are_refused():
         Heads(8, 8, num_heads=3)
 
 
-def test_self_attention_without_positions_is_permutation_equivariant(agrees):
+def test_self_attention_without_positions_is_permutation_equivariant(assert_agrees):
     attention = Attention(ScaledDotScore(4, 4), EverywhereSpan(4, 4), SoftmaxWeighting(4)).double()
     states, order = torch.randn(1, 5, 4, dtype=torch.float64), torch.randperm(5)
     moved = states[:, order]
     context = attention(states, attention.remember(states)).context
-    agrees("A21", attention(moved, attention.remember(moved)).context, context[:, order])
+    assert_agrees("A21", attention(moved, attention.remember(moved)).context, context[:, order])

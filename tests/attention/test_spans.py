@@ -76,22 +76,22 @@ LOCAL = [LocalPredictiveSpan, LocalMonotonicSpan]
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, WindowSpan])
-def test_a_window_over_everything_without_a_gaussian_is_global_attention(kind, agrees):
+def test_a_window_over_everything_without_a_gaussian_is_global_attention(kind, assert_agrees):
     settings = {} if kind is WindowSpan else {"gaussian": False}
     span, queries, seen = kind(DIM, DIM, radius=8, **settings).double(), random(2, 3, DIM), memory(8, [8, 5])
     local, everywhere = (weights_of(one, queries, seen) for one in (span, EverywhereSpan(DIM, DIM)))
     for entry in {WindowSpan: ["A24"], LocalPredictiveSpan: ["A10", "A14"], LocalMonotonicSpan: ["A13"]}[kind]:
-        agrees(entry, local, everywhere)
+        assert_agrees(entry, local, everywhere)
 
 
 @pytest.mark.parametrize("kind", LOCAL)
-def test_a_renormalised_window_is_its_weights_times_the_gaussian_divided_by_their_sum(kind, agrees):
+def test_a_renormalised_window_is_its_weights_times_the_gaussian_divided_by_their_sum(kind, assert_agrees):
     queries, seen = random(2, 6, DIM), memory(9, [9, 5])
     torch.manual_seed(0)
     once = weights_of(kind(DIM, DIM, radius=3, gaussian=True).double(), queries, seen)
     torch.manual_seed(0)
     again = weights_of(kind(DIM, DIM, radius=3, gaussian=True, renormalise=True).double(), queries, seen)
-    agrees("A14" if kind is LocalPredictiveSpan else "A13", again, once / once.sum(dim=-1, keepdim=True))
+    assert_agrees("A14" if kind is LocalPredictiveSpan else "A13", again, once / once.sum(dim=-1, keepdim=True))
 
 
 def weights_of(span: Span, queries: Tensor, seen: Memory) -> Tensor:
@@ -147,14 +147,14 @@ def test_a_window_by_hand(pattern, radius, lengths, before):
         assert shown[row, query, key] == wanted
 
 
-def test_a_window_equals_scaled_dot_product_attention_of_torch_with_a_band(agrees):
+def test_a_window_equals_scaled_dot_product_attention_of_torch_with_a_band(assert_agrees):
     """The oracle of the paper's restricted attention: the same band given to torch as a mask."""
     settings = AttentionSettings(span=(Choice("window", {"radius": 2}),), num_heads=2)
     attention, states = build_attention(settings, 4, 4).double(), random(2, 9, 4)
     memory_, queries = attention.remember(states), attention.heads.queries(states)
     band = torch.ones(9, 9, dtype=torch.bool).tril(2).triu(-2)
     context = functional.scaled_dot_product_attention(queries, memory_.keys, memory_.values, attn_mask=band)
-    agrees("A24", attention(states, memory_).context, attention.heads.join(context))
+    assert_agrees("A24", attention(states, memory_).context, attention.heads.join(context))
 
 
 def test_a_window_of_nothing_but_itself_reads_its_own_value():
@@ -164,7 +164,7 @@ def test_a_window_of_nothing_but_itself_reads_its_own_value():
 
 
 @pytest.mark.parametrize("radius", [0, 2, 30])
-def test_a_monotonic_window_by_hand(radius, agrees):
+def test_a_monotonic_window_by_hand(radius, assert_agrees):
     """Query t stands at t, and at the last key that may be looked at when the source has ended before."""
     queries, seen = random(4, 8, DIM), memory(6, [6, 3, 1, 0])
     weights = weights_of(LocalMonotonicSpan(DIM, DIM, radius=radius), queries, seen)
@@ -174,7 +174,7 @@ def test_a_monotonic_window_by_hand(radius, agrees):
             middle = min(time, length - 1)
             shown = [key for key in range(length) if abs(key - middle) <= radius]
             wanted[row, time, shown] = (seen.keys[row, shown] @ queries[row, time]).softmax(dim=0)
-    agrees("A13", weights, wanted)
+    assert_agrees("A13", weights, wanted)
 
 
 def test_a_monotonic_window_ends_at_the_last_key_that_may_be_looked_at_wherever_others_are_hidden():
@@ -219,14 +219,14 @@ def test_causal_shows_key_j_to_query_i_if_it_is_no_later(past, queries, keys):
 
 
 @pytest.mark.parametrize("keys", [6, 70])  # plain products, and torch's fused attention
-def test_the_past_is_all_that_a_causal_query_can_see(keys, agrees):
+def test_the_past_is_all_that_a_causal_query_can_see(keys, assert_agrees):
     """The oracle is torch's own causal attention; the future has no gradient at all and no bit of influence."""
     attention = build_attention(AttentionSettings(num_heads=2), 4, 4, causal=True).double()
     states = random(2, keys, 4).requires_grad_()
     context, seen = attention(states, attention.remember(states)).context, attention.remember(states)
     split = attention.heads.queries(states)
     wanted = functional.scaled_dot_product_attention(split, seen.keys, seen.values, is_causal=True)
-    agrees("A23", context, attention.heads.join(wanted))
+    assert_agrees("A23", context, attention.heads.join(wanted))
     for place in (0, 1, keys // 2, keys - 2):
         (gradient,) = torch.autograd.grad(context[:, place].sum(), states, retain_graph=True)
         assert torch.equal(gradient[:, place + 1 :], torch.zeros_like(gradient[:, place + 1 :]))

@@ -7,45 +7,18 @@ import pytest
 import torch
 from torch import Tensor
 from torch.testing import assert_close
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from windowed import DIM, HEADS, SPANS_HERE, padded, random, small
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, Span, View, Window, plain
 from regard.attention.kernels import choose
-from regard.attention.kernels.flex import by_flex, may_flex
 from regard.attention.parts import Attended
 from regard.attention.spans.all_of import AllOf
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
-HEADS, DIM = 2, 4
 FIELDS = ("mask", "bias", "gain", "values")
 CHOSEN = [fields for count in range(5) for fields in itertools.combinations(FIELDS, count)]
-SPANS_HERE = {
-    "itself": Choice("window", {"radius": 0}),
-    "band": Choice("window", {"radius": 3}),
-    "wide": Choice("window", {"radius": 20}),
-    "dilated": Choice("window", {"radius": 13, "dilation": 3, "pattern": "dilated"}),
-    "too-dilated": Choice("window", {"radius": 2, "dilation": 3, "pattern": "dilated"}),
-    "sparse": Choice("window", {"radius": 9, "dilation": 3, "pattern": "sparse"}),
-    "same-position": Choice("same_position"),
-    "monotonic": Choice("local_monotonic", {"radius": 4}),
-    "monotonic-gaussian": Choice("local_monotonic", {"radius": 4, "gaussian": True}),
-    "monotonic-normal": Choice("local_monotonic", {"radius": 4, "gaussian": True, "renormalise": True}),
-    "predictive": Choice("local_predictive", {"radius": 2}),
-    "predictive-wide": Choice("local_predictive", {"radius": 5}),
-    "predictive-plain": Choice("local_predictive", {"radius": 2, "gaussian": False}),
-    "predictive-normal": Choice("local_predictive", {"radius": 2, "renormalise": True}),
-}
-
-
-def random(*shape: int) -> Tensor:
-    return torch.randn(*shape, dtype=torch.float64)
-
-
-def small(score: str) -> Choice:
-    return Choice(score, {"hidden_dim": 3} if "hidden_dim" in SCORES.settings(score) else {})
 
 
 @pytest.fixture
@@ -77,14 +50,6 @@ def check(attention: Attention, queries: Tensor, keys: Tensor, mask: Tensor | No
     fast = run()
     with plain():
         assert_close(fast, run())
-
-
-def padded(batch: int, heads: int, keys: int) -> Tensor:
-    """One row padded behind, one with holes in the middle, one that shows nothing."""
-    mask = torch.rand(batch, 1, keys) < 0.7
-    mask[0] = torch.arange(keys) < keys // 2
-    mask[-1] = False
-    return mask if heads else mask.squeeze(1)
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["whole", "padded"])
@@ -200,96 +165,6 @@ def test_gradients_through_a_window_are_those_of_finite_differences(span, score,
     few = random(2, 8, DIM).requires_grad_(), random(2, 12, DIM).requires_grad_()
     assert torch.autograd.gradcheck(context, few, fast_mode=True)
     assert windows
-
-
-@pytest.mark.parametrize("span", ["band", "sparse", "monotonic", "same-position"])
-def test_a_window_takes_memory_of_its_own_size(span):
-    """Two thousand queries of two thousand keys, forward and backward: nothing of the size of the square is made, nor
-    of the queries times the window times the dim."""
-    num, dim, width = 2000, 16, 2 * 9 + 1
-    attention = Attention(
-        SCORES.build(Choice("dot"), dim, dim), SPANS.build(SPANS_HERE[span], dim, dim), SoftmaxWeighting(dim)
-    )
-    states = torch.randn(1, num, dim, requires_grad=True)
-
-    def largest() -> int:
-        with Largest() as mode:
-            attention(states, attention.remember(states)).context.sum().backward()
-        return mode.numbers
-
-    assert largest() < num * width * dim / 2
-    with plain():
-        assert largest() >= num * num
-
-
-class Largest(TorchDispatchMode):
-    """The size of the largest tensor that was made."""
-
-    numbers = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        self.numbers = max([self.numbers, *(one.numel() for one in tree_leaves(out) if isinstance(one, Tensor))])
-        return out
-
-
-@pytest.mark.parametrize(
-    ("num_queries", "num_keys", "score", "span", "taken"),
-    [
-        (200, 200, "dot", "band", True),
-        (200, 200, "additive", "band", True),
-        (40, 40, "additive", "band", False),  # short
-        (100, 100, "dot", "band", False),  # short for a product
-        (200, 200, "dot", "wide", False),  # a window of 41 is a fifth of all keys
-        (200, 200, "additive", "wide", True),
-        (200, 200, "dot", "predictive-wide", False),  # each query would copy keys of its own
-        (1, 130, "dot", "predictive", True),
-        (200, 200, "dot", "predictive", True),
-        (200, 200, "coverage", "band", False),  # one by one
-    ],
-)
-def test_few_keys_are_copied_where_that_is_quicker(num_queries, num_keys, score, span, taken, monkeypatch):
-    used: list[int] = []
-    monkeypatch.setattr(choose, "by_window", lambda *arguments, **settings: used.append(1))
-    parts = SCORES.build(small(score), DIM, DIM), SPANS.build(SPANS_HERE[span], DIM, DIM), SoftmaxWeighting(DIM)
-    attention = Attention(*parts)
-    attention(torch.randn(1, num_queries, DIM), attention.remember(torch.randn(1, num_keys, DIM)))
-    assert bool(used) == taken
-
-
-@pytest.mark.filterwarnings("ignore:flex_attention called without")  # on purpose: its fused form needs a GPU
-@pytest.mark.parametrize("span", ["band", "sparse", "dilated", "same-position", "monotonic"])
-def test_flex_attention_equals_the_plain_path(span, agrees):
-    """Its values; it has no gradients on a CPU."""
-    dim = 16
-    parts = SCORES.build(small("scaled_dot"), dim, dim), SPANS.build(SPANS_HERE[span], dim, dim), SoftmaxWeighting(dim)
-    attention, queries = Attention(*parts), torch.randn(3, HEADS, 140, dim)
-    memory = attention.remember(torch.randn(3, HEADS, 300, dim), mask=padded(3, HEADS, 300))
-    past = attention.begin(queries, memory)
-    with plain():
-        wanted = attention(queries, memory).context
-    window = attention.span.window(queries, memory, past[1])
-    context = by_flex(attention.parts, queries, memory, window, past, compiled=False)
-    assert context is not None
-    agrees("A24", context, wanted, tolerance=1e-5)
-
-
-@pytest.mark.parametrize("span", ["predictive", "monotonic-gaussian", "monotonic-normal"])
-def test_flex_attention_leaves_windows_with_a_gaussian_to_others(span):
-    parts = SCORES.build(small("dot"), DIM, DIM), SPANS.build(SPANS_HERE[span], DIM, DIM), SoftmaxWeighting(DIM)
-    attention, queries = Attention(*parts), torch.randn(1, 1, 9, DIM)
-    memory = attention.remember(queries)
-    past = attention.begin(queries, memory)
-    window = attention.span.window(queries, memory, past[1])
-    assert by_flex(attention.parts, queries, memory, window, past) is None
-
-
-def test_flex_attention_is_left_alone_on_a_cpu():
-    """It has no gradients there."""
-    parts = SCORES.build(small("dot"), 16, 16), SPANS.build(SPANS_HERE["band"], 16, 16), SoftmaxWeighting(16)
-    queries = torch.randn(1, 1, 200, 16)
-    memory = Memory(queries, queries, None)
-    assert not may_flex(parts, queries, memory, parts[1].window(queries, memory, 0), 0.0)
 
 
 def test_a_decoders_own_attention_may_be_windowed(windows):

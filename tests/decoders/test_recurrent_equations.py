@@ -95,12 +95,12 @@ def assert_equal(
     seen: Encoded,
     ids: Tensor,
     loop: Callable[..., tuple[list[Tensor], list[Tensor]]],
-    agrees: Callable[..., None],
+    assert_agrees: Callable[..., None],
 ) -> None:
     decoded, _ = model(ids, model.start(seen), need_weights=True)
     for row, length in enumerate(seen.mask.sum(dim=1).tolist()):
         states, weights = loop(model, seen.states[row, :length], seen.final[row], ids[row])
-        agrees("A34", decoded.states[row], torch.stack(states))
+        assert_agrees("A34", decoded.states[row], torch.stack(states))
         if weights:
             assert_close(decoded.weights[row, :, :length], torch.stack(weights))
             assert bool((decoded.weights[row, :, length:] == 0).all())
@@ -110,21 +110,21 @@ def assert_equal(
 @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
 @pytest.mark.parametrize("readout", ["tanh", "maxout"])
 @pytest.mark.parametrize("num_layers", [1, 2])
-def test_rnnsearch(cell, readout, num_layers, make, encoded, ids, agrees):
+def test_rnnsearch(cell, readout, num_layers, make, encoded, ids, assert_agrees):
     attention = AttentionSettings(score=Choice("additive", {"hidden_dim": 3}))
     model = make(attention, cell=Choice(cell), readout=readout, num_layers=num_layers)
-    assert_equal(model, encoded(), ids, bahdanau, agrees)
+    assert_equal(model, encoded(), ids, bahdanau, assert_agrees)
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 @pytest.mark.parametrize("feeding", [False, True])
 @pytest.mark.parametrize("num_layers", [1, 2])
-def test_luong(cell, feeding, num_layers, make, encoded, ids, agrees):
+def test_luong(cell, feeding, num_layers, make, encoded, ids, assert_agrees):
     attention = AttentionSettings(score=Choice("bilinear"))
     model = make(attention, order="luong", cell=Choice(cell), input_feeding=feeding, num_layers=num_layers)
-    assert_equal(model, encoded(), ids, luong, agrees)
+    assert_equal(model, encoded(), ids, luong, assert_agrees)
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_an_encoder_decoder_without_attention(cell, make, encoded, ids, agrees):
-    assert_equal(make(reads="final", cell=Choice(cell), readout="maxout"), encoded(), ids, cho, agrees)
+def test_an_encoder_decoder_without_attention(cell, make, encoded, ids, assert_agrees):
+    assert_equal(make(reads="final", cell=Choice(cell), readout="maxout"), encoded(), ids, cho, assert_agrees)

@@ -25,7 +25,7 @@ def build(score: str) -> tuple[AlignedQuestion, Attention]:
 
 
 @pytest.mark.parametrize("score", ["additive", "bilinear", "relu_dot"])
-def test_equals_a_loop_over_the_passage(score, agrees):
+def test_equals_a_loop_over_the_passage(score, assert_agrees):
     layer, attention = build(score)
     passage, question = random(BATCH, PASSAGE, DIM), random(BATCH, QUESTION, DIM)
     joined = layer(passage, question, MASK)
@@ -38,7 +38,9 @@ def test_equals_a_loop_over_the_passage(score, agrees):
             asked = passage[row, place].unsqueeze(0)
             pairs = [attention.score(asked, attention.score.prepare(word.unsqueeze(0)), None) for word in words]
             weights = torch.cat(pairs).squeeze(-1).softmax(dim=0)
-            agrees("A29", joined[row, place, DIM:], sum(w * word for w, word in zip(weights, words, strict=True)))
+            assert_agrees(
+                "A29", joined[row, place, DIM:], sum(w * word for w, word in zip(weights, words, strict=True))
+            )
 
 
 def test_the_question_may_be_as_wide_as_it_likes():

@@ -26,7 +26,7 @@ def filled() -> Tensor:
     return torch.rand(BATCH, STACKS, DEPTH, dtype=torch.float64)
 
 
-def test_a_mixture_of_actions_by_a_loop_over_the_depth(agrees):
+def test_a_mixture_of_actions_by_a_loop_over_the_depth(assert_agrees):
     stacks, value, actions = filled(), values(), random(BATCH, STACKS, 3).softmax(dim=-1)
     after = update(stacks, value, actions)
     for row in range(BATCH):
@@ -36,7 +36,7 @@ def test_a_mixture_of_actions_by_a_loop_over_the_depth(agrees):
                 above = old[place - 1] if place else value[row, number].item()
                 below = old[place + 1] if place + 1 < DEPTH else EMPTY
                 wanted = push * above + pop * below + noop * old[place]
-                agrees("A31", after[row, number, place], tensor(wanted, dtype=torch.float64))
+                assert_agrees("A31", after[row, number, place], tensor(wanted, dtype=torch.float64))
 
 
 def test_a_push_shifts_and_what_is_too_deep_falls_out():
@@ -82,14 +82,14 @@ def test_a_depth_of_one_keeps_the_last_value():
     assert bool((update(stacks, value, pure(POP)) == EMPTY).all())
 
 
-def test_a_head_acts_on_each_stack_by_itself(agrees):
+def test_a_head_acts_on_each_stack_by_itself(assert_agrees):
     head = StackHead(STATE, num_stacks=STACKS).double().requires_grad_(False)
     state, stacks = random(BATCH, STATE), filled()
     after = head(state, stacks)
     for number in range(STACKS):
         actions = (state @ head.to_actions.weight[3 * number : 3 * number + 3].T).softmax(dim=-1)
         value = (state @ head.to_value.weight[number]).sigmoid()
-        agrees("A31", after[:, number], update(stacks[:, number], value, actions))
+        assert_agrees("A31", after[:, number], update(stacks[:, number], value, actions))
 
 
 @pytest.mark.parametrize("depth", [1, DEPTH])

@@ -11,7 +11,7 @@ from regard.registry import Choice
 
 
 @pytest.mark.parametrize("scale", [True, False])
-def test_a_word_is_its_row_by_the_root_of_dim_and_its_place_added_or_beside(scale, agrees):
+def test_a_word_is_its_row_by_the_root_of_dim_and_its_place_added_or_beside(scale, assert_agrees):
     added, beside = (
         WordEmbedder(10, 9, SinusoidalPosition(9), scale=scale, merge=merge, dropout=0.0)
         for merge in ("add", "concatenate")
@@ -19,28 +19,28 @@ def test_a_word_is_its_row_by_the_root_of_dim_and_its_place_added_or_beside(scal
     beside.load_state_dict(added.state_dict())
     word, place = added.table[7].detach() * (3 if scale else 1), sinusoids(torch.arange(2), 9)[1]
     ids = torch.tensor([[4, 7]])
-    agrees("B19", added(ids)[0][0, 1].detach(), word + place)
-    agrees("B19", beside(ids)[0][0, 1].detach(), torch.cat([word, place]))
+    assert_agrees("B19", added(ids)[0][0, 1].detach(), word + place)
+    assert_agrees("B19", beside(ids)[0][0, 1].detach(), torch.cat([word, place]))
 
 
 @pytest.mark.parametrize("name", POSITIONS)
 @pytest.mark.parametrize("merge", ["add", "concatenate"])
-def test_words_with_places_in_chunks_equal_the_whole(name, merge, agrees):
+def test_words_with_places_in_chunks_equal_the_whole(name, merge, assert_agrees):
     embedder = WordEmbedder(10, 8, POSITIONS.build(Choice(name), 8), merge=merge, dropout=0.0)
-    assert_chunks_equal_the_whole(embedder, "B18" if name == "sinusoidal" else "B19", agrees)
+    assert_chunks_equal_the_whole(embedder, "B18" if name == "sinusoidal" else "B19", assert_agrees)
 
 
 @pytest.mark.parametrize("name", EMBEDDERS)
-def test_every_embedder_in_chunks_equals_the_whole(name, agrees):
+def test_every_embedder_in_chunks_equals_the_whole(name, assert_agrees):
     embedder = EMBEDDERS.build(Choice(name, {"dropout": 0.0}), 10, 8, None)
-    assert_chunks_equal_the_whole(embedder, "B21", agrees)
+    assert_chunks_equal_the_whole(embedder, "B21", assert_agrees)
 
 
 @torch.no_grad()
-def assert_chunks_equal_the_whole(embedder, entry, agrees):
+def assert_chunks_equal_the_whole(embedder, entry, assert_agrees):
     ids = torch.randint(0, 10, (2, 6))
     whole, count = embedder(ids)
     first, past = embedder(ids[:, :4])
     second, past = embedder(ids[:, 4:], past)
-    agrees(entry, torch.cat([first, second], dim=1), whole)
+    assert_agrees(entry, torch.cat([first, second], dim=1), whole)
     assert count == past == 6 and whole.shape[-1] == embedder.dim

@@ -53,16 +53,16 @@ def loop(layer: KeyValueLayer, mode: str, states: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("mode", PARTS)
 @pytest.mark.parametrize("window", [1, WINDOW, 20])
-def test_equals_a_loop_over_the_steps(mode, window, agrees):
+def test_equals_a_loop_over_the_steps(mode, window, assert_agrees):
     layer, states = build(mode, window), random(len(LENGTHS), LENGTH, DIM)
     outputs, _ = layer(states, MASK)
     assert outputs.shape == (len(LENGTHS), LENGTH, layer.dim) and layer.dim == DIM // PARTS[mode]
     for row, length in enumerate(LENGTHS):
-        agrees("A19", outputs[row, :length], loop(layer, mode, states[row, :length]))
+        assert_agrees("A19", outputs[row, :length], loop(layer, mode, states[row, :length]))
 
 
 @pytest.mark.parametrize("mode", PARTS)
-def test_long_texts_by_the_kernel_for_windows_in_values_and_gradients(mode, agrees):
+def test_long_texts_by_the_kernel_for_windows_in_values_and_gradients(mode, assert_agrees):
     layer, states = build(mode), random(2, 130, DIM).requires_grad_()
     mask = torch.arange(130) < torch.tensor([[130], [67]])
 
@@ -71,7 +71,7 @@ def test_long_texts_by_the_kernel_for_windows_in_values_and_gradients(mode, agre
         return [outputs, *torch.autograd.grad(outputs.square().sum(), states)]
 
     fast = run()
-    agrees("A19", fast[0][0].detach(), loop(layer, mode, states[0].detach()))
+    assert_agrees("A19", fast[0][0].detach(), loop(layer, mode, states[0].detach()))
     with plain():
         assert_close(fast, run())
 
@@ -129,13 +129,13 @@ def test_the_first_state_reads_nothing(layer):
     assert_close(layer(states, None)[0], torch.tanh(layer.from_state(predicting)))
 
 
-def test_the_three_parts_tied_are_the_plain_form(agrees):
+def test_the_three_parts_tied_are_the_plain_form(assert_agrees):
     one = build("plain")
     state = random(2, LENGTH, DIM)
     for mode, parts in (("key_value", 2), ("key_value_predict", 3)):
         other = KeyValueLayer(parts * DIM, mode=mode, window=WINDOW).double().requires_grad_(False)
         other.load_state_dict(one.state_dict())
-        agrees("A19", other(torch.cat([state] * parts, dim=-1), None)[0], one(state, None)[0])
+        assert_agrees("A19", other(torch.cat([state] * parts, dim=-1), None)[0], one(state, None)[0])
 
 
 def test_weights_are_recorded_and_reach_no_further_than_the_window(layer):

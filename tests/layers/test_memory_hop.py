@@ -26,7 +26,7 @@ def build(mapped: bool, weighting: str = "softmax") -> MemoryHop:
 
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("weighting", ["softmax", "unnormalised"])  # the paper starts training without the softmax
-def test_equals_a_loop_over_the_slots(mapped, weighting, agrees):
+def test_equals_a_loop_over_the_slots(mapped, weighting, assert_agrees):
     hop, query, keys, values = (
         build(mapped, weighting),
         random(BATCH, DIM),
@@ -40,7 +40,7 @@ def test_equals_a_loop_over_the_slots(mapped, weighting, agrees):
             scores = torch.stack([query[row] @ keys[row, slot] for slot in range(length)])
             weights = scores.softmax(dim=0) if weighting == "softmax" else scores
             wanted = wanted + sum(weights[slot] * values[row, slot] for slot in range(length))
-        agrees("A31", asked[row], wanted)
+        assert_agrees("A31", asked[row], wanted)
 
 
 def test_hops_go_on_from_what_was_read_and_are_recorded():

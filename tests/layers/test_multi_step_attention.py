@@ -25,7 +25,7 @@ def layers() -> list[MultiStepAttention]:
     return [layer.double().requires_grad_(False) for layer in layers]
 
 
-def test_equals_a_loop_over_layers(layers, agrees):
+def test_equals_a_loop_over_layers(layers, assert_agrees):
     """Between the attentions stands what a layer makes of its states: tanh takes the place of the convolution."""
     states, written, source, embeddings = (random(BATCH, *s, DIM) for s in ((TARGET,), (TARGET,), (SOURCE,), (SOURCE,)))
     outputs, looked = states, []
@@ -41,8 +41,8 @@ def test_equals_a_loop_over_layers(layers, agrees):
                 d = layer.from_state.weight @ h + layer.from_state.bias + written[row, place]
                 wanted = torch.stack([d @ source[row, j] for j in range(length)]).softmax(dim=0)
                 h = h + sum(wanted[j] * (source[row, j] + embeddings[row, j]) for j in range(length))
-                agrees("A25", weights[row, place, :length], wanted)
-            agrees("A25", outputs[row, place], h)
+                assert_agrees("A25", weights[row, place, :length], wanted)
+            assert_agrees("A25", outputs[row, place], h)
 
 
 def test_what_is_compared_is_not_what_is_read(layers):

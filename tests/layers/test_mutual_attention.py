@@ -28,7 +28,7 @@ def layer() -> MutualAttention:
     return MutualAttention(project, attention).double().requires_grad_(False)
 
 
-def test_equals_a_loop_over_pairs_of_words(layer, agrees):
+def test_equals_a_loop_over_pairs_of_words(layer, assert_agrees):
     first, second = random(3, max(FIRST), DIM), random(3, max(SECOND), DIM)
     beta, alpha = layer(first, second, mask(FIRST), mask(SECOND))
     for row, (n, m) in enumerate(zip(FIRST, SECOND, strict=True)):
@@ -36,10 +36,12 @@ def test_equals_a_loop_over_pairs_of_words(layer, agrees):
         scores = torch.stack([torch.stack(line) if line else random(0) for line in pairs])
         for i in range(n):
             weights = scores[i].softmax(dim=0)
-            agrees("A33", beta[row, i], sum((weights[j] * second[row, j] for j in range(m)), torch.zeros(DIM).double()))
+            assert_agrees(
+                "A33", beta[row, i], sum((weights[j] * second[row, j] for j in range(m)), torch.zeros(DIM).double())
+            )
         for j in range(m):
             weights = scores[:, j].softmax(dim=0)
-            agrees("A33", alpha[row, j], sum(weights[i] * first[row, i] for i in range(n)))
+            assert_agrees("A33", alpha[row, j], sum(weights[i] * first[row, i] for i in range(n)))
 
 
 def test_turned_round_it_gives_the_same_turned_round(layer):

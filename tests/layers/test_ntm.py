@@ -53,7 +53,7 @@ def loop(how: Address, slots: Tensor, before: Tensor) -> list[float]:
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_all_steps_equal_a_loop_over_the_slots(masked, agrees):
+def test_all_steps_equal_a_loop_over_the_slots(masked, assert_agrees):
     how, slots, before = address(random(BATCH, DIM)), random(BATCH, SLOTS, DIM), distribution(BATCH, SLOTS)
     if masked:
         before = before * MASK / (before * MASK).sum(dim=-1, keepdim=True)
@@ -61,7 +61,7 @@ def test_all_steps_equal_a_loop_over_the_slots(masked, agrees):
     for row, length in enumerate(LENGTHS if masked else [SLOTS] * BATCH):
         of_row = Address(*(part[row] for part in how))
         wanted = loop(of_row, slots[row, :length], before[row, :length])
-        agrees("A31", weights[row], exact([*wanted, *[0.0] * (SLOTS - length)]))
+        assert_agrees("A31", weights[row], exact([*wanted, *[0.0] * (SLOTS - length)]))
 
 
 def test_the_circle_leaves_out_what_may_not_be_looked_at():
@@ -130,7 +130,7 @@ def test_a_zero_vector_is_like_nothing_and_has_finite_gradients():
     assert bool(key.grad.isfinite().all()) and bool(slots.grad.isfinite().all())
 
 
-def test_a_head_says_an_address_within_its_bounds(agrees):
+def test_a_head_says_an_address_within_its_bounds(assert_agrees):
     head = AddressHead(STATE, DIM).double().requires_grad_(False)
     state, slots, before = random(BATCH, STATE), random(BATCH, SLOTS, DIM), distribution(BATCH, SLOTS)
     weights = head(state, slots, before)
@@ -139,18 +139,18 @@ def test_a_head_says_an_address_within_its_bounds(agrees):
         softplus = [math.log1p(math.exp(said[place].item())) for place in (DIM, DIM + 5)]
         shares = said[DIM + 2 : DIM + 5].softmax(dim=0)
         how = Address(said[:DIM], exact(softplus[0]), said[DIM + 1].sigmoid(), shares, exact(1 + softplus[1]))
-        agrees("A31", weights[row], exact(loop(how, slots[row], before[row])))
+        assert_agrees("A31", weights[row], exact(loop(how, slots[row], before[row])))
 
 
-def test_reading_and_writing_by_loops(agrees):
+def test_reading_and_writing_by_loops(assert_agrees):
     slots, weights = random(BATCH, SLOTS, DIM), distribution(BATCH, SLOTS)
     erase, add = random(BATCH, DIM).sigmoid(), random(BATCH, DIM)
     written, found = write(slots, weights, erase, add), read(slots, weights)
     for row in range(BATCH):
-        agrees("A31", found[row], sum(weights[row, i] * slots[row, i] for i in range(SLOTS)))
+        assert_agrees("A31", found[row], sum(weights[row, i] * slots[row, i] for i in range(SLOTS)))
         for i in range(SLOTS):
             wanted = slots[row, i] * (1 - weights[row, i] * erase[row]) + weights[row, i] * add[row]
-            agrees("A31", written[row, i], wanted)
+            assert_agrees("A31", written[row, i], wanted)
 
 
 def test_a_sharp_head_that_erases_all_overwrites_one_slot():

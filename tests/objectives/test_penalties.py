@@ -63,33 +63,33 @@ def overlap(rows: Tensor) -> float:
     return sum((float(rows[one] @ rows[other]) - (one == other)) ** 2 for one in size for other in size)
 
 
-def test_doubly_stochastic_equals_its_sum(agrees):
+def test_doubly_stochastic_equals_its_sum(assert_agrees):
     weights = weights_of()
-    agrees("A28", of("doubly_stochastic", weights), tensor(missed(weights), dtype=torch.float64), 1e-12)
+    assert_agrees("A28", of("doubly_stochastic", weights), tensor(missed(weights), dtype=torch.float64), 1e-12)
 
 
-def test_each_head_is_to_see_the_whole_source(agrees):
+def test_each_head_is_to_see_the_whole_source(assert_agrees):
     weights = weights_of(2)
     wanted = tensor((missed(weights[:, 0]) + missed(weights[:, 1])) / 2, dtype=torch.float64)
-    agrees("A28", of("doubly_stochastic", weights), wanted, 1e-12)
+    assert_agrees("A28", of("doubly_stochastic", weights), wanted, 1e-12)
 
 
-def test_uniform_weights_of_as_many_words_cost_nothing(agrees):
+def test_uniform_weights_of_as_many_words_cost_nothing(assert_agrees):
     batch = batch_of([4, 3], [4, 3])
     weights = batch.sequences("source").mask.double().unsqueeze(1).expand(2, 4, 4) / tensor(SOURCES).view(2, 1, 1)
-    agrees("A28", of("doubly_stochastic", weights, batch), torch.zeros((), dtype=torch.float64), 1e-12)
+    assert_agrees("A28", of("doubly_stochastic", weights, batch), torch.zeros((), dtype=torch.float64), 1e-12)
 
 
-def test_overlap_between_heads_equals_its_sum_over_the_words(agrees):
+def test_overlap_between_heads_equals_its_sum_over_the_words(assert_agrees):
     weights = weights_of(2)
     wanted = sum(overlap(weights[row, :, query]) for row, target in enumerate(TARGETS) for query in range(target))
-    agrees("A20", of("overlap", weights), tensor(wanted, dtype=torch.float64), 1e-12)
+    assert_agrees("A20", of("overlap", weights), tensor(wanted, dtype=torch.float64), 1e-12)
 
 
-def test_overlap_between_hops_equals_its_sum(agrees):
+def test_overlap_between_hops_equals_its_sum(assert_agrees):
     weights = weights_of()
     wanted = tensor(sum(map(overlap, weights)), dtype=torch.float64)
-    agrees("A20", of("overlap", weights, between="hops", where="pooling", attentions=["*"]), wanted, 1e-12)
+    assert_agrees("A20", of("overlap", weights, between="hops", where="pooling", attentions=["*"]), wanted, 1e-12)
 
 
 def test_hops_that_each_have_a_key_of_their_own_cost_nothing():

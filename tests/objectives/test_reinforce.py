@@ -50,7 +50,7 @@ def batch_of(rows: Sequence[Sequence[int]], sources: Sequence[Sequence[int]] | N
 
 
 @pytest.mark.parametrize("reward, entropy, baseline", [(1.0, 0.0, 0.0), (1.0, 0.3, -1.5), (0.4, 0.1, -3.0)])
-def test_the_mean_of_many_draws_is_the_gradient_of_all_of_them(reward, entropy, baseline, agrees):
+def test_the_mean_of_many_draws_is_the_gradient_of_all_of_them(reward, entropy, baseline, assert_agrees):
     """Within three standard deviations of the mean, as the enumeration tells them too."""
     model = Chooses()
     objective = ReinforceObjective(reward=reward, entropy=entropy, samples=SAMPLES).double()
@@ -78,7 +78,7 @@ def test_the_mean_of_many_draws_is_the_gradient_of_all_of_them(reward, entropy, 
             whole = (shares.detach().view(-1, *(1,) * gradient.dim()) * torch.stack([one[place] for one in each])).sum(
                 0
             )
-            agrees("A11", whole, gradient, 1e-12)
+            assert_agrees("A11", whole, gradient, 1e-12)
 
 
 def test_the_baseline_is_the_moving_average_per_word_and_is_saved():

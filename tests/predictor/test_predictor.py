@@ -1,16 +1,18 @@
 """Texts in, predictions out: in their order, each for itself, with what it looked at."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 import torch
 from torch.testing import assert_close
 
+from regard.attention import plain, recording
 from regard.decoding import SEARCHES
 from regard.errors import DataError
 from regard.explain import to_json
 from regard.models import AttentionSettings, ModelSettings, build_translator
-from regard.predictor import Predictor
+from regard.predictor import Predictor, at_once
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.tasks.translation import TranslationTask
@@ -38,6 +40,26 @@ def test_every_text_has_its_answer_in_its_place(predictor):
         (alone,) = predictor.predict([text])
         assert (one.text, len(one.alternatives)) == (alone.text, 1 if text.strip() else 0)
         assert_close(one.score, alone.score, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kept", [plain, None], ids=["plain", "recording"])
+def test_what_is_said_to_this_thread_alone_keeps_the_work_in_it(predictor, kept, monkeypatch):
+    threads: set[str] = set()
+    predict = predictor.task.predict
+
+    def noted(model, batch):
+        threads.add(threading.current_thread().name)
+        return predict(model, batch)
+
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr(at_once, "WORTH", 0)
+    monkeypatch.setattr(predictor.task, "predict", noted)
+    with recording(predictor.model) if kept is None else kept():
+        predictor.predict(TEXTS)
+    assert threads == {threading.current_thread().name}
+    threads.clear()
+    predictor.predict(TEXTS)
+    assert threads and threading.current_thread().name not in threads
 
 
 def test_nothing_says_nothing(predictor):

@@ -5,32 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS
-from regard.attention.names import ALIASES, resolve
-from regard.config import FieldsOf, OneOrMany, PartOf, parse_changes, read_settings
+from regard.config import parse_changes, read_settings
 from regard.errors import ConfigError, Fault
+from regard.experiment.settings import SOCKET
 from regard.models.settings import AttentionSettings
-from regard.registry import Choice
 from regard.reports.bench.passes import Mechanism
 
 USUAL = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")
 PLAIN = " (plain)"
-
-_SOCKET = FieldsOf(
-    AttentionSettings,
-    ALIASES,
-    resolve,
-    score=Annotated[Choice, PartOf(SCORES)],
-    span=Annotated[tuple[Annotated[Choice, PartOf(SPANS)], ...], OneOrMany()],
-    weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
-)
 
 
 @dataclass(frozen=True)
 class _Named:
     """What a word may say."""
 
-    attention: Annotated[AttentionSettings, _SOCKET] = field(default_factory=AttentionSettings)
+    attention: Annotated[AttentionSettings, SOCKET] = field(default_factory=AttentionSettings)
 
 
 def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain: bool = False) -> list[Mechanism]:

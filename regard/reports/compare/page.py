@@ -1,10 +1,8 @@
 """The report of a comparison as one HTML file: works from disk, asks for nothing outside itself."""
 
-import re
-import secrets
 from collections.abc import Iterator
-from importlib.resources import files
 
+from regard.explain.frame import framed, static
 from regard.reports.compare.charts import Line, Point, chart, colour
 from regard.reports.compare.html import Cell, shown, table
 from regard.reports.compare.measure import Result
@@ -18,15 +16,15 @@ SURE = 0.05  # p-values below this are coloured
 
 def page(compared: Compared) -> str:
     """Every text in it is escaped; only the script and the style with the page's nonce may run."""
-    fields = {
-        "nonce": secrets.token_urlsafe(18),
-        "title": shown(f"Comparison of {', '.join(compared.names[:4])}" + (" …" if len(compared.names) > 4 else "")),
-        "style": _static("regard.explain", "page.css") + _static("regard.reports.compare", "compare.css"),
-        "body": "\n".join(_sections(compared)),
-        "script": _static("regard.reports.compare", "compare.js"),
-    }
-    # One pass, so that nothing inside a field is read as the name of another.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _static("regard.reports.compare", "compare.html"))
+    names = ", ".join(compared.names[:4]) + (" …" if len(compared.names) > 4 else "")
+    package = "regard.reports.compare"
+    return framed(
+        '<main class="report">\n' + "\n".join(_sections(compared)) + "\n</main>",
+        title=f"Comparison of {names}",
+        script=static("compare.js", package),
+        style=static("compare.css", package),
+        tools='<button type="button" id="theme" hidden>Theme: system</button>',
+    )
 
 
 def _sections(compared: Compared) -> Iterator[str]:
@@ -169,7 +167,3 @@ def _made(compared: Compared) -> str:
     parts = [f'<p class="quiet">Regard {shown(told.get("version", ""))} · {shown(told.get("date", ""))}</p>']
     parts += [f'<p class="quiet">{shown(machine)}</p>', f"<pre><code>{shown(told.get('command', ''))}</code></pre>"]
     return "".join(parts)
-
-
-def _static(package: str, name: str) -> str:
-    return (files(package) / "static" / name).read_text(encoding="utf-8")

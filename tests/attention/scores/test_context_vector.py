@@ -17,7 +17,7 @@ def build(**settings: int | bool) -> Attention:
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_weights_are_those_of_a_loop_and_the_same_for_every_query(bias, agrees):
+def test_weights_are_those_of_a_loop_and_the_same_for_every_query(bias, assert_agrees):
     attention = build(hidden_dim=4, bias=bias)
     score = attention.score
     torch.nn.init.normal_(score.from_key.weight)
@@ -34,8 +34,8 @@ def test_weights_are_those_of_a_loop_and_the_same_for_every_query(bias, agrees):
         exponentials = [math.exp((score.to_score.weight[0] @ one).item()) for one in hidden]
         weights = torch.tensor([one / sum(exponentials) for one in exponentials], dtype=torch.float64)
         for query in range(3):
-            agrees("A15", attended.weights[batch, query, :length], weights)
-            agrees("A15", attended.context[batch, query], weights @ keys[batch, :length])
+            assert_agrees("A15", attended.weights[batch, query, :length], weights)
+            assert_agrees("A15", attended.context[batch, query], weights @ keys[batch, :length])
 
 
 def test_a_key_is_scored_once_whatever_asks():

@@ -24,7 +24,7 @@ def queries() -> Tensor:
     return torch.randn(2, 4, 3, dtype=torch.float64)
 
 
-def test_a_key_is_weighed_by_its_place_and_the_query_alone(queries, agrees):
+def test_a_key_is_weighed_by_its_place_and_the_query_alone(queries, assert_agrees):
     attention, keys = build(9), torch.randn(2, 6, 5, dtype=torch.float64)
     mask = torch.arange(6) < torch.tensor([[6], [4]])
     attended = attention(queries, attention.remember(keys, mask=mask), need_weights=True)
@@ -33,20 +33,20 @@ def test_a_key_is_weighed_by_its_place_and_the_query_alone(queries, agrees):
     for batch, length in enumerate((6, 4)):
         for place, query in enumerate(queries[batch]):
             wanted = torch.stack([row @ query for row in rows[:length]]).softmax(0)
-            agrees("A09", attended.weights[batch, place, :length], wanted)
-            agrees("A09", attended.context[batch, place], wanted @ keys[batch, :length])
+            assert_agrees("A09", attended.weights[batch, place, :length], wanted)
+            assert_agrees("A09", attended.context[batch, place], wanted @ keys[batch, :length])
     others = attention(queries, attention.remember(torch.randn_like(keys), mask=mask), need_weights=True)
     assert_close(others.weights, attended.weights, rtol=0, atol=0)
 
 
-def test_heads_have_their_own_queries_and_share_the_places(queries, agrees):
+def test_heads_have_their_own_queries_and_share_the_places(queries, assert_agrees):
     settings = AttentionSettings(score=Choice("location", {"max_length": 8}), num_heads=3)
     attention = build_attention(settings, 3, 5).double()
     keys, mask = torch.randn(2, 6, 5, dtype=torch.float64), torch.arange(6) < torch.tensor([[6], [2]])
     weights = attention(queries, attention.remember(keys, mask=mask), need_weights=True).weights
     ours = attention.heads.queries(queries)
     scores = torch.einsum("bhqd,kd->bhqk", ours, attention.score.places.weight[:6])
-    agrees("A09", weights, scores.masked_fill(~mask[:, None, None], float("-inf")).softmax(-1))
+    assert_agrees("A09", weights, scores.masked_fill(~mask[:, None, None], float("-inf")).softmax(-1))
 
 
 def test_as_many_keys_as_places_are_fine_and_one_more_is_told(queries):

@@ -41,20 +41,20 @@ def scores_of(score, queries: Tensor, keys: Tensor) -> Tensor:
     return score(queries, score.prepare(keys), None)
 
 
-def test_dot_is_a_sum_of_products(queries, keys, agrees):
+def test_dot_is_a_sum_of_products(queries, keys, assert_agrees):
     wanted = torch.stack([torch.stack([(q * k).sum(-1) for k in keys.unbind(1)], -1) for q in queries.unbind(1)], 1)
-    agrees("A02", scores_of(DotScore(DIM, DIM), queries, keys), wanted)
+    assert_agrees("A02", scores_of(DotScore(DIM, DIM), queries, keys), wanted)
 
 
-def test_dot_is_bilinear_with_the_identity(queries, keys, agrees):
+def test_dot_is_bilinear_with_the_identity(queries, keys, assert_agrees):
     bilinear = BilinearScore(DIM, DIM).double()
     torch.nn.init.eye_(bilinear.from_key.weight)
-    agrees("A02", scores_of(DotScore(DIM, DIM), queries, keys), scores_of(bilinear, queries, keys))
+    assert_agrees("A02", scores_of(DotScore(DIM, DIM), queries, keys), scores_of(bilinear, queries, keys))
 
 
-def test_scaled_dot_is_dot_over_the_root_of_dim(agrees):
+def test_scaled_dot_is_dot_over_the_root_of_dim(assert_agrees):
     queries, keys = random(2, 9), random(4, 9)
-    agrees("A03", scores_of(ScaledDotScore(9, 9), queries, keys), scores_of(DotScore(9, 9), queries, keys) / 3)
+    assert_agrees("A03", scores_of(ScaledDotScore(9, 9), queries, keys), scores_of(DotScore(9, 9), queries, keys) / 3)
 
 
 def test_scaled_dot_keeps_the_variance_of_independent_features():
@@ -68,29 +68,29 @@ def test_bilinear_by_hand():
     assert scores_of(score, tensor([[1.0, 2.0]]), tensor([[3.0, 4.0]])).item() == 1 * 4 + 2 * 3
 
 
-def test_bilinear_equals_torch_bilinear(agrees):
+def test_bilinear_equals_torch_bilinear(assert_agrees):
     score = BilinearScore(3, 5).double()
     queries, keys = random(4, 3), random(4, 5)
     wanted = functional.bilinear(queries, keys, score.from_key.weight.unsqueeze(0)).squeeze(-1)
-    agrees("A04", scores_of(score, queries, keys).diagonal(), wanted)
+    assert_agrees("A04", scores_of(score, queries, keys).diagonal(), wanted)
 
 
-def test_scaled_luong_is_a_learned_multiple_of_bilinear(agrees):
+def test_scaled_luong_is_a_learned_multiple_of_bilinear(assert_agrees):
     score = BilinearScore(3, 5, scaled=True).double()
     queries, keys = random(4, 3), random(6, 5)
     wanted = queries @ score.from_key.weight @ keys.t()
-    agrees("A09", scores_of(score, queries, keys), wanted)  # g is 1 at the start
+    assert_agrees("A09", scores_of(score, queries, keys), wanted)  # g is 1 at the start
     score.scale.data.fill_(-2.5)
     scores = scores_of(score, queries, keys)
-    agrees("A09", scores, -2.5 * wanted)
+    assert_agrees("A09", scores, -2.5 * wanted)
     assert_close(torch.autograd.grad(scores.sum(), score.scale)[0], wanted.sum())
 
 
 @pytest.mark.parametrize("learned", [True, False])
-def test_cosine_equals_torch_cosine_similarity(learned, queries, keys, agrees):
+def test_cosine_equals_torch_cosine_similarity(learned, queries, keys, assert_agrees):
     score = CosineScore(DIM, DIM, beta=3.0, learned=learned).double()
     wanted = 3 * functional.cosine_similarity(queries.unsqueeze(2), keys.unsqueeze(1), dim=-1)
-    agrees("A08", scores_of(score, queries, keys), wanted)
+    assert_agrees("A08", scores_of(score, queries, keys), wanted)
 
 
 def test_cosine_starts_at_beta_1_and_learns_it():
@@ -135,36 +135,38 @@ def test_cosine_refuses_a_beta_that_is_not_positive(beta):
 
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("hidden_dim", [None, 4])
-def test_relu_dot_is_a_product_behind_one_shared_layer(bias, hidden_dim, queries, keys, agrees):
+def test_relu_dot_is_a_product_behind_one_shared_layer(bias, hidden_dim, queries, keys, assert_agrees):
     score = ReluDotScore(DIM, DIM, hidden_dim=hidden_dim, bias=bias).double()
     weight, shift = score.shared.weight, score.shared.bias
     assert weight.shape == (hidden_dim or DIM, DIM) and (shift is not None) == bias
     ours, theirs = (functional.linear(some, weight, shift).clamp(min=0) for some in (queries, keys))
     scores = scores_of(score, queries, keys)
-    agrees("A29", scores, torch.einsum("bqh,bkh->bqk", ours, theirs))
+    assert_agrees("A29", scores, torch.einsum("bqh,bkh->bqk", ours, theirs))
     assert_close(scores_of(score, keys, keys), scores_of(score, keys, keys).mT)
 
 
-def test_euclidean_is_minus_the_squared_distance(queries, keys, agrees):
-    agrees("H02", scores_of(EuclideanScore(DIM, DIM, scale=1.0), queries, keys), -(torch.cdist(queries, keys) ** 2))
+def test_euclidean_is_minus_the_squared_distance(queries, keys, assert_agrees):
+    assert_agrees(
+        "H02", scores_of(EuclideanScore(DIM, DIM, scale=1.0), queries, keys), -(torch.cdist(queries, keys) ** 2)
+    )
     wanted = -(torch.cdist(queries, keys) ** 2) / (2 * math.sqrt(DIM))
-    agrees("H02", scores_of(EuclideanScore(DIM, DIM), queries, keys), wanted)
+    assert_agrees("H02", scores_of(EuclideanScore(DIM, DIM), queries, keys), wanted)
 
 
-def test_euclidean_among_keys_of_one_length_weighs_as_scaled_dot(queries, keys, agrees):
+def test_euclidean_among_keys_of_one_length_weighs_as_scaled_dot(queries, keys, assert_agrees):
     keys = functional.normalize(keys, dim=-1)
     weights = [scores_of(kind(DIM, DIM), queries, keys).softmax(-1) for kind in (EuclideanScore, ScaledDotScore)]
-    agrees("H02", *weights)
+    assert_agrees("H02", *weights)
 
 
-def test_euclidean_with_softmax_is_the_gaussian_kernel(agrees):
+def test_euclidean_with_softmax_is_the_gaussian_kernel(assert_agrees):
     sigma, places, values = 0.3, torch.linspace(0, 1, 7, dtype=torch.float64), random(7, 1)
     attention = Attention(EuclideanScore(1, 1, scale=2 * sigma**2), EverywhereSpan(1, 1), SoftmaxWeighting(1))
     asked = tensor([[0.2], [0.9]], dtype=torch.float64)
     seen = attention(asked.unsqueeze(0), attention.remember(places.view(1, 7, 1), values.unsqueeze(0))).context[0]
     for row, place in enumerate(asked.flatten()):
         kernel = torch.exp(-((place - places) ** 2) / (2 * sigma**2))
-        agrees("H02", seen[row, 0], (kernel * values[:, 0]).sum() / kernel.sum())
+        assert_agrees("H02", seen[row, 0], (kernel * values[:, 0]).sum() / kernel.sum())
 
 
 def test_euclidean_loses_no_digits_far_from_zero():
@@ -191,7 +193,7 @@ def test_euclidean_refuses_a_scale_that_is_not_positive(scale):
         EuclideanScore(2, 2, scale=scale)
 
 
-def test_modulus_of_complex_vectors_by_real_and_imaginary_parts(agrees):
+def test_modulus_of_complex_vectors_by_real_and_imaginary_parts(assert_agrees):
     """|sum_f (a - ib)(c + id)|, a + ib of the query, c + id of the key."""
     queries, keys = random(3, DIM, dtype=torch.complex128), random(5, DIM, dtype=torch.complex128)
     real = queries.real @ keys.real.t() + queries.imag @ keys.imag.t()
@@ -199,19 +201,19 @@ def test_modulus_of_complex_vectors_by_real_and_imaginary_parts(agrees):
     wanted = (real**2 + imaginary**2).sqrt()
     scores = scores_of(ModulusScore(DIM, DIM, scaled=False), queries, keys)
     assert scores.dtype == torch.float64
-    agrees("B21", scores, wanted)
-    agrees("B21", scores_of(ModulusScore(DIM, DIM), queries, keys), wanted / math.sqrt(DIM))
+    assert_agrees("B21", scores, wanted)
+    assert_agrees("B21", scores_of(ModulusScore(DIM, DIM), queries, keys), wanted / math.sqrt(DIM))
 
 
-def test_modulus_of_real_vectors_is_the_size_of_their_dot_product(queries, keys, agrees):
+def test_modulus_of_real_vectors_is_the_size_of_their_dot_product(queries, keys, assert_agrees):
     scores = scores_of(ModulusScore(DIM, DIM, scaled=False), queries, keys)
-    agrees("B21", scores, scores_of(DotScore(DIM, DIM), queries, keys).abs())
+    assert_agrees("B21", scores, scores_of(DotScore(DIM, DIM), queries, keys).abs())
 
 
-def test_modulus_does_not_see_a_common_phase(agrees):
+def test_modulus_does_not_see_a_common_phase(assert_agrees):
     queries, keys = random(3, DIM, dtype=torch.complex128), random(5, DIM, dtype=torch.complex128)
     score, turned = ModulusScore(DIM, DIM), torch.polar(tensor(1.0).double(), tensor(0.7).double())
-    agrees("B21", scores_of(score, turned * queries, keys), scores_of(score, queries, keys))
+    assert_agrees("B21", scores_of(score, turned * queries, keys), scores_of(score, queries, keys))
 
 
 def test_attention_over_complex_vectors_has_real_weights_and_a_complex_context():

@@ -25,7 +25,7 @@ def random(*shape: int) -> Tensor:
 
 
 @pytest.mark.parametrize(("past", "base"), [(0, 10000.0), (4, 10000.0), (2, 100.0)])
-def test_scores_are_real_parts_of_complex_products(past, base, agrees):
+def test_scores_are_real_parts_of_complex_products(past, base, assert_agrees):
     """Features 2f and 2f + 1 are a complex number; <q, k> = Re sum_f q_f e^(i p ω_f) conj(k_f e^(i p' ω_f))."""
     queries, keys = random(3, DIM), random(5, DIM)
     scores = RotaryScore(DIM, DIM, base=base)(queries, keys, past)
@@ -39,7 +39,7 @@ def test_scores_are_real_parts_of_complex_products(past, base, agrees):
                 second = complex(*key[2 * pair : 2 * pair + 2]) * cmath.exp(1j * column * turn)
                 total += first * second.conjugate()
             wanted[row, column] = total.real / math.sqrt(DIM)
-    agrees("B20", scores, wanted)
+    assert_agrees("B20", scores, wanted)
 
 
 @pytest.mark.parametrize("shift", [1, 7, 5000])

@@ -12,7 +12,7 @@ from regard.registry import Choice
 
 @pytest.mark.parametrize("num_heads", [1, 3, 8])
 @pytest.mark.parametrize("past", [0, 4])
-def test_biases_are_those_of_a_loop(num_heads, past, agrees):
+def test_biases_are_those_of_a_loop(num_heads, past, assert_agrees):
     queries, keys = torch.randn(2, num_heads, 3, 4).double(), torch.randn(2, num_heads, 7, 4).double()
     view = AlibiSpan(4, 4)(queries, Memory(keys, keys, None), past)
     wanted = torch.empty(num_heads, 3, 7, dtype=torch.float64)
@@ -20,7 +20,7 @@ def test_biases_are_those_of_a_loop(num_heads, past, agrees):
         for query in range(3):
             for key in range(7):
                 wanted[head, query, key] = -(2 ** (-8 * (head + 1) / num_heads)) * abs(past + query - key)
-    agrees("B20", view.bias, wanted.unsqueeze(0))
+    assert_agrees("B20", view.bias, wanted.unsqueeze(0))
     assert view.mask is None
 
 

@@ -60,7 +60,7 @@ def hard_by_loop(scores: list[list[float]], strict: bool) -> list[list[float]]:
     + [{"mode": "hard", "strict": strict} for strict in HARD],
     ids=str,
 )
-def test_weights_are_those_of_a_loop(settings, agrees):
+def test_weights_are_those_of_a_loop(settings, assert_agrees):
     attention, memory, queries, lengths = looking(ForcedForwardSpan(DIM, DIM, **settings)), *batch([6, 3, 1])
     weights = attention(queries, memory, need_weights=True).weights
     for row, length in enumerate(lengths):
@@ -69,7 +69,7 @@ def test_weights_are_those_of_a_loop(settings, agrees):
             wanted = hard_by_loop(scores, settings["strict"])
         else:
             wanted = soft_by_loop(scores, settings["penalty"])
-        agrees("A17", weights[row, :, :length].detach(), torch.tensor(wanted, dtype=torch.float64))
+        assert_agrees("A17", weights[row, :, :length].detach(), torch.tensor(wanted, dtype=torch.float64))
 
 
 def batch(lengths: list[int]) -> tuple[Memory, Tensor, list[int]]:

@@ -47,25 +47,25 @@ def by_loop(span: RelativeSpan, queries: Tensor, keys: Tensor, values: Tensor, s
 
 @pytest.mark.parametrize("values", [True, False])
 @pytest.mark.parametrize("max_distance", [0, 2, 16])
-def test_contexts_are_those_of_a_loop(max_distance, values, agrees):
+def test_contexts_are_those_of_a_loop(max_distance, values, assert_agrees):
     attention = looking(RelativeSpan(DIM, DIM, max_distance=max_distance, values=values))
     queries, keys, lengths = random(3, 5, DIM), random(3, 7, DIM), [7, 4, 1]
     mask = torch.arange(7) < torch.tensor(lengths).unsqueeze(-1)
     contexts = attention(queries, attention.remember(keys, mask=mask)).context.detach()
     for row, length in enumerate(lengths):
         read = keys[row, :length]
-        agrees("B20", contexts[row], by_loop(attention.span, queries[row], read, read, DIM**-0.5))
+        assert_agrees("B20", contexts[row], by_loop(attention.span, queries[row], read, read, DIM**-0.5))
 
 
-def test_with_the_plain_dot_product_the_scale_is_one(agrees):
+def test_with_the_plain_dot_product_the_scale_is_one(assert_agrees):
     attention = looking(RelativeSpan(DIM, DIM, max_distance=2, scale=1.0), DotScore)
     queries, keys = random(1, 3, DIM), random(1, 4, DIM)
     contexts = attention(queries, attention.remember(keys)).context.detach()
-    agrees("B20", contexts[0], by_loop(attention.span, queries[0], keys[0], keys[0], 1.0))
+    assert_agrees("B20", contexts[0], by_loop(attention.span, queries[0], keys[0], keys[0], 1.0))
 
 
 @pytest.mark.parametrize("num_heads", [1, 2])
-def test_heads_share_the_tables(num_heads, agrees):
+def test_heads_share_the_tables(num_heads, assert_agrees):
     span = Choice("relative", {"max_distance": 2})
     attention = build_attention(AttentionSettings(span=(span,), num_heads=num_heads, project=True), 8, 8).double()
     inputs = random(2, 5, 8)
@@ -77,7 +77,7 @@ def test_heads_share_the_tables(num_heads, agrees):
     ]
     wanted = torch.stack([torch.stack(rows) for rows in heads], dim=1)
     contexts = attention(inputs, attention.remember(inputs)).context
-    agrees("B20", contexts.detach(), attention.heads.join(wanted).detach())
+    assert_agrees("B20", contexts.detach(), attention.heads.join(wanted).detach())
 
 
 def test_no_distance_at_all_is_a_constant_shift_and_changes_no_weight():

@@ -36,12 +36,12 @@ def by_loop(scores: list[list[float]]) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("entry", ["A33", "C15"])
-def test_weights_are_those_of_a_loop(entry, agrees):
+def test_weights_are_those_of_a_loop(entry, assert_agrees):
     memory, queries, lengths = batch([6, 4, 1])
     weights = looking(TemporalSpan(DIM, DIM))(queries, memory, need_weights=True).weights
     for row, length in enumerate(lengths):
         scores = (queries[row] @ memory.keys[row, :length].t()).tolist()
-        agrees(entry, weights[row, :, :length], torch.tensor(by_loop(scores), dtype=torch.float64))
+        assert_agrees(entry, weights[row, :, :length], torch.tensor(by_loop(scores), dtype=torch.float64))
 
 
 def batch(lengths: list[int]) -> tuple[Memory, Tensor, list[int]]:
@@ -77,10 +77,10 @@ def test_scores_too_large_for_any_exponential_do_no_harm():
     assert bool(queries.grad.isfinite().all())
 
 
-def test_biases_of_other_spans_belong_to_the_score(agrees):
+def test_biases_of_other_spans_belong_to_the_score(assert_agrees):
     memory, queries, _ = batch([6])
     attention = looking(AllOf([AlibiSpan(DIM, DIM), TemporalSpan(DIM, DIM)]))
     weights = attention(queries, memory, need_weights=True).weights[0]
     places = torch.arange(7).unsqueeze(-1) - torch.arange(6)
     scores = queries[0] @ memory.keys[0].t() - places.abs() / 256
-    agrees("A33", weights, torch.tensor(by_loop(scores.tolist()), dtype=torch.float64))
+    assert_agrees("A33", weights, torch.tensor(by_loop(scores.tolist()), dtype=torch.float64))

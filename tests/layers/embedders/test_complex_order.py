@@ -36,7 +36,7 @@ def joined(vectors: Tensor) -> Tensor:
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("phases", [True, False])
 @pytest.mark.parametrize("frequencies", FREQUENCIES)
-def test_vectors_are_amplitudes_turned_by_place_times_frequency(frequencies, phases, scale, agrees):
+def test_vectors_are_amplitudes_turned_by_place_times_frequency(frequencies, phases, scale, assert_agrees):
     """f_j(p) = r_j exp(i (ω_j p + θ_j)), one complex number at a time; p from 1."""
     made = embedder(frequencies=frequencies, phases=phases, scale=scale)
     rates = made.rates.expand(WORDS, DIM // 2).tolist()
@@ -49,25 +49,25 @@ def test_vectors_are_amplitudes_turned_by_place_times_frequency(frequencies, pha
                 radius, phase = cmath.polar(table[word][feature])
                 turn = cmath.exp(1j * (rates[word][feature] * (place + 1) + phase))
                 wanted[row, place, feature] = 0 if word == PAD else factor * radius * turn
-    agrees("B21", joined(made(IDS)[0].detach()), wanted)
+    assert_agrees("B21", joined(made(IDS)[0].detach()), wanted)
 
 
 @pytest.mark.parametrize("frequencies", FREQUENCIES)
-def test_a_word_further_on_is_turned_by_the_distance_alone_and_as_long_as_before(frequencies, agrees):
+def test_a_word_further_on_is_turned_by_the_distance_alone_and_as_long_as_before(frequencies, assert_agrees):
     """f(p + n) = f(p) exp(i ω n), wherever p is; |f| = |r|."""
     made, shift = embedder(frequencies=frequencies, phases=True), 3
     words = made(torch.full((1, 9), 4))[0].detach()
     turn = torch.polar(torch.ones(DIM // 2).double(), shift * made.rates.detach().expand(WORDS, -1)[4])
-    agrees("B21", joined(words[:, shift:]), joined(words[:, :-shift]) * turn)
-    agrees("B21", joined(words).abs(), joined(words[:, :1]).abs().expand(1, 9, -1))
+    assert_agrees("B21", joined(words[:, shift:]), joined(words[:, :-shift]) * turn)
+    assert_agrees("B21", joined(words).abs(), joined(words[:, :1]).abs().expand(1, 9, -1))
 
 
-def test_fixed_frequencies_are_sinusoids_that_multiply(agrees):
+def test_fixed_frequencies_are_sinusoids_that_multiply(assert_agrees):
     made = embedder(frequencies="fixed", scale=False)
     assert dict(made.named_parameters()).keys() == {"table"}
     words, waves = made(IDS)[0].detach(), sinusoids(torch.arange(1, 5), DIM).double()
     wanted = made.table.detach()[IDS[0]]
-    agrees("B21", words[0], torch.cat([wanted * waves[:, 1::2], wanted * waves[:, 0::2]], dim=-1))
+    assert_agrees("B21", words[0], torch.cat([wanted * waves[:, 1::2], wanted * waves[:, 0::2]], dim=-1))
 
 
 def test_features_start_with_unit_variance():
@@ -155,7 +155,7 @@ def test_biases_of_complex_words_are_real(name):
     assert_close(attended.weights.sum(dim=-1), torch.ones(2, 4).double())
 
 
-def test_the_modulus_of_complex_words_weighs_them(agrees):
+def test_the_modulus_of_complex_words_weighs_them(assert_agrees):
     """e_ij = |w_i · conj(w_j)| / sqrt(D), softmax, and a complex context."""
     made, mask = embedder(), IDS != PAD
     words = torch.complex(*made.parts(IDS)).detach()
@@ -168,4 +168,4 @@ def test_the_modulus_of_complex_words_weighs_them(agrees):
             products = [sum(a.conj() * b for a, b in zip(query, key, strict=True)) for key in read]
             weights = torch.stack([product.abs() / (DIM // 2) ** 0.5 for product in products]).softmax(dim=0)
             wanted[place] = (weights.unsqueeze(-1) * read).sum(dim=0)
-        agrees("B21", context[row], wanted)
+        assert_agrees("B21", context[row], wanted)

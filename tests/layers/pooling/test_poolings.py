@@ -51,13 +51,13 @@ def by_scores(states: Tensor, scores: list[float]) -> Tensor:
 
 
 @pytest.mark.parametrize("name", ["last", "mean", "max"])
-def test_last_mean_and_max_by_loops_with_lengths(name, states, agrees):
+def test_last_mean_and_max_by_loops_with_lengths(name, states, assert_agrees):
     pooled = POOLINGS.build(Choice(name), DIM)(states, MASK)
     for row, length in enumerate(LENGTHS):
         for feature in range(DIM):
             column = [states[row, place, feature].item() for place in range(length)]
             wanted = {"last": column[-1], "mean": sum(column) / length, "max": max(column)}[name]
-            agrees("B05", pooled[row, feature], torch.tensor(wanted, dtype=torch.float64))
+            assert_agrees("B05", pooled[row, feature], torch.tensor(wanted, dtype=torch.float64))
 
 
 def test_the_last_state_of_rows_padded_on_the_left(states):
@@ -66,14 +66,14 @@ def test_the_last_state_of_rows_padded_on_the_left(states):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_attention_with_a_context_vector_by_a_loop(bias, states, agrees):
+def test_attention_with_a_context_vector_by_a_loop(bias, states, assert_agrees):
     pooling = shaken(AttentionPooling(DIM, hidden_dim=3, bias=bias))
     pooled = pooling(states, MASK)
     for row, length in enumerate(LENGTHS):
         seen = states[row, :length]
         shift = pooling.to_hidden.bias if bias else 0.0
         scores = [(torch.tanh(pooling.to_hidden.weight @ h + shift) @ pooling.query[0]).item() for h in seen]
-        agrees("A15", pooled[row], by_scores(seen, scores))
+        assert_agrees("A15", pooled[row], by_scores(seen, scores))
 
 
 def test_the_context_vector_is_compared_by_any_score(states):
@@ -87,27 +87,27 @@ def test_one_vector_for_a_text_whatever_is_asked_from_outside(states):
     assert_close(pooling(states, MASK, random(BATCH, DIM)), pooling(states, MASK), rtol=0, atol=0)
 
 
-def test_featurewise_attention_as_it_was_printed(states, agrees):
+def test_featurewise_attention_as_it_was_printed(states, assert_agrees):
     pooling = shaken(FeaturewisePooling(DIM, eps=0.5))
     pooled = pooling(states, MASK)
     scores = torch.tanh(states @ pooling.to_scores.weight.T + pooling.to_scores.bias)
     shown = MASK.unsqueeze(-1)
     weights = scores.exp() * shown / ((scores.exp() * shown).sum(dim=1, keepdim=True) + 0.5)
-    agrees("A16", pooled, (weights * states).sum(dim=1))
+    assert_agrees("A16", pooled, (weights * states).sum(dim=1))
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-7])
-def test_featurewise_attention_is_a_softmax_over_time_for_each_feature(eps, states, agrees):
+def test_featurewise_attention_is_a_softmax_over_time_for_each_feature(eps, states, assert_agrees):
     pooling = shaken(FeaturewisePooling(DIM, eps=eps))
     pooled = pooling(states, MASK)
     for row, length in enumerate(LENGTHS):
         seen = states[row, :length]
         scores = torch.tanh(seen @ pooling.to_scores.weight.T + pooling.to_scores.bias)
         for feature in range(DIM):
-            agrees("A16", pooled[row, feature], by_scores(seen[:, feature], scores[:, feature].tolist()))
+            assert_agrees("A16", pooled[row, feature], by_scores(seen[:, feature], scores[:, feature].tolist()))
 
 
-def test_hops_are_questions_of_one_text(states, agrees):
+def test_hops_are_questions_of_one_text(states, assert_agrees):
     pooling = shaken(StructuredPooling(DIM, hops=3, hidden_dim=2))
     with recording(pooling) as records:
         pooled = pooling(states, MASK)
@@ -117,42 +117,42 @@ def test_hops_are_questions_of_one_text(states, agrees):
         seen = states[row, :length]
         for hop in range(3):
             scores = [(pooling.queries[hop] @ torch.tanh(pooling.to_hidden.weight @ h)).item() for h in seen]
-            agrees("A20", pooled[row].view(3, DIM)[hop], by_scores(seen, scores))
-            agrees("A20", weights[row, hop, :length], torch.tensor(scores, dtype=torch.float64).softmax(dim=0))
+            assert_agrees("A20", pooled[row].view(3, DIM)[hop], by_scores(seen, scores))
+            assert_agrees("A20", weights[row, hop, :length], torch.tensor(scores, dtype=torch.float64).softmax(dim=0))
 
 
-def test_one_hop_is_attention_with_a_context_vector_and_no_bias(states, agrees):
+def test_one_hop_is_attention_with_a_context_vector_and_no_bias(states, assert_agrees):
     one = shaken(StructuredPooling(DIM, hops=1, hidden_dim=3))
     other = shaken(AttentionPooling(DIM, hidden_dim=3, bias=False))
     other.to_hidden.weight.data, other.query.data = one.to_hidden.weight.data, one.queries.data
-    agrees("A20", one(states, MASK), other(states, MASK))
+    assert_agrees("A20", one(states, MASK), other(states, MASK))
 
 
-def test_feed_forward_attention_by_a_loop(states, agrees):
+def test_feed_forward_attention_by_a_loop(states, assert_agrees):
     pooling = shaken(FeedForwardPooling(DIM))
     pooled = pooling(states, MASK)
     weight, bias = pooling.to_score.weight[0], pooling.to_score.bias[0]
     for row, length in enumerate(LENGTHS):
         seen = states[row, :length]
-        agrees("A27", pooled[row], by_scores(seen, [math.tanh((weight @ h + bias).item()) for h in seen]))
+        assert_agrees("A27", pooled[row], by_scores(seen, [math.tanh((weight @ h + bias).item()) for h in seen]))
 
 
-def test_feed_forward_attention_is_a_context_vector_of_width_one(states, agrees):
+def test_feed_forward_attention_is_a_context_vector_of_width_one(states, assert_agrees):
     one, other = shaken(FeedForwardPooling(DIM)), shaken(AttentionPooling(DIM, hidden_dim=1))
     other.to_hidden.load_state_dict(one.to_score.state_dict())
     other.query.data.fill_(1.0)
-    agrees("A27", one(states, MASK), other(states, MASK))
+    assert_agrees("A27", one(states, MASK), other(states, MASK))
 
 
 @pytest.mark.parametrize("score", ["dot", "bilinear", "additive"])
-def test_another_readers_vector_asks(score, states, agrees):
+def test_another_readers_vector_asks(score, states, assert_agrees):
     pooling, query = shaken(QueryPooling(DIM, score=Choice(score))), random(BATCH, DIM)
     pooled = pooling(states, MASK, query)
     for row, length in enumerate(LENGTHS):
         seen = states[row, :length]
         scores = pooling.attention.score
         asked = [scores(query[row : row + 1], scores.prepare(h.unsqueeze(0)), None).item() for h in seen]
-        agrees("A30", pooled[row], by_scores(seen, asked))
+        assert_agrees("A30", pooled[row], by_scores(seen, asked))
 
 
 @pytest.mark.parametrize(("default", "own"), [("last", LastPooling), ("mean", MeanPooling)])
@@ -161,13 +161,13 @@ def test_without_another_reader_the_text_asks_itself(default, own, states):
     assert_close(pooling(states, MASK), pooling(states, MASK, own(DIM)(states, MASK)))
 
 
-def test_max_pooling_is_hard_attention_for_each_feature(states, agrees):
+def test_max_pooling_is_hard_attention_for_each_feature(states, assert_agrees):
     """With the features as scores and no heat, each feature looks at its largest value alone."""
     attention = Attention(DotScore(1, 1), EverywhereSpan(1, 1), SoftmaxWeighting(1))
     features = states.transpose(1, 2).unsqueeze(-1)
     memory = attention.remember(features * 1e6, features, MASK.unsqueeze(1))
     hard = attention(torch.ones(BATCH, DIM, 1, 1, dtype=torch.float64), memory).context.flatten(1)
-    agrees("A30", MaxPooling(DIM)(states, MASK), hard)
+    assert_agrees("A30", MaxPooling(DIM)(states, MASK), hard)
 
 
 def test_windows_of_a_convolution_without_padding():
@@ -185,14 +185,14 @@ SENTENCES = torch.tensor([[4, 2, 0], [3, 0, 0], [0, 0, 0], [1, 4, 2]])  # words 
 WORDS = torch.arange(4) < SENTENCES.unsqueeze(-1)
 
 
-def test_words_then_sentences_by_two_loops(agrees):
+def test_words_then_sentences_by_two_loops(assert_agrees):
     words, sentences = shaken(AttentionPooling(DIM, hidden_dim=3)), shaken(AttentionPooling(DIM, hidden_dim=2))
     states = random(4, 3, 4, DIM)
     pooled = HierarchicalPooling(words, sentences)(states, WORDS)
     for text, counts in enumerate(SENTENCES.tolist()):
         vectors = [words(states[text : text + 1, number, :count]) for number, count in enumerate(counts) if count]
         wanted = sentences(torch.stack(vectors, dim=1)) if vectors else torch.zeros(1, DIM, dtype=torch.float64)
-        agrees("A26", pooled[text : text + 1], wanted)
+        assert_agrees("A26", pooled[text : text + 1], wanted)
 
 
 def test_a_hidden_sentence_counts_for_nothing_and_an_empty_one_is_zero():
@@ -203,7 +203,7 @@ def test_a_hidden_sentence_counts_for_nothing_and_an_empty_one_is_zero():
     assert_close(hierarchy(states, WORDS, shown.expand(4, 3)), hierarchy(states[:, :2], WORDS[:, :2]))
 
 
-def test_words_of_different_poolings_need_not_be_as_wide(agrees):
+def test_words_of_different_poolings_need_not_be_as_wide(assert_agrees):
     words = shaken(StructuredPooling(DIM, hops=2, hidden_dim=3))
     hierarchy = HierarchicalPooling(words, shaken(MaxPooling(words.out_dim)))
     assert hierarchy(random(4, 3, 4, DIM), WORDS).shape == (4, hierarchy.out_dim) == (4, 8)

@@ -8,10 +8,10 @@ from regard.errors import RegardError
 from regard.layers.positions.learned import LearnedPosition
 
 
-def test_learned_places_are_rows_of_a_table_and_learn_alone(agrees):
+def test_learned_places_are_rows_of_a_table_and_learn_alone(assert_agrees):
     position = LearnedPosition(4, max_length=6)
     vectors = position(2, 3)
-    agrees("B19", vectors.detach(), functional.embedding(torch.tensor([2, 3, 4]), position.table).detach())
+    assert_agrees("B19", vectors.detach(), functional.embedding(torch.tensor([2, 3, 4]), position.table).detach())
     vectors.sum().backward()
     assert position.table.grad.sum(dim=1).tolist() == [0, 0, 4, 4, 4, 0]
 

@@ -11,13 +11,13 @@ from regard.layers.positions.sinusoidal import TABLE, SinusoidalPosition, sinuso
 
 @pytest.mark.parametrize("start", [0, 3, TABLE - 1])
 @pytest.mark.parametrize("dim", [8, 7])
-def test_sinusoids_by_hand(dim, start, agrees):
+def test_sinusoids_by_hand(dim, start, assert_agrees):
     wanted = torch.empty(2, dim)
     for row, place in enumerate((start, start + 1)):
         for feature in range(dim):
             angle = place / 10000 ** ((feature - feature % 2) / dim)
             wanted[row, feature] = math.cos(angle) if feature % 2 else math.sin(angle)
-    agrees("B18", SinusoidalPosition(dim)(start, 2), wanted)
+    assert_agrees("B18", SinusoidalPosition(dim)(start, 2), wanted)
 
 
 def rotation(shift: int, dim: int) -> Tensor:
@@ -29,32 +29,32 @@ def rotation(shift: int, dim: int) -> Tensor:
 
 @pytest.mark.parametrize("entry", ["B18", "G07"])
 @pytest.mark.parametrize("shift", [1, 7, 400, -5])
-def test_a_shift_of_places_is_a_rotation(shift, entry, agrees):
+def test_a_shift_of_places_is_a_rotation(shift, entry, assert_agrees):
     places, dim = torch.arange(5, 55), 16
     before, after = sinusoids(places, dim).double(), sinusoids(places + shift, dim).double()
-    agrees(entry, before @ rotation(shift, dim), after)
+    assert_agrees(entry, before @ rotation(shift, dim), after)
 
 
-def test_the_rotation_is_what_least_squares_finds(agrees):
+def test_the_rotation_is_what_least_squares_finds(assert_agrees):
     places, dim, shift = torch.arange(200), 8, 3
     before, after = sinusoids(places, dim).double(), sinusoids(places + shift, dim).double()
     found = torch.linalg.lstsq(before, after).solution
-    agrees("G07", before @ found, after, tolerance=1e-5)
-    agrees("G07", found, rotation(shift, dim), tolerance=1e-3)  # slow waves hardly tell their features apart
+    assert_agrees("G07", before @ found, after, tolerance=1e-5)
+    assert_agrees("G07", found, rotation(shift, dim), tolerance=1e-3)  # slow waves hardly tell their features apart
 
 
-def test_products_of_places_know_their_distance_alone_and_not_its_sign(agrees):
+def test_products_of_places_know_their_distance_alone_and_not_its_sign(assert_agrees):
     vectors, dim = sinusoids(torch.arange(40), 16).double(), 16
     products = vectors @ vectors.t()
     distance = torch.arange(40).unsqueeze(-1) - torch.arange(40)
     turns = torch.tensor([10000 ** (-2 * pair / dim) for pair in range(dim // 2)], dtype=torch.float64)
-    agrees("G07", products, (distance.unsqueeze(-1) * turns).cos().sum(dim=-1), tolerance=1e-5)
-    agrees("G07", products, products.t())
+    assert_agrees("G07", products, (distance.unsqueeze(-1) * turns).cos().sum(dim=-1), tolerance=1e-5)
+    assert_agrees("G07", products, products.t())
 
 
-def test_places_beyond_the_table_are_computed(agrees):
+def test_places_beyond_the_table_are_computed(assert_agrees):
     position = SinusoidalPosition(8)
-    agrees("B18", position(TABLE - 2, 4), sinusoids(torch.arange(TABLE - 2, TABLE + 2), 8))
+    assert_agrees("B18", position(TABLE - 2, 4), sinusoids(torch.arange(TABLE - 2, TABLE + 2), 8))
 
 
 @pytest.mark.parametrize("dim", [8, 7])

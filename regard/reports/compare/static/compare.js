@@ -1,4 +1,3 @@
-"use strict";
 // Tables sort by a click on a column's name; pointing at a system dims the others; the theme follows the button.
 const value = (row, place) => row.cells[place].dataset.value ?? row.cells[place].textContent;
 
