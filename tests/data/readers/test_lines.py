@@ -60,7 +60,7 @@ def test_a_bad_byte_is_named_with_line_and_offset(write, data, line, byte, offse
 
 @pytest.mark.parametrize(
     ("data", "hint"),
-    [(gzip.compress(b"text"), "name must end with .gz"), ("ab\n".encode("utf-16"), "save it as UTF-8")],
+    [(gzip.compress(b"text", mtime=0), "name must end with .gz"), ("ab\n".encode("utf-16"), "save it as UTF-8")],
 )
 def test_likely_causes_are_told(tmp_path, data, hint):
     path = tmp_path / "text.txt"
