@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) (once; torch is large) ..."
 	@$(PIP) $(TORCH) -c constraints.txt
-	@$(PIP) --no-build-isolation --editable '.[dev,plot]' -c constraints.txt
+	@$(PIP) --no-build-isolation --editable '.[dev,plot,serve]' -c constraints.txt
 	@touch $@
 
 demo: $(READY) ## trains a small translator in about a minute, translates, and writes a page of what it looked at
