@@ -29,7 +29,7 @@ from regard.memory import keep_memory
 from regard.objectives import OBJECTIVES
 from regard.records import BOS, EOS, PAD
 from regard.runs import RunFolder
-from regard.runs.assembly import model_of
+from regard.runs.assembly import model_of, task_of
 from regard.runs.texts import training_batches
 from regard.training.updating import Updater
 
@@ -42,14 +42,15 @@ Example = tuple[Sequence[int], Sequence[int]]
 def batches_of(run: RunFolder) -> Batches:
     """The training stream of a prepared run."""
     experiment = run.experiment()
-    return training_batches(experiment, run, run.tokenizers(experiment.text.shared), lambda text: None)
+    tokenizers = run.tokenizers(experiment)
+    return training_batches(experiment, run, task_of(experiment, tokenizers), tokenizers, lambda text: None)
 
 
 def regard(run: RunFolder, tokens: int) -> Contender:
     """The trainer's own updater and stream, with its allocator setting and number of workers."""
     keep_memory()
     experiment = run.experiment()
-    model = model_of(experiment, run.tokenizers(experiment.text.shared)).train()
+    model = model_of(experiment, task_of(experiment, run.tokenizers(experiment))).train()
     updater = Updater(model, OBJECTIVES.build(experiment.objective, model), experiment.training)
     stream = batches_of(run).stream(workers=experiment.training.workers)
 
@@ -67,7 +68,7 @@ def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
     if kept:
         keep_memory()
     experiment = run.experiment()
-    model = marian(experiment, len(run.tokenizers(True)["source"])).train()
+    model = marian(experiment, len(run.tokenizers(experiment)["source"])).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
     smoothing = experiment.objective.settings["label_smoothing"]
     stream = _loaded(batches_of(run), bucketed)

@@ -27,7 +27,7 @@ from regard.registry import Choice
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import model_of
 from regard.runs.texts import test_pairs
-from regard.tasks.translation import TranslationTask
+from regard.tasks import TranslationTask
 
 LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
 UNIT = "sentences/s"
@@ -36,11 +36,11 @@ UNIT = "sentences/s"
 def regard(run: RunFolder, beam: int, lines: int, trained: bool, stop: str) -> Contender:
     """Our predictor; to a fixed length where the weights are random. `stop`: of a beam."""
     experiment = run.experiment()
-    tokenizers = run.tokenizers(experiment.text.shared)
+    tokenizers = run.tokenizers(experiment)
     limits = {} if trained else {"min_length": LENGTH, "max_ratio": 0.0, "max_extra": LENGTH}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": stop, **limits})
-    task = TranslationTask(tokenizers["source"], tokenizers["target"], SEARCHES.build(choice))
-    model = assemble(run).model if trained else model_of(experiment, tokenizers)
+    task = TranslationTask(tokenizers, SEARCHES.build(choice))
+    model = assemble(run).model if trained else model_of(experiment, task)
     predictor = Predictor(model, task, batch_tokens=experiment.decoding.batch_tokens)
     texts, outputs = _texts(run)[:lines], list[str]()
 
@@ -56,7 +56,7 @@ def peer(run: RunFolder, beam: int, lines: int, trained: bool, sentences: int) -
     from transformers import GenerationConfig
 
     experiment = run.experiment()
-    tokenizer = run.tokenizers(True)["source"]
+    tokenizer = run.tokenizers(run.experiment())["source"]
     model = copied(assemble(run).model, experiment, len(tokenizer)) if trained else marian(experiment, len(tokenizer))
     model = model.eval()
     told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}

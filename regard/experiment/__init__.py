@@ -1,7 +1,7 @@
 """The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
 
 from regard.experiment.data import DataSettings
-from regard.experiment.reading import count_pairs, load_experiment, read_experiment, schema
+from regard.experiment.reading import count_examples, load_experiment, read_experiment, schema
 from regard.experiment.settings import (
     SETTINGS_FILE,
     DecodingSettings,
@@ -11,10 +11,8 @@ from regard.experiment.settings import (
 )
 from regard.experiment.sizes import defaults_for
 from regard.experiment.tables import MECHANISMS, TABLES, catalogue
-from regard.training.stopping import LOSSES
 
 __all__ = [
-    "LOSSES",
     "MECHANISMS",
     "SETTINGS_FILE",
     "TABLES",
@@ -24,7 +22,7 @@ __all__ = [
     "Experiment",
     "TextSettings",
     "catalogue",
-    "count_pairs",
+    "count_examples",
     "defaults_for",
     "load_experiment",
     "read_experiment",

@@ -1,7 +1,7 @@
 """What a config may say of its data: files of two languages, or a reader for each part."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ from regard.registry import Choice
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
-COLUMNS = ("source", "target")
+FILE_COLUMNS = ("source", "target")  # that have settings of their own, whatever the task
 FILE_SETTINGS = ("file", "files")  # of a reader: a path, and paths by column
 
 
@@ -30,7 +30,8 @@ Read = Annotated[Choice, PartOf(READERS, short=by_ending)]
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Either `source` and `target`, two text files, or `train`, a reader; `dev` and `test` likewise.
+    """Either a text file for each column of the task, `source` and `target`, or `train`, a reader; `dev` and `test`
+    likewise.
 
     A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
     variable REGARD_DATA names.
@@ -51,17 +52,18 @@ class DataSettings:
     cache: Path | None = None  # where corpora are kept ready; None: in the run folder
     max_length: Annotated[int, Ge(1)] = 256  # pieces of a training sentence; longer ones are counted and left out
 
-    def reader(self, part: Part) -> Choice | None:
+    def reader(self, part: Part, columns: Sequence[str]) -> Choice | None:
         """The reader of a part with its files found, or None where the config names none."""
         choice: Choice | None = getattr(self, part)
-        source, target = self._pair(part)
-        if choice is None and source is not None and target is not None:
-            choice = Choice("parallel", {"files": {"source": str(source), "target": str(target)}})
+        files = self._files(part, columns)
+        if choice is None and None not in files.values():
+            named = {column: str(file) for column, file in zip(columns, files.values(), strict=True)}
+            choice = Choice("parallel", {"files": named})
         return None if choice is None else self._located(choice)
 
     def located(self) -> "DataSettings":
         """The same with every file by its full path, so that a run can go on from anywhere."""
-        files = {name: getattr(self, name) for part in PARTS for name in _names(part)}
+        files = {name: getattr(self, name) for part in PARTS for name in named_files(part, FILE_COLUMNS)}
         found: dict[str, Any] = {name: self.find(file) for name, file in files.items() if file is not None}
         found |= {part: self._located(getattr(self, part)) for part in PARTS if getattr(self, part) is not None}
         return replace(self, **found)
@@ -74,18 +76,19 @@ class DataSettings:
         tried = [_home(place) / path for place in places if place is not None]
         return next((file.absolute() for file in tried if file.exists()), path)
 
-    def faults(self) -> Iterator[Fault]:
-        """Files that are missing or half named."""
+    def faults(self, columns: Sequence[str]) -> Iterator[Fault]:
+        """Files that are missing, half named, or of another task's columns."""
         for part in PARTS:
-            pair = dict(zip(_names(part), self._pair(part), strict=True))
-            given = [name for name, file in pair.items() if file is not None]
-            other = next((name for name in pair if name not in given), "")
+            files = self._files(part, columns)
+            given = [name for name, file in files.items() if file is not None]
+            other = next((name for name in files if name not in given), "")
             if getattr(self, part) is not None and given:
                 yield Fault(f"data.{part}", f"is given beside data.{given[0]}", "one of them is enough")
-            elif len(given) == 1:
+            elif given and other:
                 yield Fault(f"data.{other}", "must be given", f"the other side of data.{given[0]}")
             elif part == "train" and not given and self.train is None:
-                yield Fault("data.source", "must be given", "two text files: data.source and data.target")
+                yield Fault(f"data.{columns[0]}", "must be given", _wanted(columns))
+            yield from self._foreign(part, columns)
             yield from self._missing(part)
 
     def language_pair(self) -> tuple[str | None, str | None]:
@@ -94,9 +97,14 @@ class DataSettings:
             return self.languages
         return _ending(self.source), _ending(self.target)
 
-    def _pair(self, part: Part) -> tuple[Path | None, Path | None]:
-        source, target = _names(part)
-        return getattr(self, source), getattr(self, target)
+    def _files(self, part: Part, columns: Sequence[str]) -> dict[str, Path | None]:
+        """By setting, in the order of the columns."""
+        return {name: getattr(self, name) for name in named_files(part, columns)}
+
+    def _foreign(self, part: Part, columns: Sequence[str]) -> Iterator[Fault]:
+        for name, file in self._files(part, [one for one in FILE_COLUMNS if one not in columns]).items():
+            if file is not None:
+                yield Fault(f"data.{name}", "is nothing that this task reads", _wanted(columns))
 
     def _located(self, choice: Choice) -> Choice:
         files = {name: self._found(choice.settings[name]) for name in FILE_SETTINGS if name in choice.settings}
@@ -108,7 +116,7 @@ class DataSettings:
         return str(self.find(files))
 
     def _missing(self, part: Part) -> Iterator[Fault]:
-        named: dict[str, Any] = dict(zip(_names(part), self._pair(part), strict=True))
+        named: dict[str, Any] = self._files(part, FILE_COLUMNS)
         choice: Choice = getattr(self, part) or Choice("", {})
         for setting in FILE_SETTINGS:
             files = choice.settings.get(setting)
@@ -119,10 +127,15 @@ class DataSettings:
                 yield Fault(f"data.{name}", f"there is no file '{file}'", _looked(self.dir))
 
 
-def _names(part: Part) -> tuple[str, str]:
-    """The settings that hold the two files of a part."""
+def named_files(part: Part, columns: Sequence[str]) -> list[str]:
+    """The settings that hold the files of a part, a column each."""
     start = "" if part == "train" else f"{part}_"
-    return f"{start}source", f"{start}target"
+    return [f"{start}{column}" for column in columns]
+
+
+def _wanted(columns: Sequence[str]) -> str:
+    named = " and ".join(f"data.{column}" for column in columns)
+    return f"a text file: {named}" if len(columns) == 1 else f"text files: {named}"
 
 
 def _ending(path: Path | None) -> str | None:

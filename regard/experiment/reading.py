@@ -10,12 +10,12 @@ from regard.config import lay, merge, parse_changes, read_settings, read_yaml, s
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, nearest
 from regard.evaluation import METRICS
-from regard.experiment.data import COLUMNS
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.heads import HEADS
 from regard.objectives import OBJECTIVES
-from regard.training.stopping import LOSSES, higher_is_better
+from regard.tasks import TASKS
+from regard.training.stopping import higher_is_better
 
 LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wants no other
 
@@ -24,10 +24,11 @@ def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
     """The complete settings of a new run. Raises a ConfigError of all faults, or a DataError of its training files."""
     settings = merge({} if path is None else read_yaml(path), parse_changes(changes))
     given = read_settings(Experiment, settings)
-    faults = [*given.data.faults(), *_impossible(given)]
+    faults = [*given.data.faults(given.columns), *_impossible(given)]
     if faults:
         raise ConfigError.of(faults)
-    defaults = defaults_for(count_pairs(given))
+    defaults = defaults_for(count_examples(given))
+    defaults["training"]["metric"] = _task(given).metric
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         defaults["training"].pop("max_updates")
     complete: dict[str, Any] = lay(defaults, settings)
@@ -40,12 +41,12 @@ def load_experiment(path: Path, changes: Iterable[str] = ()) -> Experiment:
     return read_settings(Experiment, merge(read_yaml(path), parse_changes(changes)))
 
 
-def count_pairs(experiment: Experiment) -> int:
-    """Sentence pairs to train on; counting ends at the largest number that makes a difference."""
-    choice = experiment.data.reader("train")
+def count_examples(experiment: Experiment) -> int:
+    """Examples to train on; counting ends at the largest number that makes a difference."""
+    choice = experiment.reader("train")
     if choice is None:
-        raise ConfigError("data.source", "must be given")
-    return sum(1 for _ in islice(READERS.build(choice, COLUMNS), LARGE))
+        raise ConfigError(f"data.{experiment.columns[0]}", "must be given")
+    return sum(1 for _ in islice(READERS.build(choice, experiment.columns), LARGE))
 
 
 def schema() -> dict[str, Any]:
@@ -64,8 +65,14 @@ def _impossible(experiment: Experiment) -> Iterator[Fault]:
     if experiment.training.compile and (objective.records or experiment.penalties):
         what = "penalties" if experiment.penalties else f"'{experiment.objective.name}'"
         yield Fault("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
-    steering = experiment.training.metric
-    if steering not in (*LOSSES, *METRICS):
-        yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, [*LOSSES, *METRICS]))
+    steering, task = experiment.training.metric, _task(experiment)
+    names = [*task.losses, *(METRICS if task.translates else ())]
+    if steering not in names:
+        yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, names))
     elif higher_is_better(steering) is None:
         yield Fault("training.metric", f"'{steering}' cannot choose: neither more nor less of it is better", "bleu")
+
+
+def _task(experiment: Experiment) -> Any:
+    """The row of the table, of which the columns and the figures are known before it is built."""
+    return TASKS[experiment.task.name]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
@@ -15,13 +15,14 @@ from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
-from regard.experiment.data import DataSettings
+from regard.experiment.data import DataSettings, Part
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
 from regard.models.settings import AttentionSettings, ModelSettings
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Choice
+from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
@@ -100,10 +101,20 @@ class Experiment:
     training: Annotated[TrainingSettings, _TRAINING] = field(default_factory=TrainingSettings)
     decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
     evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)
-    task: Literal["translation"] = "translation"
+    task: Annotated[Choice, PartOf(TASKS)] = Choice("translation")
     device: str = "auto"  # auto, cpu, cuda, cuda:1 …
     run: Path | None = None  # the folder of the trained model; None: named after the time and the languages
     format: Literal[1] = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of an example: "source" and "target" for translation."""
+        task: Any = TASKS[self.task.name]
+        return tuple(task.columns)
+
+    def reader(self, part: Part) -> Choice | None:
+        """What reads a part of the data, with its files found; None where the settings name none."""
+        return self.data.reader(part, self.columns)
 
     def save(self, path: Path) -> None:
         """To a file that `load_experiment` reads back the same."""

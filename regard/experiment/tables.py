@@ -22,11 +22,13 @@ from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Registry, Setting
+from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
 
 TABLES: Mapping[str, Registry[Any]] = {
+    "task": TASKS,
     "tokenizer": TOKENIZERS,
     "reader": READERS,
     "score": SCORES,

@@ -15,7 +15,7 @@ from regard.memory import keep_memory
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
 from regard.results import Prediction
-from regard.tasks.translation import TranslationTask
+from regard.tasks import Task
 from regard.text.clean import clean
 
 WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
@@ -29,7 +29,7 @@ class Predictor:
     ...     print(prediction.text, prediction.score)
     """
 
-    def __init__(self, model: Any, task: TranslationTask, *, batch_tokens: int = 24576, max_source: int = 1024) -> None:
+    def __init__(self, model: Any, task: Task, *, batch_tokens: int = 24576, max_source: int = 1024) -> None:
         keep_memory()
         self.model, self.task = model.eval(), task
         self.batch_tokens, self.max_source = batch_tokens, max_source

@@ -1,16 +1,16 @@
 """Settings and tokenizers → a model and its task."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from regard.decoding import FEATURES, SEARCHES, Feature, GreedySearch, Search
 from regard.experiment import DecodingSettings, Experiment
-from regard.models import Translator, build_translator
 from regard.objectives import OBJECTIVES, Objective, PenalisedObjective, build_penalties
 from regard.runs.folder import RunFolder, choose_device
-from regard.tasks.translation import TranslationTask
+from regard.tasks import TASKS, Task
 from regard.text import Tokenizer
 from regard.training import checkpoint as files
 
@@ -18,24 +18,24 @@ from regard.training import checkpoint as files
 class Assembled(NamedTuple):
     """A model of a run with its weights, and what it is for."""
 
-    model: Translator
-    task: TranslationTask
+    model: Any
+    task: Task
     experiment: Experiment
 
 
 def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
     experiment = folder.experiment(changes)
-    tokenizers = folder.tokenizers(experiment.text.shared)
-    model = model_of(experiment, tokenizers)
+    task = task_of(experiment, folder.tokenizers(experiment))
+    model = model_of(experiment, task)
     files.load_model(model, folder.checkpoint())
-    return Assembled(model.to(choose_device(experiment.device)).eval(), task_of(experiment, tokenizers), experiment)
+    return Assembled(model.to(choose_device(experiment.device)).eval(), task, experiment)
 
 
-def model_of(experiment: Experiment, tokenizers: dict[str, Tokenizer]) -> Translator:
+def model_of(experiment: Experiment, task: Task) -> Any:
     """With new weights, drawn from the seed."""
     torch.manual_seed(experiment.training.seed)
-    return build_translator(experiment.model, len(tokenizers["source"]), len(tokenizers["target"]))
+    return task.network(experiment.model)
 
 
 def objective_of(experiment: Experiment, model: nn.Module) -> Objective:
@@ -45,10 +45,10 @@ def objective_of(experiment: Experiment, model: nn.Module) -> Objective:
     return PenalisedObjective(objective, penalties) if penalties else objective
 
 
-def task_of(experiment: Experiment, tokenizers: dict[str, Tokenizer], *, quick: bool = False) -> TranslationTask:
-    """Translation by the search of the settings, or greedily if it must be quick."""
+def task_of(experiment: Experiment, tokenizers: Mapping[str, Tokenizer], *, quick: bool = False) -> Task:
+    """The task of the settings, with their search, or a greedy one if it must be quick."""
     search, features = (GreedySearch(), list[Feature]()) if quick else searched_by(experiment.decoding)
-    return TranslationTask(tokenizers["source"], tokenizers["target"], search, features)
+    return TASKS.build(experiment.task, tokenizers, search, features)
 
 
 def searched_by(settings: DecodingSettings) -> tuple[Search, list[Feature]]:

@@ -3,7 +3,7 @@
 experiment.yaml   the complete settings
 environment.json  versions, device and threads it was made with
 origins.json      what its texts were, by their content
-text/             tokenizers: `shared`, or `source` and `target`
+text/             tokenizers: `shared`, or one a column
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
@@ -31,6 +31,7 @@ from regard.training import checkpoint as files
 from regard.training.final import FINAL
 
 ENVIRONMENT, ORIGINS, LOCK = "environment.json", "origins.json", ".lock"
+SHARED = "shared"  # the folder of the only tokenizer
 DEVICES = ("cpu", "cuda", "mps")
 
 
@@ -121,12 +122,11 @@ class RunFolder:
             raise CheckpointError(self.path, f"is no run folder: it has no {SETTINGS_FILE}", "regard train makes one")
         return replace(load_experiment(settings, changes or []), run=self.path)
 
-    def tokenizers(self, shared: bool) -> dict[str, Tokenizer]:
-        """Of both sides, as they were saved."""
-        if shared:
-            both = load_tokenizer(self.text / "shared")
-            return {"source": both, "target": both}
-        return {column: load_tokenizer(self.text / column) for column in ("source", "target")}
+    def tokenizers(self, experiment: Experiment) -> dict[str, Tokenizer]:
+        """Of every column, as they were saved."""
+        if experiment.text.shared:
+            return dict.fromkeys(experiment.columns, load_tokenizer(self.text / SHARED))
+        return {column: load_tokenizer(self.text / column) for column in experiment.columns}
 
     def checkpoint(self) -> files.Checkpoint:
         """The one that training ended with; while it has not ended, the best so far, or the latest."""

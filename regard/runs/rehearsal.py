@@ -6,25 +6,27 @@ import torch
 
 from regard.errors import ConfigError, RegardError
 from regard.experiment import Experiment
-from regard.models import ROUTE, build_translator
-from regard.records import EOS, UNK, Batch, Sequences
-from regard.runs.assembly import objective_of, searched_by
+from regard.registry import Choice
+from regard.runs.assembly import model_of, objective_of, task_of
+from regard.tasks import Task
+from regard.text import train_tokenizer
 from regard.training.driven import Driven
 from regard.training.optimizers import OPTIMIZERS
 
-VOCAB = 8  # pieces; what can be wrong with shapes does not depend on how many there are
+TEXT = "ab"  # what can be wrong with shapes does not depend on how many pieces there are
 
 
 def rehearse(experiment: Experiment) -> None:
     """Builds the model, takes a loss and translates a sentence. Raises ConfigError for parts that do not fit."""
     try:
-        model: Any = build_translator(experiment.model, VOCAB, VOCAB).eval()
+        task = small_task(experiment)
+        model = model_of(experiment, task).eval()
         objective = objective_of(experiment, model)
-        objective.loss(model, _batch(), "model")
+        (batch,) = task.held({column: [TEXT, TEXT[::-1]] for column in experiment.columns}, tokens=64)
+        objective.loss(model, batch, "model")
         Driven(experiment.training, model, objective)
-        search, features = searched_by(experiment.decoding)
         with torch.inference_mode():
-            search.run(model, _batch(), features=features)
+            task.predict(model, batch)
         _rehearse_optimizer(experiment, model)
     except RegardError:
         raise
@@ -42,7 +44,7 @@ def _rehearse_optimizer(experiment: Experiment, model: Any) -> None:
         raise ConfigError("training.optimizer", f"{choice.name}: {problem[:1].lower()}{problem[1:]}") from error
 
 
-def _batch() -> Batch:
-    ids = torch.tensor([[UNK, VOCAB - 1, EOS], [VOCAB - 2, UNK, EOS]])
-    column = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
-    return Batch({"source": column, "target": column}, ROUTE, torch.arange(len(ids)), ids.numel())
+def small_task(experiment: Experiment) -> Task:
+    """The task with a vocabulary that is learnt at once."""
+    tokenizer = train_tokenizer(Choice("characters"), [TEXT])
+    return task_of(experiment, dict.fromkeys(experiment.columns, tokenizer))

@@ -9,16 +9,16 @@ from regard.config import plain
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment
-from regard.experiment.data import COLUMNS
 from regard.experiment.data import Part as DataPart
-from regard.models import ModelSettings, build_translator
+from regard.experiment.data import named_files
+from regard.runs.assembly import model_of
 from regard.runs.folder import RunFolder
-from regard.runs.rehearsal import VOCAB
+from regard.runs.rehearsal import small_task
 from regard.runs.texts import held_out, part_reader
 
 FIXED = (
-    "text", "data.max_length", "training.batch_tokens", "training.accumulate", "training.seed", "training.optimizer",
-    "training.metric", "training.validate_lines",
+    "task", "text", "data.max_length", "training.batch_tokens", "training.accumulate", "training.seed",
+    "training.optimizer", "training.metric", "training.validate_lines",
 )  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
 PARTS: tuple[DataPart, ...] = ("train", "dev")  # those that training reads
@@ -87,12 +87,12 @@ def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:
 
 def _shapes(before: Experiment, after: Experiment, changes: list[Change]) -> Iterator[Fault]:
     found = [str(change).removeprefix("model.") for change in changes if change.place.startswith("model.")]
-    if found and _weights(before.model) != _weights(after.model):
+    if found and _weights(before) != _weights(after):
         yield Fault("model", f"the trained weights do not fit after {', '.join(found)}", HINT)
 
 
-def _weights(settings: ModelSettings) -> dict[str, torch.Size]:
-    model = build_translator(settings, VOCAB, VOCAB)
+def _weights(experiment: Experiment) -> dict[str, torch.Size]:
+    model = model_of(experiment, small_task(experiment))
     return {name: tensor.shape for name, tensor in model.state_dict().items()}
 
 
@@ -117,7 +117,7 @@ def _setting(experiment: Experiment, part: DataPart, number: int) -> str:
     """What names a file of a part."""
     if getattr(experiment.data, part) is not None:
         return f"data.{part}"
-    return f"data.{'' if part == 'train' else f'{part}_'}{COLUMNS[number]}"
+    return f"data.{named_files(part, experiment.columns)[number]}"
 
 
 def _said(value: Any) -> str:

@@ -8,14 +8,15 @@ from pathlib import Path
 from shlex import quote
 
 from regard.config.quoting import quoted
-from regard.experiment import LOSSES, Experiment, read_experiment
+from regard.experiment import Experiment, read_experiment
 from regard.registry import Choice
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
-from regard.runs.texts import dev_pairs, learn_tokenizers, training_batches
+from regard.runs.texts import dev_texts, learn_tokenizers, training_batches
 from regard.runs.validation import Validation
+from regard.tasks import Task
 from regard.text import Tokenizer
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
@@ -87,13 +88,14 @@ def named(experiment: Experiment) -> Experiment:
 def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> Trainer:
     device = choose_device(experiment.device)
     tokenizers = _tokenizers(experiment, folder, progress)
-    batches = training_batches(experiment, folder, tokenizers, progress.say)
-    model = model_of(experiment, tokenizers).to(device)
-    pairs = dev_pairs(experiment, progress.say)
+    task = task_of(experiment, tokenizers, quick=True)
+    batches = training_batches(experiment, folder, task, tokenizers, progress.say)
+    model = model_of(experiment, task).to(device)
+    texts = dev_texts(experiment, progress.say)
     validation = None
-    if pairs is not None:
-        task, tokens = task_of(experiment, tokenizers, quick=True), experiment.decoding.batch_tokens
-        validation = Validation(model, task, pairs, _metrics(experiment), batch_tokens=tokens)
+    if texts is not None:
+        tokens = experiment.decoding.batch_tokens
+        validation = Validation(model, task, texts, _metrics(experiment, task), batch_tokens=tokens)
     count = sum(parameter.numel() for parameter in model.parameters())
     progress.say(f"{count / 1e6:.1f} M parameters on {device}, run {folder}")
     return Trainer(
@@ -114,14 +116,14 @@ def _tokenizers(experiment: Experiment, folder: RunFolder, progress: Progress) -
         return learn_tokenizers(experiment, folder, progress.say)
     for change in folder.changed_environment():
         progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
-    return folder.tokenizers(experiment.text.shared)
+    return folder.tokenizers(experiment)
 
 
-def _metrics(experiment: Experiment) -> list[Choice]:
+def _metrics(experiment: Experiment, task: Task) -> list[Choice]:
     """What is told of each validation, with what steers; TER would take longer than all the rest."""
-    wanted = [Choice("bleu"), Choice("chrf")]
+    wanted = [Choice("bleu"), Choice("chrf")] if task.translates else []
     steering = experiment.training.metric
-    if steering not in LOSSES and steering not in (choice.name for choice in wanted):
+    if steering not in task.losses and steering not in (choice.name for choice in wanted):
         wanted.append(Choice(steering))
     return wanted
 

@@ -1,18 +1,71 @@
-"""The contract of tasks: columns in, predictions out."""
+"""The contract of tasks: texts in columns → a network, batches, predictions and figures."""
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torch import nn
+
+from regard.data import Corpus
+from regard.data.batches import Batches
+from regard.decoding import Search
+from regard.decoding.features import Feature
+from regard.models import ROUTE, ModelSettings
 from regard.records import Batch
-from regard.results import Prediction
+from regard.results import Explanation, Prediction
+from regard.text import Tokenizer
+
+Texts = Mapping[str, Sequence[str]]  # by column, all of one length
 
 
 class Task(ABC):
-    """What the examples are, what is predicted of them, and how that is scored."""
+    """What the examples are, what is predicted of them, and how that is scored. A row of TASKS.
 
-    columns: tuple[str, ...]  # of an example: ("source", "target")
-    metrics: tuple[str, ...]  # that may steer early stopping, the first by default
+    Built with (tokenizers by column, search, features); a text that is given is cut by the tokenizer `source`, one
+    that is written by `target`. `route` names the way through a model that has several.
+    """
+
+    columns: tuple[str, ...]  # of an example; the last is what is written
+    losses: tuple[str, ...] = ("loss", "perplexity")  # figures of texts that are given; the smaller, the better
+    metric: str  # that steers early stopping unless the settings say otherwise
+    translates = True  # what it writes is judged beside a reference, by METRICS
+
+    def __init__(
+        self, tokenizers: Mapping[str, Tokenizer], search: Search, features: Sequence[Feature] = (), route: str = ROUTE
+    ) -> None:
+        self.source, self.target = tokenizers[self.columns[0]], tokenizers[self.columns[-1]]
+        self.search, self.features, self.route = search, tuple(features), route
+
+    @abstractmethod
+    def network(self, settings: ModelSettings) -> nn.Module:
+        """A model of these settings for this task's vocabularies, with new weights."""
+
+    @abstractmethod
+    def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]] | None = None) -> Batch:
+        """Ids without end symbols → a batch; `lines` count from 0."""
 
     @abstractmethod
     def predict(self, model: Any, batch: Batch) -> list[Prediction]:
         """One prediction per example, in the batch's order."""
+
+    @abstractmethod
+    def force(self, model: Any, batch: Batch) -> list[Prediction]:
+        """The given targets as predictions: their score is the sum of their log-probabilities, in nats."""
+
+    @abstractmethod
+    def explain(self, model: Any, batch: Batch) -> list[Explanation]:
+        """What each source and target of the batch looked at."""
+
+    def stream(self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int) -> Batches:
+        """The corpus as batches to learn from, without end."""
+        return Batches(corpus, self.columns, tokenizers, route=self.route, tokens=tokens, seed=seed)
+
+    @abstractmethod
+    def held(self, texts: Texts, tokens: int) -> list[Batch]:
+        """Texts to be judged by, as batches of at most so many tokens; `lines` are their places among the texts."""
+
+    def figures(self, total: float, count: int, texts: Texts) -> dict[str, float]:
+        """`losses` from the sum of all negative log-probabilities (nats) of so many tokens, which spell the texts."""
+        loss = total / max(1, count)
+        return {"loss": loss, "perplexity": math.exp(min(loss, 50.0))}

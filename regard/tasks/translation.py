@@ -7,35 +7,27 @@ import torch
 
 from regard.attention import recording
 from regard.data.collate import collate
-from regard.decoding import Hypothesis, Search, forced
-from regard.decoding.features import Feature
+from regard.data.packing import chunks
+from regard.decoding import Hypothesis, forced
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
+from regard.models import ModelSettings, Translator, build_translator
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.results import Explanation, Prediction
-from regard.tasks.task import Task
-from regard.text import Tokenizer
+from regard.tasks.task import Task, Texts
 
 END = "</s>"  # how the end symbol is shown beside pieces
 
 
 class TranslationTask(Task):
-    """Tokenizers of both sides, and how to search. `route` names the way through a model that has several."""
+    """A text in one language → the same in another."""
 
     columns = ("source", "target")
-    metrics = ("bleu", "chrf", "ter", "exact_match", "perplexity")
+    metric = "bleu"
 
-    def __init__(
-        self,
-        source: Tokenizer,
-        target: Tokenizer,
-        search: Search,
-        features: Sequence[Feature] = (),
-        *,
-        route: str = "translate",
-    ) -> None:
-        self.source, self.target = source, target
-        self.search, self.features, self.route = search, tuple(features), route
+    def network(self, settings: ModelSettings) -> Translator:
+        """An encoder and a decoder."""
+        return build_translator(settings, len(self.source), len(self.target))
 
     def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]] | None = None) -> Batch:
         """Ids without end symbols → a batch; `lines` count from 0."""
@@ -44,6 +36,19 @@ class TranslationTask(Task):
             columns["target"] = collate([[*ids, EOS] for ids in targets])
         count = sum(len(ids) + 1 for ids in targets or ())
         return Batch(columns, self.route, torch.arange(len(sources)), count)
+
+    def held(self, texts: Texts, tokens: int) -> list[Batch]:
+        """Texts of about one length together, the longest first."""
+        sources, targets = (
+            tokenizer.encode_batch(texts[column])
+            for tokenizer, column in zip((self.source, self.target), self.columns, strict=True)
+        )
+        lengths = [max(len(a), len(b)) + 1 for a, b in zip(sources, targets, strict=True)]
+        batches = []
+        for rows in chunks(lengths, tokens):
+            batch = self.batch([sources[row] for row in rows], [targets[row] for row in rows])
+            batches.append(batch._replace(lines=torch.from_numpy(rows)))
+        return batches
 
     def predict(self, model: Any, batch: Batch) -> list[Prediction]:
         """The best hypothesis of each source, the rest of the n best as its alternatives."""

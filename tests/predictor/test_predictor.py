@@ -15,7 +15,7 @@ from regard.models import AttentionSettings, ModelSettings, build_translator
 from regard.predictor import Predictor, at_once
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.tasks.translation import TranslationTask
+from regard.tasks import TranslationTask
 from regard.text import train_tokenizer
 
 TEXTS = ["a dog runs", "", "two cats", " \u3000", "he reads a very long book about dogs and cats", "yes", "a dog runs"]
@@ -30,7 +30,9 @@ def predictor():
     settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
     model = build_translator(settings, len(tokenizer), len(tokenizer))
     search = SEARCHES.build(Choice("beam", {"size": 3, "n_best": 2, "max_extra": 5}))
-    return Predictor(model, TranslationTask(tokenizer, tokenizer, search), batch_tokens=60, max_source=60)
+    return Predictor(
+        model, TranslationTask({"source": tokenizer, "target": tokenizer}, search), batch_tokens=60, max_source=60
+    )
 
 
 def test_every_text_has_its_answer_in_its_place(predictor):

@@ -9,22 +9,21 @@ from regard.decoding import SEARCHES
 from regard.evaluation import METRICS
 from regard.models import AttentionSettings, ModelSettings, build_translator
 from regard.registry import Choice
-from regard.runs.texts import Pairs
 from regard.runs.validation import Validation
-from regard.tasks.translation import TranslationTask
+from regard.tasks import TranslationTask
 from regard.text import train_tokenizer
 
-PAIRS = Pairs(["a dog", "two old cats", "yes"], ["ein Hund", "zwei alte Katzen", "ja"])
+PAIRS = {"source": ["a dog", "two old cats", "yes"], "target": ["ein Hund", "zwei alte Katzen", "ja"]}
 
 
 @pytest.fixture
 def model_and_task():
-    tokenizer = train_tokenizer(Choice("characters"), [*PAIRS.sources, *PAIRS.targets])
+    tokenizer = train_tokenizer(Choice("characters"), [*PAIRS["source"], *PAIRS["target"]])
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
     heads = AttentionSettings(num_heads=2)
     settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
     model = build_translator(settings, len(tokenizer), len(tokenizer)).eval()
-    return model, TranslationTask(tokenizer, tokenizer, SEARCHES.build(Choice("greedy")))
+    return model, TranslationTask({"source": tokenizer, "target": tokenizer}, SEARCHES.build(Choice("greedy")))
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 1000])
@@ -35,7 +34,7 @@ def test_figures_do_not_depend_on_the_batches(model_and_task, batch_tokens):
     found = validation(lambda: False)
     total = count = 0.0
     texts = []
-    for source, target in zip(*PAIRS, strict=True):
+    for source, target in zip(*PAIRS.values(), strict=True):
         batch = task.batch([task.source.encode(source)], [task.target.encode(target)])
         with torch.no_grad():
             total += float(model.nll(batch).sum())
@@ -45,7 +44,7 @@ def test_figures_do_not_depend_on_the_batches(model_and_task, batch_tokens):
     assert found["loss"] == pytest.approx(total / count, rel=1e-6)
     assert found["perplexity"] == pytest.approx(math.exp(total / count), rel=1e-5)
     for name in ("bleu", "chrf"):
-        assert found[name] == METRICS.build(Choice(name)).score(texts, PAIRS.targets).value
+        assert found[name] == METRICS.build(Choice(name)).score(texts, PAIRS["target"]).value
 
 
 def test_it_stops_between_two_batches(model_and_task):
