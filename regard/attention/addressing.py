@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from regard.attention.kernels.softmax import masked_softmax
 
-EPS = 1e-8  # vectors shorter than this are as good as zero: similar to nothing
+EPSILON = 1e-8  # the least length that a vector is divided by
+SHARPEST = 1e4  # strengths and sharpness beyond are no different, but their gradients may overflow
 
 
 class Address(NamedTuple):
@@ -36,8 +37,21 @@ def by_content(key: Tensor, slots: Tensor, strength: Tensor, mask: Tensor | None
 
     key (..., dim), slots (..., slot, dim), strength (...), mask (..., slot) → weights (..., slot).
     """
-    alike = functional.normalize(slots, dim=-1, eps=EPS) @ functional.normalize(key, dim=-1, eps=EPS).unsqueeze(-1)
+    alike = unit(slots) @ unit(key).unsqueeze(-1)
     return masked_softmax(strength.unsqueeze(-1) * alike.squeeze(-1), mask)
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """(..., dim) → the same, of length 1. Zeros stay zeros, similar to nothing, and pass no gradient: it would be
+    1/EPSILON."""
+    length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    least = max(EPSILON, torch.finfo(vectors.dtype).tiny)
+    return (vectors / length.clamp(min=least)).masked_fill(length == 0, 0.0)
+
+
+def positive(numbers: Tensor) -> Tensor:
+    """softplus, at most SHARPEST: a strength, or what gamma is above 1, from what a controller says."""
+    return functional.softplus(numbers).clamp(max=SHARPEST)
 
 
 def interpolate(weights: Tensor, before: Tensor, gate: Tensor) -> Tensor:

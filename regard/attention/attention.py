@@ -67,7 +67,7 @@ class Attention(nn.Module):
         if past is None:
             past = self._begin(queries, memory)
         if self.sequential and queries.shape[-2] != 1:
-            attended = self._one_by_one(queries, memory, past, need_weights)
+            attended = self._one_by_one(queries, memory, past)
         else:
             attended = self._together(queries, memory, past, need_weights or self.sequential)
         if not need_weights:
@@ -85,13 +85,11 @@ class Attention(nn.Module):
         after = tuple(part.after(old, attended, scores) for part, old in zip(self.parts, past, strict=True))
         return attended._replace(past=after)
 
-    def _one_by_one(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], need_weights: bool) -> Attended:
+    def _one_by_one(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Attended:
         steps = []
         for query in queries.split(1, dim=-2):
             steps.append(self._together(query, memory, past, True))
             past = steps[-1].past
-        if not steps:
-            return self._together(queries, memory, past, need_weights)
         weights = torch.cat([step.weights for step in steps if step.weights is not None], dim=-2)
         terms = {name: torch.cat([step.terms[name] for step in steps], dim=-1) for name in steps[0].terms}
         return Attended(torch.cat([step.context for step in steps], dim=-2), weights, past, terms)

@@ -85,8 +85,15 @@ ELSEWHERE: tuple[Elsewhere, ...] = (
         "embedder",
         "complex_order",
         "words are waves over places",
-        "complex_order, complex_embedding, complex_vanilla, 复数",
+        "complex_order, complex_embedding, 复数",
         "model.embedder: complex_order; its attention is score: modulus",
+    ),
+    _row(
+        "embedder",
+        "complex_order",
+        "words are complex numbers without an order",
+        "complex_vanilla",
+        "model.embedder: {name: complex_order, places: false}",
     ),
     _row(
         "head",

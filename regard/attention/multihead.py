@@ -33,13 +33,17 @@ class Heads(nn.Module):
         self.from_query = Linear(query_dim, inner, bias=bias)
         self.from_key = Linear(key_dim, inner, bias=bias)
         self.from_value = Linear(value_dim or key_dim, inner, bias=bias)
-        self.to_out = Linear(inner, query_dim, bias=bias) if out_proj else nn.Identity()
-        self.dim = query_dim if out_proj else inner
-        for linear in (self.from_query, self.from_key, self.from_value, self.to_out):
-            if isinstance(linear, Linear):
-                nn.init.xavier_uniform_(linear.weight)
-                if bias:
-                    nn.init.zeros_(linear.bias)
+        self.to_out: nn.Module = nn.Identity()
+        self.dim = inner
+        linears = [self.from_query, self.from_key, self.from_value]
+        if out_proj:
+            self.to_out = Linear(inner, query_dim, bias=bias)
+            self.dim = query_dim
+            linears.append(self.to_out)
+        for linear in linears:
+            nn.init.xavier_uniform_(linear.weight)
+            if bias:
+                nn.init.zeros_(linear.bias)
 
     def queries(self, queries: Tensor) -> Tensor:
         """(batch, query, query_dim) → (batch, head, query, head_dim)."""

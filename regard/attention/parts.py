@@ -54,7 +54,7 @@ class Part(nn.Module):
 
     sequential = False  # True: needs `after` between any two queries, so the socket takes them one by one
     whole = False  # True: must know every key from the start, so it cannot read a memory that grows word by word
-    by_place = False  # True: knows keys by where they stand, so they cannot come in another order; of a score: or few
+    by_place = False  # True: knows keys by where they stand, so they may come neither reordered nor, to a score, a few
 
     def begin(self, queries: Tensor, memory: Memory) -> Any:
         """The past before the first query, None for a part without one. There may be no queries yet (query = 0)."""

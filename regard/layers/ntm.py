@@ -4,12 +4,9 @@ The slots and where a head was are values that go in and come out.
 """
 
 from torch import Tensor, nn
-from torch.nn import functional
 
-from regard.attention.addressing import Address, weights_at
+from regard.attention.addressing import Address, positive, weights_at
 from regard.errors import ConfigError
-
-MOST = 1e4  # strengths and sharpness beyond are no different, but their gradients may overflow
 
 
 class AddressHead(nn.Module):
@@ -25,7 +22,7 @@ class AddressHead(nn.Module):
     def forward(self, state: Tensor, slots: Tensor, before: Tensor) -> Tensor:
         """state (batch, state_dim), slots (batch, slot, slot_dim), before (batch, slot) → weights (batch, slot)."""
         key, strength, gate, shares, gamma = self.from_state(state).split(self.sizes, dim=-1)
-        strength, gamma = (functional.softplus(one.squeeze(-1)).clamp(max=MOST) for one in (strength, gamma))
+        strength, gamma = (positive(one.squeeze(-1)) for one in (strength, gamma))
         address = Address(key, strength, gate.squeeze(-1).sigmoid(), shares.softmax(dim=-1), 1 + gamma)
         return weights_at(address, slots, before)
 

@@ -146,6 +146,26 @@ def test_compiled_equals_eager(small):
     assert_close(run(compiled, given), run(additive_scores, given))
 
 
+def test_a_compiler_sees_no_tensor_of_all_pairs(small):
+    axes = list[int]()
+
+    def backend(graph: torch.fx.GraphModule, _: object) -> Any:
+        made = (node.meta.get("example_value") for node in graph.graph.nodes)
+        axes.extend(one.dim() for one in made if isinstance(one, Tensor))
+        return graph.forward
+
+    torch.compiler.reset()
+    torch.compile(additive_scores, backend=backend, fullgraph=True)(*inputs((2, 5, 3), (2, 7, 3)))
+    assert axes and max(axes) == 3  # (row, query, key, hidden) would have 4
+
+
+def test_gradients_are_exact_under_autocast(small):
+    given = inputs((2, 5, 3), (2, 7, 3), torch.float32)
+    wanted = run(additive_scores, given)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert_close(run(additive_scores, given), wanted)
+
+
 class Largest(TorchDispatchMode):
     """The size of the largest tensor that was made."""
 

@@ -119,3 +119,13 @@ def test_what_was_looked_at_is_looked_at_less_where_coverage_counts_against_it()
     weights = attention(queries, attention.remember(keys), need_weights=True).weights[0]
     assert weights[0].argmax() == 1 and weights[1, 1] < 1 / 3 < weights[0, 1]
     assert_close(weights[:, 0], weights[:, 2])
+
+
+def test_coverage_is_kept_in_single_precision_at_least(queries, keys):
+    attention = build(1, 0.0).bfloat16()
+    memory = attention.remember(keys.bfloat16())
+    past = attention.begin(queries.bfloat16(), memory)
+    for _ in range(400):
+        past = attention(queries[:, :1].bfloat16(), memory, past).past
+    total = past[0][0].sum(dim=-1)
+    assert_close(total, torch.full_like(total, 400.0), rtol=0.01, atol=0.0)

@@ -100,3 +100,24 @@ def test_the_plain_path_can_be_differentiated_twice(keys):
 
     few = random(BATCH, 1, DIM).requires_grad_(), random(BATCH, keys, DIM)
     assert torch.autograd.gradgradcheck(context, few)
+
+
+@pytest.mark.parametrize("fields", [(), ("mask",), ("bias",), ("mask", "bias")], ids="-".join)
+def test_without_heads_the_fused_attention_is_one_of_one_head(fields, monkeypatch):
+    keys = 80
+    view = view_of(fields, keys)
+    flat = View(*(None if one is None else one.expand(BATCH, HEADS, QUERY, keys)[:, 0] for one in view[:2]))
+    queries, memory = random(BATCH, QUERY, DIM), Memory(random(BATCH, keys, DIM), random(BATCH, keys, DIM), None)
+    attention = Attention(ScaledDotScore(DIM, DIM), Told(flat), SoftmaxWeighting(DIM))
+    axes = []
+    fused = torch.nn.functional.scaled_dot_product_attention
+
+    def seen(queries: Tensor, *rest: Tensor, **settings: object) -> Tensor:
+        axes.append(queries.dim())
+        return fused(queries, *rest, **settings)
+
+    monkeypatch.setattr("torch.nn.functional.scaled_dot_product_attention", seen)
+    fast = attention(queries, memory).context
+    with plain():
+        assert_close(fast, attention(queries, memory).context)
+    assert axes == [4]  # with three torch holds all scores

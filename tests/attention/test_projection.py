@@ -114,3 +114,13 @@ def test_a_constant_changes_nothing_and_large_scores_do_no_harm(alpha, dtype):
 def test_an_alpha_without_meaning_is_refused(alpha):
     with pytest.raises(ConfigError, match="alpha"):
         weights_of(random(1, 2), alpha=alpha)
+
+
+@pytest.mark.parametrize("weigh", [weights_of, sparsemax])
+@pytest.mark.parametrize("strange", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_told_by_the_weights(weigh, strange):
+    """So that training can stop and say at which step."""
+    scores = torch.tensor([[0.0, strange, 1.0], [0.0, 0.5, 1.0]])
+    for alpha in ALPHAS:
+        weights = weigh(scores, None, alpha) if weigh is weights_of else weigh(scores)
+        assert bool(weights[0].isnan().any()) and bool(weights[1].isfinite().all())

@@ -96,7 +96,7 @@ def _attend_near(
 
 
 def _sdpa_wins(queries: Tensor, memory: Memory) -> bool:
-    return queries.dim() >= 4 and (queries.device.type != "cpu" or memory.keys.shape[-2] > SHORT)
+    return queries.dim() >= 3 and (queries.device.type != "cpu" or memory.keys.shape[-2] > SHORT)
 
 
 def _sdpa(queries: Tensor, keys: Tensor, values: Tensor, view: View, dropout: float) -> Tensor:
@@ -109,8 +109,14 @@ def _sdpa(queries: Tensor, keys: Tensor, values: Tensor, view: View, dropout: fl
     bias = view.bias
     if bias is not None and mask is not None:
         bias, mask = bias.masked_fill(~mask, float("-inf")), None
-    seen = bias if bias is not None else mask
-    context = functional.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=seen, dropout_p=dropout, scale=1.0
-    )
+    context = _fused(queries, keys, values, bias if bias is not None else mask, dropout)
     return context if hidden is None else context.masked_fill(hidden, 0.0)
+
+
+def _fused(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None, dropout: float) -> Tensor:
+    """Without heads torch would hold all scores: one head is one more axis."""
+    if queries.dim() == 3:
+        queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(-3), values.unsqueeze(1)
+        seen = seen.unsqueeze(1) if seen is not None and seen.dim() == 3 else seen
+        return _fused(queries, keys, values, seen, dropout).squeeze(1)
+    return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=seen, dropout_p=dropout, scale=1.0)

@@ -4,13 +4,14 @@ Backward computes each chunk anew, so what is kept for it is of the size of the 
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from regard.attention.kernels.choose import is_plain
+from regard.attention.precision import wide
 
 FEW, FEW_TO_LEARN = 2**16, 2**18  # numbers up to which the plain formula is as fast, without and with gradients
 CHUNK = 2**20  # numbers of a chunk on a CPU, 4 MB of float32: in less threads wait more, more leaves the cache
@@ -32,11 +33,11 @@ def additive_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
     if _must_be_plain() or queries.numel() * keys.shape[-2] <= few:
         return torch.tanh(queries[..., :, None, :] + keys[..., None, :, :]) @ vector
     lead = torch.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
-    exact = torch.promote_types(torch.promote_types(queries.dtype, keys.dtype), torch.float32)
+    exact = wide(torch.promote_types(queries.dtype, keys.dtype))
     rows = [
         some.to(exact).expand(*lead, -1, -1).flatten(end_dim=-3) if lead else some[None] for some in (queries, keys)
     ]
-    scores: Tensor = cast(Any, _AdditiveScores).apply(*rows, vector.to(exact))  # untyped in torch
+    scores: Tensor = _additive(*rows, vector.to(exact))
     return scores.reshape(*lead, *scores.shape[-2:]).to(queries.dtype)
 
 
@@ -54,28 +55,27 @@ def in_slices(scores: Callable[[Tensor, Tensor], Tensor], queries: Tensor, keys:
 
 
 def _must_be_plain() -> bool:
-    """A compiler fuses the plain formula by itself; under torch.func no tensor can be written to in place."""
-    return is_plain() or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    """Under torch.func no tensor can be written to in place."""
+    return is_plain() or torch._C._are_functorch_transforms_active()
 
 
-class _AdditiveScores(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-        ctx.save_for_backward(queries, keys, vector)
-        scores = queries.new_empty(*queries.shape[:-1], keys.shape[-2])
-        with torch.autocast(queries.device.type, enabled=False):
-            for place, hidden in _hidden(queries, keys):
-                scores[place] = hidden @ vector
-        return scores
+@torch.library.custom_op("regard::additive_scores", mutates_args=())
+def _additive(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    """(row, query, hidden), (row, key, hidden), (hidden) → (row, query, key). One operation to a compiler, which would
+    hold all pairs."""
+    scores = queries.new_empty(*queries.shape[:-1], keys.shape[-2])
+    with torch.autocast(queries.device.type, enabled=False):
+        for place, hidden in _hidden(queries, keys):
+            scores[place] = hidden @ vector
+    return scores
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        queries, keys, vector = ctx.saved_tensors
-        (gradient,) = gradients
-        if torch.is_grad_enabled():
-            return _plain_gradients(queries, keys, vector, gradient)
-        to_queries, to_keys, to_vector = (torch.zeros_like(some) for some in (queries, keys, vector))
-        one = vector.new_ones(1)
+
+@torch.library.custom_op("regard::additive_gradients", mutates_args=())
+def _gradients(queries: Tensor, keys: Tensor, vector: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradient of the scores → those of queries, keys and vector."""
+    to_queries, to_keys, to_vector = (torch.zeros_like(some) for some in (queries, keys, vector))
+    one = vector.new_ones(1)
+    with torch.autocast(queries.device.type, enabled=False):
         for place, hidden in _hidden(queries, keys):
             rows, some_queries, some_keys = place
             outer = gradient[place]
@@ -84,7 +84,34 @@ class _AdditiveScores(torch.autograd.Function):
             to_queries[rows, some_queries] += (outer.unsqueeze(-2) @ slope).squeeze(-2)
             slope.mul_(outer.unsqueeze(-1))
             to_keys[rows, some_keys] += slope.squeeze(1) if slope.shape[1] == 1 else slope.sum(dim=1)
-        return to_queries.mul_(vector), to_keys.mul_(vector), to_vector
+    return to_queries.mul_(vector), to_keys.mul_(vector), to_vector
+
+
+@_additive.register_fake
+def _shape_of_scores(queries: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    return queries.new_empty(*queries.shape[:-1], keys.shape[-2])
+
+
+@_gradients.register_fake
+def _shapes_of_gradients(
+    queries: Tensor, keys: Tensor, vector: Tensor, gradient: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.empty_like(queries), torch.empty_like(keys), torch.empty_like(vector)
+
+
+def _keep(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    queries, keys, vector = ctx.saved_tensors
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        return _plain_gradients(queries, keys, vector, gradient)
+    found: tuple[Tensor, Tensor, Tensor] = _gradients(queries, keys, vector, gradient)
+    return found
+
+
+_additive.register_autograd(_backward, setup_context=_keep)
 
 
 def _hidden(queries: Tensor, keys: Tensor) -> Iterator[tuple[Chunk, Tensor]]:

@@ -39,6 +39,8 @@ def by_flex(
     view, product = span.at(queries, memory, past[1], runs.places), score.inner(queries, memory.keys, past[0])
     if product is None or view is None or (view.bias, view.gain, view.values) != (None, None, None):
         return None
+    if any(one.dtype != memory.values.dtype or one.shape[-1] not in DIMS for one in product):
+        return None  # a score may widen what it multiplies, or take another dtype under autocast
     shown = runs.shown if view.mask is None else runs.shown & view.mask
     lead = queries.shape[:-2]
     sees = _seen(window.first.expand(*lead, -1), shown.expand(*lead, *shown.shape[-2:]), window)

@@ -7,11 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.attention.addressing import unit
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
 from regard.errors import ConfigError
-
-EPSILON = 1e-8  # the least length that a vector is divided by
 
 
 class CosineScore(Score):
@@ -34,7 +33,7 @@ class CosineScore(Score):
 
     def prepare(self, keys: Tensor) -> Tensor:
         """(..., key, dim) → the same, of length 1."""
-        return _unit(keys)
+        return unit(keys)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
         """(..., query, dim) and prepared keys → scores (..., query, key)."""
@@ -44,11 +43,4 @@ class CosineScore(Score):
     def inner(self, queries: Tensor, prepared: Tensor, past: Any) -> tuple[Tensor, Tensor]:
         """beta goes to the queries."""
         beta = self.beta if self.sharpness is None else functional.softplus(self.sharpness)
-        return _unit(queries) * beta, prepared
-
-
-def _unit(vectors: Tensor) -> Tensor:
-    """Zeros stay zeros, and pass no gradient: it would be 1/EPSILON."""
-    length = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    least = max(EPSILON, torch.finfo(vectors.dtype).tiny)
-    return (vectors / length.clamp(min=least)).masked_fill(length == 0, 0.0)
+        return unit(queries) * beta, prepared

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Attended, Memory, Score
+from regard.attention.precision import wide
 from regard.errors import ConfigError
 
 
@@ -45,11 +46,11 @@ class CoverageScore(Score):
     def begin(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Coverage 0 and fertility, each (..., key)."""
         fertility = memory.keys[..., -1]
-        return torch.zeros_like(fertility), fertility
+        return fertility.new_zeros(fertility.shape, dtype=wide(fertility.dtype)), fertility
 
     def forward(self, queries: Tensor, prepared: Tensor, past: tuple[Tensor, Tensor]) -> Tensor:
         """(..., query, query_dim) → scores (..., query, key), all with the coverage before the first of them."""
-        seen = prepared[..., :-1] + self.from_coverage(past[0].unsqueeze(-1))
+        seen = prepared[..., :-1] + self.from_coverage(past[0].unsqueeze(-1).to(prepared.dtype))
         return additive_scores(self.from_query(queries), seen, self.to_score.weight[0])
 
     def after(self, past: tuple[Tensor, Tensor], attended: Attended, scores: Any) -> tuple[Tensor, Tensor]:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Score
+from regard.attention.precision import wide
 from regard.attention.scores.dot import need_equal
 from regard.errors import ConfigError
 
@@ -57,9 +58,9 @@ class RotaryScore(Score):
         features = torch.arange(0, dim, 2, dtype=torch.float64, device=vectors.device)
         places = torch.arange(start, start + num, dtype=torch.float64, device=vectors.device)
         angles = places.unsqueeze(-1) * torch.exp(features * (-math.log(self.base) / dim))
-        wide = torch.promote_types(vectors.dtype, torch.float32)
-        pairs = vectors.to(wide).contiguous().unflatten(-1, (-1, 2))
-        return _turn(pairs, angles.cos().to(wide), angles.sin().to(wide)).flatten(-2).to(vectors.dtype)
+        exact = wide(vectors.dtype)
+        pairs = vectors.to(exact).contiguous().unflatten(-1, (-1, 2))
+        return _turn(pairs, angles.cos().to(exact), angles.sin().to(exact)).flatten(-2).to(vectors.dtype)
 
 
 def _turn(pairs: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:

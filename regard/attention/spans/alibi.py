@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Memory, View
+from regard.attention.precision import wide
 from regard.attention.spans.counting import CountingSpan, in_memory, places_of
 
 
@@ -35,6 +36,6 @@ def _slopes(queries: Tensor) -> Tensor:
     shape = [1] * queries.dim()
     if len(shape) >= 4:
         shape[-3] = queries.shape[-3]
-    dtype = torch.promote_types(queries.real.dtype, torch.float32)
+    dtype = wide(queries.real.dtype)
     heads = torch.arange(1, math.prod(shape) + 1, dtype=dtype, device=queries.device)
     return torch.exp2(-8.0 * heads / len(heads)).view(shape)

@@ -8,7 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention.parts import Attended, Memory, Span, View
+from regard.attention.precision import wide
 from regard.errors import ConfigError
+
+PENALTY = 5.0
 
 
 class Read(NamedTuple):
@@ -21,9 +24,9 @@ class Read(NamedTuple):
 class ForcedForwardSpan(Span):
     """soft: score_tj - penalty · sum_(t'<t) weight_t'j; hard: keys before the place last looked at most are hidden.
 
-    The `penalty` is a constant, or `learned`: softplus of a parameter. `strict` hides that place itself too; when
-    nothing is left, the last key of the sentence stays to be seen. No gradient flows through what is hidden, or
-    through the place; it flows through the sum.
+    The `penalty` (5 if none is given) is a constant, or `learned`: softplus of a parameter. `strict` hides that place
+    itself too; when nothing is left, the last key of the sentence stays to be seen. No gradient flows through what is
+    hidden, or through the place; it flows through the sum.
 
     Cost: O(n·m·d), query by query
     """
@@ -36,17 +39,19 @@ class ForcedForwardSpan(Span):
         key_dim: int,
         *,
         mode: Literal["soft", "hard"] = "soft",
-        penalty: float = 5.0,
+        penalty: float | None = None,
         learned: bool = False,
         strict: bool = False,
     ) -> None:
         super().__init__()
+        if mode == "hard" and (learned or penalty is not None):
+            place = "learned" if learned else "penalty"
+            raise ConfigError(f"attention.span.{place}", "hard mode has no penalty", "use mode: soft")
+        penalty = PENALTY if penalty is None else penalty
         if penalty < 0 or (learned and penalty == 0):
             raise ConfigError(
                 "attention.span.penalty", f"is {penalty}", "at least 0, and more than 0 where it is learned"
             )
-        if learned and mode == "hard":
-            raise ConfigError("attention.span.learned", "hard mode has no penalty to learn", "use mode: soft")
         if strict and mode == "soft":
             raise ConfigError("attention.span.strict", "soft mode hides no key", "use mode: hard")
         self.hard = self.by_place = mode == "hard"
@@ -55,7 +60,7 @@ class ForcedForwardSpan(Span):
 
     def begin(self, queries: Tensor, memory: Memory) -> Read:
         """Nothing read yet."""
-        used = memory.keys.new_zeros(memory.keys.shape[:-1], dtype=_wide(memory.keys.real.dtype))
+        used = memory.keys.new_zeros(memory.keys.shape[:-1], dtype=wide(memory.keys.real.dtype))
         return Read(used, used.new_full((*used.shape[:-1], 1), -1, dtype=torch.long))
 
     def after(self, past: Read, attended: Attended, scores: Tensor | None) -> Read:
@@ -88,11 +93,6 @@ class ForcedForwardSpan(Span):
 def _grown(used: Tensor, num_keys: int) -> Tensor:
     """With zeros for the keys that have come since: a decoder's own words grow."""
     return functional.pad(used, (0, num_keys - used.shape[-1]))
-
-
-def _wide(dtype: torch.dtype) -> torch.dtype:
-    """float32 at least: in bfloat16 a small weight added to a large sum is lost."""
-    return torch.promote_types(dtype, torch.float32)
 
 
 def _inverse_softplus(value: float) -> float:

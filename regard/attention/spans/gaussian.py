@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import View
+from regard.attention.precision import wide
 from regard.errors import ConfigError
 
 
@@ -16,7 +17,7 @@ def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dt
     shown = distance.abs() <= radius
     if not gaussian:
         return View(shown)
-    exponent = -(distance.to(torch.promote_types(dtype, torch.float32)) ** 2) / (2 * (radius / 2) ** 2)
+    exponent = -(distance.to(wide(dtype)) ** 2) / (2 * (radius / 2) ** 2)
     return View(shown, bias=exponent.to(dtype)) if renormalise else View(shown, gain=exponent.exp())
 
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.attention.parts import Memory, Span, View, Window
+from regard.attention.precision import wide
 from regard.attention.spans.counting import in_memory, places_of
 from regard.attention.spans.gaussian import near, need_window
 
@@ -54,7 +56,10 @@ class LocalPredictiveSpan(Span):
         return near(distance, self.radius, **settings, dtype=queries.dtype)
 
     def _predicted(self, queries: Tensor, memory: Memory) -> Tensor:
-        """p (..., query), in float32 at least: bfloat16 knows no odd numbers above 256."""
+        """p (..., query), all of it in float32 at least: bfloat16 knows no odd numbers above 256."""
         length = memory.keys.shape[-2] if memory.mask is None else memory.mask.sum(dim=-1).unsqueeze(-1)
-        share = self.to_place(torch.tanh(self.from_query(queries))).squeeze(-1)
-        return length * torch.sigmoid(share.to(torch.promote_types(share.dtype, torch.float32)))
+        exact = wide(queries.dtype)
+        from_query, to_place = self.from_query.weight.to(exact), self.to_place.weight.to(exact)
+        with torch.autocast(queries.device.type, enabled=False):
+            share = functional.linear(torch.tanh(functional.linear(queries.to(exact), from_query)), to_place)
+            return length * torch.sigmoid(share.squeeze(-1))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Span, View
+from regard.attention.precision import wide
 
 
 class Scored(NamedTuple):
@@ -34,7 +35,7 @@ class TemporalSpan(Span):
     def begin(self, queries: Tensor, memory: Memory) -> Scored:
         """No score yet."""
         keys = memory.keys
-        return Scored(keys.new_zeros(keys.shape[:-1], dtype=torch.promote_types(keys.real.dtype, torch.float32)), 0)
+        return Scored(keys.new_zeros(keys.shape[:-1], dtype=wide(keys.real.dtype)), 0)
 
     def after(self, past: Scored, attended: Attended, scores: Tensor | None) -> Scored:
         """Adds the score of one query, which came with the bias of this span."""

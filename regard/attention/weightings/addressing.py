@@ -2,17 +2,14 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from regard.attention.addressing import interpolate, sharpen, shift
+from regard.attention.addressing import interpolate, positive, sharpen, shift
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Attended, Memory, View, Weighting
+from regard.attention.precision import wide
 from regard.attention.weightings.one_hot import at_first
 from regard.errors import ConfigError
-
-SHARPEST = 1e4  # of beta
 
 
 class AddressingWeighting(Weighting):
@@ -43,13 +40,13 @@ class AddressingWeighting(Weighting):
         """scores (..., 1, key) → weights of the same shape."""
         if not scores.shape[-1]:
             return scores, {}
-        wide = torch.promote_types(scores.dtype, torch.float32)
-        address = self.from_query(queries).to(wide)
+        exact = wide(scores.dtype)
+        address = self.from_query(queries).to(exact)
         beta, gate, gamma, moves = address.split([1, 1, 1, 2 * self.shift + 1], dim=-1)
-        content = masked_softmax(functional.softplus(beta).clamp(max=SHARPEST) * scores, view.mask)
-        weights = interpolate(content, past.to(wide).unsqueeze(-2).expand_as(content), gate.squeeze(-1).sigmoid())
+        content = masked_softmax(positive(beta) * scores, view.mask)
+        weights = interpolate(content, past.to(exact).unsqueeze(-2).expand_as(content), gate.squeeze(-1).sigmoid())
         weights = shift(weights, moves.softmax(dim=-1), view.mask)
-        return sharpen(weights, 1 + functional.softplus(gamma.squeeze(-1))).to(scores.dtype), {}
+        return sharpen(weights, 1 + positive(gamma.squeeze(-1))).to(scores.dtype), {}
 
     def after(self, past: Tensor, attended: Attended, scores: Any) -> Tensor:
         """The weights of the last query."""

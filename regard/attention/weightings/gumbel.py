@@ -7,6 +7,7 @@ from torch import Tensor
 
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
+from regard.attention.precision import wide
 from regard.attention.weightings.one_hot import at_largest
 from regard.errors import ConfigError
 
@@ -32,9 +33,9 @@ class GumbelWeighting(Weighting):
         """scores (..., query, key) → weights of the same shape."""
         if not self.training:
             return at_largest(scores.detach(), view.mask), {}
-        wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        noise = torch.empty_like(wide).exponential_().log()  # -g
-        soft = masked_softmax((wide - noise) / max(self.temperature, COLDEST), view.mask)
+        exact = scores.to(wide(scores.dtype))
+        noise = torch.empty_like(exact).exponential_().log()  # -g
+        soft = masked_softmax((exact - noise) / max(self.temperature, COLDEST), view.mask)
         if self.straight_through:
             soft = at_largest(soft.detach(), view.mask) + (soft - soft.detach())
         return soft.to(scores.dtype), {}

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Memory, View, Weighting
+from regard.attention.precision import wide
 from regard.attention.weightings.one_hot import at_largest
 from regard.errors import ConfigError
 
@@ -17,8 +18,9 @@ from regard.errors import ConfigError
 class HardWeighting(Weighting):
     """weights_i = one key j drawn with probability exp(score_ij) / sum_j' exp(score_ij') (section 4.1 of the paper).
 
-    In training a share `soft_share` of the sentences looks at all keys with these probabilities instead; in use, the
-    most probable key is taken, or one drawn. Terms: log_prob of what was drawn (0 where nothing was), and entropy.
+    In training a share `soft_share` of the rows (a sentence, or a head of one) looks at all keys with these instead; in
+    use, the most probable key is taken, or one drawn. Terms: log_prob of what was drawn (0 where nothing was), and
+    entropy.
 
     Cost: O(n·m)
     """
@@ -53,5 +55,5 @@ class HardWeighting(Weighting):
 
 def _raced(shares: Tensor) -> Tensor:
     """The largest of share / Exponential(1) is at each place with the probability that is its share."""
-    shares = shares.to(torch.promote_types(shares.dtype, torch.float32))
+    shares = shares.to(wide(shares.dtype))
     return shares / torch.empty_like(shares).exponential_()

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.attention.precision import wide
+
 
 def project(scores: Tensor, mask: Tensor | None, alpha: float) -> Tensor:
     """scores (..., key) → weights, 0 where hidden; all 0 where nothing is seen. 1 < alpha <= 2.
@@ -17,9 +19,9 @@ def project(scores: Tensor, mask: Tensor | None, alpha: float) -> Tensor:
     """
     if not scores.shape[-1]:
         return scores
-    wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    exact = scores.to(wide(scores.dtype))
     projected: Any = _Projection
-    weights: Tensor = projected.apply(wide, mask, alpha)
+    weights: Tensor = projected.apply(exact, mask, alpha)
     return weights.to(scores.dtype)
 
 
@@ -61,7 +63,8 @@ def _sorted_threshold(reach: Tensor) -> Tensor:
     ranked, count = _ranked(reach)
     sums = ranked.cumsum(dim=-1)
     inside = (1 + count * ranked > sums).sum(dim=-1, keepdim=True)
-    return (sums.gather(-1, inside - 1) - 1) / inside
+    last = (inside - 1).clamp(min=0)  # none is inside where a score is no number: it stays none
+    return (sums.gather(-1, last) - 1) / inside
 
 
 def _sorted_threshold_of_roots(reach: Tensor) -> Tensor:
@@ -71,7 +74,7 @@ def _sorted_threshold_of_roots(reach: Tensor) -> Tensor:
     variance = ranked.square().cumsum(dim=-1) / count - mean.square()
     thresholds = mean - (1 / count - variance).clamp(min=0.0).sqrt()
     inside = (thresholds <= ranked).sum(dim=-1, keepdim=True)
-    return thresholds.gather(-1, inside - 1)
+    return thresholds.gather(-1, (inside - 1).clamp(min=0))
 
 
 def _halved_threshold(reach: Tensor, alpha: float) -> Tensor:

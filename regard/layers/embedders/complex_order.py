@@ -20,7 +20,8 @@ class ComplexOrderEmbedder(Embedder):
     The amplitude r is a number per word and feature; padding has 0. `frequencies` ω: one per word and feature, per
     word, per feature, or "fixed" per feature as sinusoids have them; those per feature start there too. Phases θ are 0
     (in the paper they hurt); with `phases` the table holds r exp(iθ) as [real; imaginary], which a head may share.
-    `scale` multiplies the table by sqrt(dim). Places are inside, so the model's own position must be null.
+    Without `places` p is 1 everywhere: the paper's "complex-vanilla", which knows no order. `scale` multiplies the
+    table by sqrt(dim). Places are inside, so the model's own position must be null.
     """
 
     rates: Tensor
@@ -33,6 +34,7 @@ class ComplexOrderEmbedder(Embedder):
         *,
         frequencies: Literal["word_and_feature", "word", "feature", "fixed"] = "word_and_feature",
         phases: bool = False,
+        places: bool = True,
         scale: bool = True,
         dropout: float = 0.1,
     ) -> None:
@@ -42,7 +44,7 @@ class ComplexOrderEmbedder(Embedder):
         if position is not None:
             problem = "'complex_order' vectors know their places already"
             raise ConfigError("model.position", problem, "set model.position to null")
-        self.dim, self.phases = dim, phases
+        self.dim, self.phases, self.places = dim, phases, places
         self.scale = math.sqrt(dim) if scale else 1.0
         width = dim if phases else dim // 2
         self.table = nn.Parameter(torch.empty(vocab_size, width))
@@ -68,6 +70,7 @@ class ComplexOrderEmbedder(Embedder):
         """
         rates = functional.embedding(ids, self.rates) if self.by_word else self.rates
         places = torch.arange(start + 1, start + ids.shape[-1] + 1, device=ids.device).unsqueeze(-1)
+        places = places if self.places else torch.ones_like(places)
         angles = places * rates.to(torch.promote_types(rates.dtype, torch.float32))  # bfloat16 knows no place 257
         cosines, sines = angles.cos().to(self.table.dtype), angles.sin().to(self.table.dtype)
         words = functional.embedding(ids, self.table) * (self.scale * (ids != PAD)).unsqueeze(-1).to(self.table.dtype)

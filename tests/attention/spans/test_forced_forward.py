@@ -167,7 +167,8 @@ def test_sums_are_kept_in_single_precision_at_least():
     [
         ({"penalty": -1.0}, r"attention.span.penalty: is -1.0 \(at least 0"),
         ({"penalty": 0.0, "learned": True}, r"penalty: is 0.0 .*more than 0 where it is learned"),
-        ({"mode": "hard", "learned": True}, r"attention.span.learned: hard mode has no penalty to learn"),
+        ({"mode": "hard", "learned": True}, r"attention.span.learned: hard mode has no penalty"),
+        ({"mode": "hard", "penalty": 3.0}, r"attention.span.penalty: hard mode has no penalty \(use mode: soft"),
         ({"strict": True}, r"attention.span.strict: soft mode hides no key \(use mode: hard"),
     ],
 )

@@ -169,3 +169,13 @@ def test_the_modulus_of_complex_words_weighs_them(assert_agrees):
             weights = torch.stack([product.abs() / (DIM // 2) ** 0.5 for product in products]).softmax(dim=0)
             wanted[place] = (weights.unsqueeze(-1) * read).sum(dim=0)
         assert_agrees("B21", context[row], wanted)
+
+
+def test_without_places_a_word_is_the_same_wherever_it_stands(assert_agrees):
+    """complex-vanilla: r exp(iω), the first place of the same embedder with places."""
+    made, vanilla = embedder(), embedder(places=False)
+    vanilla.load_state_dict(made.state_dict())
+    words = torch.full((1, 5), 4)
+    wanted = made(words[:, :1])[0].expand(1, 5, -1)
+    assert_agrees("B21", vanilla(words)[0].detach(), wanted.detach())
+    assert_close(vanilla(words[:, :2], 7)[0], wanted[:, :2])
