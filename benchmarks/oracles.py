@@ -59,6 +59,7 @@ ENTRIES = {
     "G07": ("sinusoids shift by a rotation", "transformer"),
     "H01": ("attention for ranking", "`RankingAttention`"),
     "H02": ("kernel view of attention", "`attention/kernel_view.py`"),
+    "H03": ("names of the literature: each stands for something", "`attention/names.py`"),
 }
 
 
