@@ -16,6 +16,7 @@ from regard.cli.explain import explain_command
 from regard.cli.group import EXIT_CODES, Group
 from regard.cli.predict import predict_command
 from regard.cli.schema import schema_command
+from regard.cli.serve import serve_command
 from regard.cli.train import train_command
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.command("translate", hidden=True)(predict_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("explain")(explain_command)
+app.command("serve")(serve_command)
 app.add_typer(attention_app, name="attention")
 app.command("list")(list_command)
 app.command("schema")(schema_command)

@@ -8,6 +8,9 @@ from importlib.resources import files
 
 from regard.explain.tokens import visible_line
 
+_IMPORT = re.compile(r'^import \{([^}]+)\} from "\./([\w.]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
+
 
 def framed(
     body: str, *, title: str, script: str, style: str, tools: str = "", attributes: str = "", images: str = "data:"
@@ -32,6 +35,31 @@ def framed(
 def filled(template: str, fields: Mapping[str, str]) -> str:
     """One pass, so that nothing inside a field is read as the name of another."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], template)
+
+
+def bundle(name: str) -> str:
+    """A module of this folder and all it imports as one script, each in a scope of its own, those needed first.
+
+    Modules say `import { a, b } from "./other.js";`, `export function`, `class` or `const`, and nothing else of that.
+    """
+    scopes: dict[str, str] = {}
+
+    def add(module: str) -> None:
+        text = static(module)
+        for _, other in _IMPORT.findall(text):
+            if other not in scopes:
+                add(other)
+        given = ", ".join(_EXPORT.findall(text))
+        text = _IMPORT.sub(lambda found: f"const {{{found[1]}}} = {_scope(found[2])};", text)
+        text = re.sub("^export ", "", text, flags=re.MULTILINE)
+        scopes[module] = f"const {_scope(module)} = (() => {{\n{text}return {{ {given} }};\n}})();"
+
+    add(name)
+    return "\n".join(scopes.values())
+
+
+def _scope(module: str) -> str:
+    return f"${module.removesuffix('.js')}"
 
 
 def static(name: str, package: str = "regard.explain") -> str:

@@ -9,23 +9,12 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
-from regard.explain.frame import filled, framed, static
+from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.tokens import visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
 FORMAT = 1
 DIGITS = 3  # of a weight
-SCRIPTS = (
-    "strings.js",
-    "data.js",
-    "elements.js",
-    "words.js",
-    "layout.js",
-    "heatmap.js",
-    "overview.js",
-    "panels.js",
-    "page.js",
-)  # in the order they need each other
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
@@ -33,7 +22,7 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
     """Predictions → what the page takes, nothing but JSON values.
 
     Positions count from 0, a value that is no number is null:
-    {format: 1, predictions: [prediction]}
+    {format: 1, predictions: [prediction]}, and as a page saves it also what was chosen: state, shown
     prediction: {source, text, score, finished, log_probs: [number per target piece], alternatives: [prediction],
                  flags: [{kind, side, word, value}], explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
@@ -54,8 +43,8 @@ def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None
     return framed(
         filled(static("page.html"), {"data": html_json(data)}),
         title=title,
-        script="\n".join(map(static, SCRIPTS)),
-        style="",
+        script=bundle("page.js"),
+        style=static("viewer.css"),
         tools='<button type="button" id="language"></button><button type="button" id="theme"></button>',
         attributes=f' data-language="{language or ""}"',
         images="data: blob:",

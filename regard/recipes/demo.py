@@ -85,6 +85,12 @@ def demo(run: Path, language: str = "de") -> Outcome:
     return Outcome(exact, bleu, seconds, run / PAGE)
 
 
+def made_before(run: Path, language: str) -> Path | None:
+    """The model of a demo that has been finished in that folder and speaks that language."""
+    model, spoken = run / MODEL, run / TEXTS / f"train.{language}"
+    return model if (run / MARK).is_file() and spoken.is_file() and RunFolder(model).finished else None
+
+
 def write_texts(folder: Path, language: str) -> dict[str, Path]:
     """The texts of all parts as files, by the setting that names them."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,10 @@
 """Predictions made by hand, as a trained model might answer, and a real browser to open their pages in."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import Visit, chromium
 
 from regard.explain import page, to_json
 from regard.results import AttentionMap, Explanation, Prediction
@@ -72,55 +71,22 @@ def make() -> Callable[..., Prediction]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.fail("this test needs a browser: apt-get install chromium")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with chromium() as opened:
         yield opened
-        opened.close()
-
-
-class Visit:
-    """One page opened from disk, and all that it did that it should not."""
-
-    def __init__(self, browser: Any, folder: Path, html: str, **settings: Any) -> None:
-        path = folder / "page.html"
-        path.write_text(html, "utf-8")
-        self.faults: list[str] = []
-        self.tab = browser.new_context(**{"locale": "en-GB", **settings}).new_page()
-        self.tab.on("console", lambda told: self.faults.append(told.text))
-        self.tab.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.tab.on("request", lambda request: self._asked(request.url))
-        self.tab.on("dialog", self._dialog)
-        self.tab.goto(path.as_uri())
-
-    def all(self, selector: str) -> Any:
-        return self.tab.locator(selector)
-
-    def texts(self, selector: str) -> list[str]:
-        return [text.strip() for text in self.all(selector).all_inner_texts()]
-
-    def _asked(self, url: str) -> None:
-        if not url.startswith(("file:", "data:", "blob:", "about:")):
-            self.faults.append(f"asked for {url}")
-
-    def _dialog(self, dialog: Any) -> None:
-        self.faults.append(f"dialog {dialog.message}")
-        dialog.dismiss()
 
 
 @pytest.fixture
 def visit(browser, tmp_path) -> Iterator[Any]:
-    visits = []
+    """Opens a page from disk; at the end none of them may have done what it should not."""
+    visits: list[Visit] = []
 
     def open_page(*predictions: Prediction, html: str | None = None, **settings: Any) -> Visit:
-        visits.append(Visit(browser, tmp_path, html or page(to_json(predictions)), **settings))
+        path = tmp_path / f"page{len(visits)}.html"
+        path.write_text(html or page(to_json(predictions)), "utf-8")
+        visits.append(Visit(browser, path.as_uri(), **settings))
         return visits[-1]
 
     yield open_page
     assert [fault for each in visits for fault in each.faults] == []
     for each in visits:
-        each.tab.context.close()
+        each.context.close()

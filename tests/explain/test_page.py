@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from regard.errors import RegardError
 from regard.explain import fragment, page, to_json
 from regard.explain.diagnosis import UNSURE
-from regard.explain.page import SCRIPTS, html_json
+from regard.explain.frame import bundle
+from regard.explain.page import html_json
 from regard.results import Explanation, Prediction
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "<!--<script>", "\u2028", "\ud800", "{{script}}", "&lt;", '"']
@@ -132,8 +133,20 @@ def test_the_colours_and_the_flags_agree_on_what_is_unsure():
 
 def test_every_script_is_on_the_page():
     there = {each.name for each in (files("regard.explain") / "static").iterdir() if each.name.endswith(".js")}
-    assert sorted(SCRIPTS) == sorted(there)
+    script = bundle("page.js")
+    assert {f"{name}.js" for name in re.findall(r"^const \$(\w+) = ", script, re.MULTILINE)} == there
+    assert not re.search("^(import|export) ", script, re.MULTILINE)
     assert "{{" not in page(to_json([]))
+
+
+def test_a_bundle_needs_nothing_before_it_is_there():
+    script = bundle("page.js")
+    for name, needed in re.findall(r"^const \{([^}]+)\} = (\$\w+);$", script, re.MULTILINE):
+        scope = script.index(f"const {needed} = ")
+        assert scope < script.index(f"const {{{name}}} = {needed};")
+        given = re.compile(r"return \{ ([^}]*) \};\n\}\)\(\);").search(script, scope)
+        assert given is not None
+        assert {each.strip() for each in name.split(",")} <= {each.strip() for each in given[1].split(",")}
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "en"), ("zh", "zh"), (None, "")])

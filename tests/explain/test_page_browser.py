@@ -5,8 +5,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
-from regard.explain import fragment, to_json
+from regard.explain import fragment, page, to_json
 from regard.results import Explanation, Prediction
 
 pytestmark = pytest.mark.slow
@@ -18,20 +19,20 @@ WEIGHTS = "tokens => tokens.map(token => parseFloat(token.style.getPropertyValue
 
 def test_pointing_at_a_word_shows_what_it_looked_at(visit, house):
     seen = visit(house)
-    seen.all("#queries .token").nth(2).hover()
-    weights = seen.all("#keys .token").evaluate_all(WEIGHTS)
+    seen.all(".queries .token").nth(2).hover()
+    weights = seen.all(".keys .token").evaluate_all(WEIGHTS)
     assert weights.index(max(weights)) == 2  # house ← Haus, of both its pieces
     assert max(weights) > 80
     assert weights[4] < 5
-    assert seen.all("#readout").inner_text().replace("\u2068", "").startswith("“house\u2069” looks at Haus")
-    seen.all("#keys .token").nth(4).hover()
-    weights = seen.all("#queries .token").evaluate_all(WEIGHTS)
+    assert seen.all(".readout").inner_text().replace("\u2068", "").startswith("“house\u2069” looks at Haus")
+    seen.all(".keys .token").nth(4).hover()
+    weights = seen.all(".queries .token").evaluate_all(WEIGHTS)
     assert weights.index(max(weights)) == 4  # klein → small
 
 
 def test_a_click_pins_and_escape_frees(visit, house):
     seen = visit(house)
-    pinned = seen.all("#queries .token").nth(0)
+    pinned = seen.all(".queries .token").nth(0)
     pinned.click()
     seen.all("h1").hover()
     assert pinned.get_attribute("aria-pressed") == "true"
@@ -41,43 +42,51 @@ def test_a_click_pins_and_escape_frees(visit, house):
 
 def test_the_map_has_a_cell_for_every_pair(visit, house):
     seen = visit(house)
-    assert seen.all("#heat .cell").count() == 5 * 5
-    seen.all("#unit button").nth(1).click()
-    assert seen.all("#heat .cell").count() == 6 * 6
-    seen.all("#end").check()
-    assert seen.all("#heat .cell").count() == 7 * 7
-    assert seen.texts("#keys .token")[-1] == "</s>"
+    assert seen.all(".heat .cell").count() == 5 * 5
+    seen.all(".choice button:text-is('Pieces')").click()
+    assert seen.all(".heat .cell").count() == 6 * 6
+    seen.all(".check input").check()
+    assert seen.all(".heat .cell").count() == 7 * 7
+    assert seen.texts(".keys .token")[-1] == "</s>"
 
 
 def test_layers_and_heads_change_the_picture(visit, house):
     seen = visit(house)
-    pictures = [seen.all("#heat .cell").evaluate_all(OPACITIES)]
-    for chosen, value in (("kind", "cross"), ("head", "3"), ("layer", "2"), ("head", "strongest"), ("kind", "encoder")):
-        seen.all(f"#{chosen}").select_option(value)
-        pictures.append(seen.all("#heat .cell").evaluate_all(OPACITIES))
-    seen.all("#overview .thumb").nth(5).click()
-    assert (seen.all("#layer").input_value(), seen.all("#head").input_value()) == ("1", "1")
+    pictures = [seen.all(".heat .cell").evaluate_all(OPACITIES)]
+    choices = [
+        ("Attention", "cross"),
+        ("Head", "3"),
+        ("Layer", "2"),
+        ("Head", "all"),
+        ("Joined by", "strongest"),
+        ("Attention", "encoder"),
+    ]
+    for chosen, value in [*choices, ("Joined by", "rollout")]:
+        seen.tab.get_by_role("combobox", name=chosen).select_option(value)
+        pictures.append(seen.all(".heat .cell").evaluate_all(OPACITIES))
+    seen.all(".tile").nth(5).dblclick()
+    assert [seen.tab.get_by_role("combobox", name=name).input_value() for name in ("Layer", "Head")] == ["1", "1"]
     assert all(before != after for before, after in pairwise(pictures))
 
 
 def test_one_cell_follows_the_arrows(visit, house):
     seen = visit(house)
-    seen.all('#heat [tabindex="0"]').focus()
+    seen.all('.heat [tabindex="0"]').focus()
     for key in ("ArrowRight", "ArrowDown"):
         seen.tab.keyboard.press(key)
-    assert seen.all("#heat .cell:focus").get_attribute("aria-label") == "“old” looks at “alte”: 75%"
+    assert seen.all(".heat .cell:focus").get_attribute("aria-label") == "“old” looks at “alte”: 75%"
 
 
 def test_two_languages(visit, house):
     seen = visit(house)
-    assert seen.all("#map-title").inner_text() == "Where it looked"
+    assert seen.all(".map-card h2").inner_text() == "Where it looked"
     assert seen.all("#language").inner_text() == "简体中文"
     seen.all("#language").click()
-    assert seen.all("#map-title").inner_text() == "注意力分布"
+    assert seen.all(".map-card h2").inner_text() == "注意力分布"
     assert seen.all("html").get_attribute("lang") == "zh-CN"
     seen.all("#language").click()
-    assert seen.all("#map-title").inner_text() == "Where it looked"
-    assert visit(house, locale="zh-CN").all("#map-title").inner_text() == "注意力分布"
+    assert seen.all(".map-card h2").inner_text() == "Where it looked"
+    assert visit(house, locale="zh-CN").all(".map-card h2").inner_text() == "注意力分布"
 
 
 def test_both_languages_have_every_text(visit, house):
@@ -90,7 +99,7 @@ def test_hostile_tokens_are_shown_and_do_nothing(visit, make):
     seen = visit(make(HOSTILE, HOSTILE, range(5)))
     seen.tab.wait_for_timeout(300)
     assert seen.all("img").count() == 0
-    assert seen.texts("#keys .token") == [
+    assert seen.texts(".keys .token") == [
         "</script><img␣src=x␣onerror=alert(1)>",
         "<svg/onload=alert(2)>",
         "⟨U+2028⟩⟨U+202E⟩",
@@ -104,35 +113,49 @@ def test_a_narrow_screen_never_scrolls_sideways(visit, make):
     seen = visit(make(long, long, range(30)), make(["▁a"], ["▁b"], [0]), viewport={"width": 390, "height": 800})
     assert seen.tab.evaluate("document.documentElement.scrollWidth") == 390
     seen.all("#sentences button").nth(1).click()
-    assert seen.texts("#queries .token") == ["b"]
+    assert seen.texts(".queries .token") == ["b"]
 
 
 def test_pages_with_little_to_show(visit):
     assert visit().all("#empty").is_visible()
     bare = visit(Prediction("a", "only text", -1.0))
-    assert bare.all("#plain").inner_text() == "only text"
-    assert bare.all("#none").is_visible()
+    assert bare.all(".plain").inner_text() == "only text"
+    assert bare.all(".note:not(#empty)").is_visible()
     empty = visit(Prediction("", "", 0.0, explanation=Explanation([], [], [], [])))
-    assert empty.all("#heat .cell").count() == 0
+    assert empty.all(".heat .cell").count() == 0
 
 
 def test_right_to_left_runs_so(visit, make):
     seen = visit(make(["▁كتاب", "▁جديد"], ["▁new", "▁book"], [1, 0]))
-    first, second = (seen.all("#keys .token").nth(place).bounding_box() for place in range(2))
+    first, second = (seen.all(".keys .token").nth(place).bounding_box() for place in range(2))
     assert first["x"] > second["x"]
-    first, second = (seen.all("#heat .cell").nth(place).bounding_box() for place in range(2))
+    first, second = (seen.all(".heat .cell").nth(place).bounding_box() for place in range(2))
     assert first["x"] > second["x"]
 
 
-def test_the_picture_can_be_saved(visit, house):
-    seen = visit(house)
-    with seen.tab.expect_download() as saved:
-        seen.all("#save-svg").click()
-    text = saved.value.path().read_text("utf-8")
+@pytest.mark.parametrize("name", ["Save the map as SVG", "Save the words as SVG"])
+def test_the_picture_can_be_saved(visit, house, name):
+    text = visit(house).saved(name).decode()
     assert text.startswith("<svg")
-    assert "looks at" in text
+    assert "house" in text
 
 
 def test_a_fragment_draws_inside_its_frame(visit, house):
     seen = visit(html=f"<!doctype html><body>{fragment(to_json([house]))}")
-    assert seen.tab.frame_locator("iframe").locator("#heat .cell").count() == 25
+    assert seen.tab.frame_locator("iframe").locator(".heat .cell").count() == 25
+
+
+@pytest.mark.parametrize("settings", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 700}}])
+def test_axe_finds_nothing_serious(visit, house, settings):
+    seen = visit(house, house, **settings)
+    seen.all("summary").click()
+    seen.all(".queries .token").nth(1).click()
+    found = Axe().run(seen.tab).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_the_page_opens_as_it_was_saved(visit, house):
+    data = {**to_json([house]), "state": {"kind": "cross", "heads": ["1/2"], "pinned": {"line": "queries", "at": 1}}}
+    seen = visit(html=page(data))
+    assert seen.all(".tile[aria-pressed=true]").get_attribute("aria-label") == "Layer 2, head 3"
+    assert seen.all(".queries .token").nth(1).get_attribute("aria-pressed") == "true"

@@ -1,16 +1,42 @@
 // Elements of the page; text is always set as text, never as markup.
-const SVG = "http://www.w3.org/2000/svg";
+export const SVG = "http://www.w3.org/2000/svg";
 
-function element(name, attributes = {}, text = null) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
+// Children are elements or texts; null and false are left out, so that a part can depend on something.
+export function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+export function svgElement(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+export function button(attributes, listener, ...children) {
+  const made = element("button", { type: "button", ...attributes }, ...children);
+  made.addEventListener("click", listener);
   return made;
 }
 
-function svgElement(name, attributes = {}, text = null) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
+export function fill(select, options, value) {
+  select.replaceChildren(...options.map(([key, text]) => element("option", { value: key }, text)));
+  select.value = value;
+}
+
+// A row of buttons of which one is pressed.
+export function choice(group, options, value, listener) {
+  group.replaceChildren(...options.map(([key, text]) => button({ "aria-pressed": String(key === value) }, () => listener(key), text)));
+}
+
+// Draws anew without losing the keyboard's place: the same button of the same group has the focus again.
+export function keepingFocus(groups, draw) {
+  const focused = document.activeElement;
+  const group = groups.find((each) => each.contains(focused));
+  const at = group ? [...group.querySelectorAll("button")].indexOf(focused) : -1;
+  draw();
+  if (at >= 0) group.querySelectorAll("button")[at]?.focus({ preventScroll: true });
+}
+
+function filled(made, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== false) made.setAttribute(key, value);
+  made.append(...children.filter((child) => child !== null && child !== false));
   return made;
 }

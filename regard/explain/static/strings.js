@@ -1,8 +1,8 @@
-// Words of the page in two languages. A value may be a function of what it tells about.
+// Words of the viewer in two languages. A value may be a function of what it tells about.
 const STRINGS = {
   en: {
     name: "English", tag: "en",
-    sentences: "Sentences", words: "Words", unit: "Show", unitWords: "Words", unitPieces: "Pieces",
+    words: "Words", unit: "Show", unitWords: "Words", unitPieces: "Pieces", across: "Arrangement", lines: "Lines", columns: "Columns",
     source: "Source", target: "Translation", score: (value) => `score ${value}`,
     unfinished: "cut off at the length limit",
     confidence: "How sure the model was of each word",
@@ -11,20 +11,23 @@ const STRINGS = {
     looks: (word) => `“${word}” looks at`, seen: (word) => `“${word}” is looked at by`, nothing: "nothing",
     chance: (value) => `probability ${value}`,
     pair: (query, key, value) => `“${query}” looks at “${key}”: ${value}`,
-    map: "Where it looked", kind: "Attention", layer: "Layer", head: "Head", end: "End symbol",
+    map: "Where it looked", kind: "Attention", layer: "Layer", head: "Head", end: "End symbol", join: "Joined by", share: "Strongest",
     alignment: "Alignment", cross: "Translation → source", encoder: "Inside the source", decoder: "Inside the translation",
-    average: "Average", strongest: "Strongest", headOf: (layer, head) => `Layer ${layer}, head ${head}`,
+    all: "All", some: "Some", average: "Average", strongest: "Maximum", rollout: "Rollout",
+    headOf: (layer, head) => `Layer ${layer}, head ${head}`,
     caption: (rows, columns) => `Rows: ${rows}, looking. Columns: ${columns}, looked at. Stronger colour, more attention.`,
-    table: "Table of the numbers", large: "This map is too large for a table; the JSON file has all its numbers.",
-    overview: "Every layer and head", candidates: "Candidates", flags: "Worth a look",
+    table: "Table of the numbers", large: "This map is too large to list whole: these are the five words each one looks at most.",
+    most: (rank) => `${rank}. most`,
+    overview: "Every layer and head", tiles: "Click: in or out · Double-click or Shift+Enter: alone",
+    candidates: "Candidates", flags: "Worth a look", more: (count) => `${count} more …`,
     repeated: "said again", untranslated: "copied from the source", unattended: "hardly looked at", unsure: "unsure",
-    none: "This candidate carries no attention.", empty: "There is no sentence on this page.",
-    theme: { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" },
-    keys: "Arrow keys move · Enter pins · Esc frees · [ ] layer · , . head",
+    none: "This candidate carries no attention.", loading: "Asking the model what it looked at …",
+    savePicture: (kind) => `Save the map as ${kind}`, saveWords: (kind) => `Save the words as ${kind}`, saveData: (kind) => `Save as ${kind}`,
+    save: "Save", failed: "This could not be saved.",
   },
   zh: {
     name: "简体中文", tag: "zh-CN",
-    sentences: "句子", words: "词语", unit: "显示单位", unitWords: "词", unitPieces: "子词",
+    words: "词语", unit: "显示单位", unitWords: "词", unitPieces: "子词", across: "排列方式", lines: "横排", columns: "竖排",
     source: "原文", target: "译文", score: (value) => `得分 ${value}`,
     unfinished: "因长度上限被截断",
     confidence: "模型对每个词的把握",
@@ -33,28 +36,28 @@ const STRINGS = {
     looks: (word) => `“${word}” 注意到`, seen: (word) => `注意到 “${word}” 的有`, nothing: "无",
     chance: (value) => `概率 ${value}`,
     pair: (query, key, value) => `“${query}” 注意 “${key}”：${value}`,
-    map: "注意力分布", kind: "注意力", layer: "层", head: "头", end: "结束符",
+    map: "注意力分布", kind: "注意力", layer: "层", head: "头", end: "结束符", join: "合并方式", share: "最强部分",
     alignment: "对齐", cross: "译文 → 原文", encoder: "原文内部", decoder: "译文内部",
-    average: "平均", strongest: "最强", headOf: (layer, head) => `第 ${layer} 层，第 ${head} 头`,
+    all: "全部", some: "部分", average: "平均", strongest: "最大值", rollout: "逐层累乘",
+    headOf: (layer, head) => `第 ${layer} 层，第 ${head} 头`,
     caption: (rows, columns) => `行：${rows}（注意者）。列：${columns}（被注意者）。颜色越浓，权重越大。`,
-    table: "数值表格", large: "此图过大，无法列表；全部数值见 JSON 文件。",
-    overview: "各层各头", candidates: "候选译文", flags: "值得留意",
+    table: "数值表格", large: "此图过大，无法全部列出：以下是每个词最注意的五个词。",
+    most: (rank) => `第 ${rank} 多`,
+    overview: "各层各头", tiles: "点击：加入或移出 · 双击或 Shift+Enter：只看此头",
+    candidates: "候选译文", flags: "值得留意", more: (count) => `还有 ${count} 处……`,
     repeated: "重复", untranslated: "照抄原文", unattended: "几乎未被注意", unsure: "没把握",
-    none: "此候选译文没有注意力数据。", empty: "本页没有句子。",
-    theme: { auto: "主题：跟随系统", light: "主题：浅色", dark: "主题：深色" },
-    keys: "方向键移动 · Enter 固定 · Esc 取消 · [ ] 换层 · , . 换头",
+    none: "此候选译文没有注意力数据。", loading: "正在询问模型注意到哪里……",
+    savePicture: (kind) => `将分布图存为 ${kind}`, saveWords: (kind) => `将词语图存为 ${kind}`, saveData: (kind) => `存为 ${kind}`,
+    save: "保存", failed: "无法保存。",
   },
 };
 
-function t(key, ...values) {
-  const text = STRINGS[state.language][key];
-  return typeof text === "function" ? text(...values) : text;
+// The function that tells a text in a language; `more` has texts of the page around the viewer, by language.
+export function speaker(language, more = {}) {
+  const texts = { ...STRINGS[language], ...more[language] };
+  return (key, ...values) => (typeof texts[key] === "function" ? texts[key](...values) : texts[key]);
 }
 
-function percent(value) {
-  return `${Math.round(100 * value)}%`;
-}
-
-function decimal(value) {
-  return value.toFixed(2).replace("-", "−");
+export function languages() {
+  return Object.keys(STRINGS);
 }

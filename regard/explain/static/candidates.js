@@ -1,0 +1,49 @@
+// The other translations to choose from, and what is worth a look.
+import { kinds } from "./data.js";
+import { button, element } from "./elements.js";
+import { compared, decimal, percent, visible } from "./text.js";
+
+const FEW = 6; // flags shown before all are asked for
+
+export function drawCandidates(viewer) {
+  const { parts, prediction, state } = viewer;
+  const all = [prediction, ...prediction.alternatives];
+  parts.candidatesBox.hidden = all.length < 2;
+  parts.candidates.replaceChildren(...all.map((each, rank) => {
+    const words = compared(written(each), written(prediction)).map(([word, changed]) => (changed ? element("mark", {}, word) : word));
+    return element("li", {}, button({ "aria-pressed": String(rank === state.rank) }, () => viewer.choose({ rank }),
+      element("span", { class: "quiet" }, String(rank + 1)), element("span", { class: "text", dir: "auto" }, ...words),
+      element("span", { class: "score" }, each.score === null ? "" : decimal(each.score))));
+  }));
+}
+
+// As it stands in a whole text: what the model was not shown is put back.
+function written(prediction) {
+  return prediction.translation ?? prediction.text;
+}
+
+export function drawFlags(viewer) {
+  const { parts, t } = viewer;
+  const { flags = [], explanation } = viewer.current();
+  parts.flagsBox.hidden = !flags.length || !explanation;
+  const shown = !explanation ? [] : viewer.allFlags || flags.length <= FEW + 1 ? flags : flags.slice(0, FEW);
+  parts.flags.replaceChildren(...shown.map((flag) => {
+    const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
+    const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` ${percent(flag.value)}`;
+    return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
+      element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, `${t(flag.kind)}${value}`)));
+  }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer), t("more", flags.length - FEW)))] : []));
+}
+
+function showAll(viewer) {
+  viewer.allFlags = true;
+  drawFlags(viewer);
+  viewer.parts.flags.querySelectorAll("button")[FEW].focus();
+}
+
+function showFlag(viewer, flag) {
+  const { kind } = viewer.state;
+  const fits = ["alignment", "cross"].includes(kind) ? kind : kinds(viewer.current().explanation)[0];
+  viewer.choose({ unit: "words", kind: fits, heads: fits === kind ? viewer.state.heads : null });
+  viewer.pin({ line: flag.side === "source" ? "keys" : "queries", at: flag.word });
+}

@@ -1,0 +1,51 @@
+// What chooses the attention that is shown: kind, layer, head, how heads are joined, how much of each row.
+import { kinds, mapsOf } from "./data.js";
+import { fill } from "./elements.js";
+import { told, within } from "./selection.js";
+
+export function drawControls(viewer) {
+  const { parts, view, state, t } = viewer;
+  if (!view) return;
+  const { explanation } = viewer.current();
+  const maps = mapsOf(explanation, state.kind);
+  const heads = Math.max(0, ...maps.map((map) => map.weights.length));
+  const now = told(state.heads, maps);
+  const one = (count, value) => [["all", t("all")], ...Array.from({ length: count }, (_, at) => [at, String(at + 1)]),
+    ...(value === "some" ? [["some", t("some")]] : [])];
+  const joins = ["average", "strongest", ...(state.kind === "encoder" && maps.length > 1 ? ["rollout"] : [])];
+  if (!joins.includes(state.join)) state.join = "average";
+  selector(viewer, "kind", kinds(explanation).map((kind) => [kind, t(kind)]), state.kind, (kind) => ({ kind, heads: null }));
+  selector(viewer, "layer", one(maps.length, now.layer), now.layer, (layer) => ({ heads: within(maps, number(layer), other(now.head)) }), maps.length > 1);
+  selector(viewer, "head", one(heads, now.head), now.head, (head) => ({ heads: within(maps, other(now.layer), number(head)) }), heads > 1);
+  selector(viewer, "join", joins.map((join) => [join, t(join)]), state.join, (join) => ({ join }), maps.length * heads > 1);
+  parts.end.checked = state.end;
+  parts.end.onchange = () => viewer.choose({ end: parts.end.checked });
+  if (Number(parts.share.value) !== state.share) parts.share.value = state.share;
+  parts.shareTold.textContent = `${state.share}%`;
+  parts.share.oninput = () => viewer.choose({ share: Number(parts.share.value) });
+  parts.caption.textContent = t("caption", t(view.rowSide), t(view.columnSide));
+}
+
+// The next or the one before of a selector, as if it had been chosen there.
+export function step(viewer, name, by) {
+  const select = viewer.parts[name];
+  const next = viewer.parts[`${name}Label`].hidden ? null : select.options[select.selectedIndex + by];
+  if (!next) return;
+  select.value = next.value;
+  select.onchange();
+}
+
+function selector(viewer, name, options, value, changes, shown = true) {
+  const select = viewer.parts[name];
+  viewer.parts[`${name}Label`].hidden = !shown;
+  fill(select, options, value);
+  select.onchange = () => viewer.choose(changes(select.value));
+}
+
+function number(value) {
+  return /^\d+$/.test(value) ? Number(value) : "all";
+}
+
+function other(value) {
+  return value === "some" ? "all" : value;
+}

@@ -1,0 +1,94 @@
+// Everything that follows the pointer: tints, curves, bands in the map and the line of text.
+import { chance } from "./data.js";
+import { svgElement } from "./elements.js";
+import { markMap } from "./heatmap.js";
+import { isolated, percent } from "./text.js";
+
+const LEAST = 0.08; // weight of a curve worth drawing
+const NAMED = 4; // words that the line of text names
+
+export function same(a, b) {
+  return a === b || (Boolean(a && b) && a.line === b.line && a.at === b.at && a.column === b.column);
+}
+
+export function highlight(viewer) {
+  const { view, state } = viewer;
+  if (!view) return;
+  const target = viewer.pointed || state.pinned;
+  const row = target?.line === "queries" ? target.at : null;
+  const column = target?.line === "keys" ? target.at : target?.column ?? null;
+  const ofKeys = (at) => (row === null ? 0 : view.weights[row][at]);
+  const ofQueries = (at) => (column === null || row !== null ? 0 : view.weights[at][column]);
+  tint(viewer, "keys", column, ofKeys);
+  tint(viewer, "queries", row, ofQueries);
+  drawLinks(viewer, row, column);
+  markMap(viewer, row, column);
+  viewer.parts.readout.textContent = sentence(viewer, row, column);
+  viewer.whenPointed({ row, column, ofKeys, ofQueries });
+}
+
+function tint(viewer, line, active, weightAt) {
+  const { pinned } = viewer.state;
+  const held = pinned && (pinned.line === line ? pinned.at : pinned.column);
+  [...viewer.parts[line].children].forEach((button, at) => {
+    const told = `${(100 * Math.min(weightAt(at), 1)).toFixed(1)}%`;
+    if (button.style.getPropertyValue("--weight") !== told) button.style.setProperty("--weight", told);
+    button.classList.toggle("active", at === active);
+    button.classList.toggle("pinned", at === held);
+    button.setAttribute("aria-pressed", String(at === held));
+  });
+}
+
+function sentence(viewer, row, column) {
+  const { view, t } = viewer;
+  if (row === null && column === null) return t("hint");
+  if (row !== null && column !== null) {
+    return t("pair", isolated(view.rows[row].text), isolated(view.columns[column].text), percent(view.weights[row][column]));
+  }
+  const list = row !== null
+    ? view.columns.map((unit, at) => [unit, view.weights[row][at]])
+    : view.rows.map((unit, at) => [unit, view.weights[at][column]]);
+  const most = list.filter(([, value]) => value >= 0.03).sort((a, b) => b[1] - a[1]).slice(0, NAMED);
+  const named = most.map(([unit, value]) => `${isolated(unit.text)} ${percent(value)}`).join(" · ") || t("nothing");
+  const head = row !== null ? t("looks", isolated(view.rows[row].text)) : t("seen", isolated(view.columns[column].text));
+  const sure = row !== null && view.rowSide === "target" ? chance(viewer.current(), view.rows[row]) : null;
+  return `${head} ${named}${sure === null ? "" : ` (${t("chance", percent(sure))})`}`;
+}
+
+// Where the words stand, measured once after they were drawn or moved.
+function measured(viewer) {
+  const { parts, state } = viewer;
+  const frame = parts.stage.getBoundingClientRect();
+  const ends = (line, far) => [...parts[line].children].map((button) => {
+    const box = button.getBoundingClientRect();
+    return state.across
+      ? [(far ? box.right : box.left) - frame.left, box.top + box.height / 2 - frame.top]
+      : [box.left + box.width / 2 - frame.left, (far ? box.bottom : box.top) - frame.top];
+  });
+  return { keys: ends("keys", true), queries: ends("queries", false) };
+}
+
+function drawLinks(viewer, row, column) {
+  const { view, state } = viewer;
+  viewer.places ??= measured(viewer);
+  const { keys, queries } = viewer.places;
+  const paths = [];
+  view.weights.forEach((weights, r) => {
+    if (row !== null && row !== r) return;
+    weights.forEach((value, c) => {
+      if ((column !== null && column !== c) || value < LEAST || !queries[r] || !keys[c]) return;
+      paths.push(svgElement("path", {
+        d: curve(keys[c], queries[r], state.across),
+        "stroke-width": (1 + 3.5 * value).toFixed(2),
+        "stroke-opacity": Math.min(row === null && column === null ? 0.75 * value : 0.15 + value, 1).toFixed(3),
+      }));
+    });
+  });
+  viewer.parts.links.replaceChildren(...paths);
+}
+
+function curve([x1, y1], [x2, y2], across) {
+  const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
+  const bends = across ? `${x} ${y1} ${x} ${y2}` : `${x1} ${y} ${x2} ${y}`;
+  return `M${x1} ${y1}C${bends} ${x2} ${y2}`;
+}

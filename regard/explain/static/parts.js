@@ -1,0 +1,56 @@
+// The empty view: every element that the other modules fill, by name.
+import { element, svgElement } from "./elements.js";
+
+export function build(viewer) {
+  const parts = {};
+  const { t, prefix } = viewer;
+  const part = (name, tag, attributes = {}, ...children) => (parts[name] = element(tag, attributes, ...children));
+  const title = (name) => element("h2", { id: prefix + name }, t(name));
+  const card = (name, ...children) => part(`${name}Box`, "section", { class: `card ${name}-card`, "aria-labelledby": prefix + name }, ...children);
+  const space = () => element("span", { class: "space" });
+  const words = card("words",
+    element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet" }),
+      part("unfinished", "span", { class: "badge", hidden: "" }, t("unfinished")), space(),
+      part("across", "span", { class: "choice", role: "group", "aria-label": t("across") }),
+      part("unit", "span", { class: "choice", role: "group", "aria-label": t("unit") }),
+      part("saveWords", "span", { class: "choice", role: "group", "aria-label": t("save") })),
+    part("flagsBox", "div", { class: "flags", hidden: "" }, element("span", { class: "quiet", id: `${prefix}flags` }, t("flags")),
+      part("flags", "ul", { "aria-labelledby": `${prefix}flags` })),
+    stage(viewer, part, parts),
+    part("plain", "p", { class: "plain", dir: "auto" }),
+    part("readout", "p", { class: "readout", role: "status" }),
+    legend(part, t));
+  const candidates = card("candidates", element("div", { class: "bar" }, title("candidates")), part("candidates", "ol", { class: "candidates" }));
+  const maps = part("maps", "div", { class: "maps" }, card("map",
+    element("div", { class: "bar" }, title("map"), space(), part("saveMap", "span", { class: "choice", role: "group", "aria-label": t("save") })),
+    controls(part, t),
+    element("figure", { role: "group", "aria-labelledby": `${prefix}caption` }, part("heat", "div", { class: "heat scroll" }),
+      element("figcaption", {}, part("caption", "span", { id: `${prefix}caption` }), part("ramp", "span", { class: "ramp", "aria-hidden": "true" }))),
+    part("tableBox", "details", {}, element("summary", {}, t("table")),
+      part("table", "div", { class: "table scroll", tabindex: "0", role: "region", "aria-label": t("table") }))),
+    card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles scroll" }),
+      element("p", { class: "quiet" }, t("tiles"))));
+  viewer.host.classList.add("viewer");
+  viewer.host.replaceChildren(element("div", { class: "view" }, words, candidates, part("none", "p", { class: "note" }, t("none")), maps));
+  return parts;
+}
+
+function stage(viewer, part, parts) {
+  const line = (name) => element("div", { class: "side" }, part(`${name}Title`, "p", { class: "side-title", id: `${viewer.prefix}${name}` }),
+    part(name, "div", { class: `tokens ${name}`, role: "group", "aria-labelledby": viewer.prefix + name }));
+  parts.links = svgElement("svg", { class: "links", "aria-hidden": "true" });
+  return part("stage", "div", { class: "stage" }, parts.links, line("keys"), element("div", { class: "gap", "aria-hidden": "true" }), line("queries"));
+}
+
+function controls(part, t) {
+  const select = (name) => part(`${name}Label`, "label", {}, element("span", {}, t(name)), " ", part(name, "select"));
+  return element("div", { class: "bar controls" }, select("kind"), select("layer"), select("head"), select("join"),
+    element("label", {}, element("span", {}, t("share")), " ", part("share", "input", { type: "range", min: "5", max: "100", step: "5" }),
+      " ", part("shareTold", "output")),
+    element("label", { class: "check" }, part("end", "input", { type: "checkbox" }), " ", element("span", {}, t("end"))));
+}
+
+function legend(part, t) {
+  return part("legend", "ul", { class: "legend", "aria-label": t("confidence") },
+    ...["sure", "fair", "poor"].map((kind) => element("li", {}, element("span", { class: kind }, t(kind)))));
+}

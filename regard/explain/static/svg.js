@@ -1,0 +1,102 @@
+// The heat map as SVG, and the same picture as a document of its own.
+import { SVG, svgElement } from "./elements.js";
+import { FONTS } from "./layout.js";
+import { percent, visible } from "./text.js";
+
+const DENSE = 4096; // cells; above, only those worth seeing are drawn and the others when the keyboard comes by
+const FAINT = 0.01;
+export const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca" };
+
+// Gives `map` what marks a row and a column, and what moves the focus to a cell.
+export function svgMap(viewer, map) {
+  const { view } = viewer;
+  const picture = svgElement("svg", { width: map.width, height: map.height, viewBox: `0 0 ${map.width} ${map.height}`,
+    "font-family": FONTS, "font-size": map.size, role: "grid", "aria-labelledby": `${viewer.prefix}caption`,
+    "aria-rowcount": map.rows, "aria-colcount": map.columns });
+  const columns = map.labels.columns.map((text, column) => columnLabel(map, text, column));
+  const rows = map.labels.rows.map((text, row) => svgElement("text", { x: map.left - 8, "text-anchor": "end",
+    y: map.yOf(row) + 0.5 * map.cell + map.size * 0.36, fill: PALETTE.ink }, text));
+  const lines = view.rows.map((_, row) => svgElement("g", { role: "row", "aria-rowindex": row + 1 }));
+  const marks = svgElement("g");
+  const cells = new Map();
+  const cellAt = (row, column) => {
+    const key = row * map.columns + column;
+    if (!cells.has(key)) {
+      cells.set(key, cell(viewer, map, row, column));
+      lines[row].append(cells.get(key));
+    }
+    return cells.get(key);
+  };
+  picture.append(svgElement("rect", { class: "paper", width: map.width, height: map.height, fill: PALETTE.paper }),
+    svgElement("rect", { class: "base", x: map.left, y: map.top, rx: 4, fill: PALETTE.base, width: map.cell * map.columns, height: map.cell * map.rows }),
+    ...(map.labelled ? [...columns, ...rows] : []), ...lines, marks);
+  const dense = map.rows * map.columns <= DENSE;
+  view.weights.forEach((weights, row) => weights.forEach((value, column) => { if (dense || value >= FAINT) cellAt(row, column); }));
+  if (map.rows && map.columns) cellAt(0, 0).setAttribute("tabindex", "0");
+  map.focus = (row, column) => {
+    picture.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    cellAt(row, column).setAttribute("tabindex", "0");
+    cellAt(row, column).focus();
+  };
+  let active = null;
+  map.mark = (row, column) => {
+    columns.forEach((label, at) => label.classList.toggle("active", at === column));
+    rows.forEach((label, at) => label.classList.toggle("active", at === row));
+    marks.replaceChildren(...bands(map, row, column).map((band) => svgElement("rect", { class: "band", ...band, rx: 4, fill: "none", stroke: PALETTE.cell })));
+    active?.classList.remove("active");
+    active = row !== null && column !== null ? cellAt(row, column) : null;
+    active?.classList.add("active");
+  };
+  return picture;
+}
+
+// The boxes around a row and a column of the map.
+export function bands(map, row, column) {
+  const found = [];
+  if (row !== null) found.push({ x: map.left, y: map.yOf(row), width: map.cell * map.columns, height: map.cell });
+  if (column !== null) found.push({ x: map.xOf(column), y: map.top, width: map.cell, height: map.cell * map.rows });
+  return found;
+}
+
+function columnLabel(map, text, column) {
+  const x = map.xOf(column) + map.cell / 2;
+  const place = map.upright
+    ? { x, y: map.top - 8, "text-anchor": "middle" }
+    : { transform: `translate(${x + 3} ${map.top - 7}) rotate(-45)` };
+  return svgElement("text", { ...place, fill: PALETTE.ink }, text);
+}
+
+function cell(viewer, map, row, column) {
+  const { view, t } = viewer;
+  const value = view.weights[row][column];
+  const inset = map.cell > 16 ? 1 : Math.min(0.5, map.cell / 8);
+  const made = svgElement("rect", { class: "cell", role: "gridcell", tabindex: "-1", "aria-colindex": column + 1,
+    "aria-label": t("pair", visible(view.rows[row].text), visible(view.columns[column].text), percent(value)),
+    x: map.xOf(column) + inset, y: map.yOf(row) + inset, width: map.cell - 2 * inset, height: map.cell - 2 * inset,
+    rx: map.cell > 16 ? 4 : 1.5, fill: PALETTE.cell, "fill-opacity": Math.min(Math.max(value, 0), 1).toFixed(3) });
+  made.addEventListener("focus", () => viewer.point({ line: "queries", at: row, column }));
+  made.addEventListener("blur", () => viewer.point(null));
+  return made;
+}
+
+// The picture of the map alone, with its colours inside and what is pinned marked.
+export function mapDocument(viewer, title) {
+  const map = { ...viewer.map };
+  const picture = svgMap(viewer, map);
+  const { pinned } = viewer.state;
+  map.mark(pinned?.line === "queries" ? pinned.at : null, pinned?.line === "keys" ? pinned.at : pinned?.column ?? null);
+  return alone(picture, title);
+}
+
+export function alone(picture, title) {
+  picture.setAttribute("xmlns", SVG);
+  picture.setAttribute("role", "img");
+  for (const part of picture.querySelectorAll("*")) {
+    const tip = part.getAttribute("aria-label");
+    for (const attribute of ["class", "role", "tabindex", "aria-rowindex", "aria-colindex", "aria-label"]) part.removeAttribute(attribute);
+    if (tip !== null) part.append(svgElement("title", {}, tip));
+  }
+  for (const attribute of ["class", "aria-labelledby", "aria-rowcount", "aria-colcount", "aria-hidden"]) picture.removeAttribute(attribute);
+  picture.prepend(svgElement("title", {}, visible(title, false)));
+  return new XMLSerializer().serializeToString(picture);
+}

@@ -1,0 +1,134 @@
+// The view of one prediction: words, curves, map, heads, candidates. A function of plain JSON, several may share a page.
+import { drawCandidates, drawFlags } from "./candidates.js";
+import { drawControls, step } from "./controls.js";
+import { candidate, firstState, makeView } from "./data.js";
+import { keepingFocus } from "./elements.js";
+import { connectFiles } from "./files.js";
+import { highlight, same } from "./highlight.js";
+import { drawMap, focusInMap } from "./heatmap.js";
+import { build } from "./parts.js";
+import { speaker } from "./strings.js";
+import { drawTable } from "./table.js";
+import { drawTiles } from "./tiles.js";
+import { drawWords, moveInWords } from "./words.js";
+
+let count = 0;
+
+// `standalone` answers the text of an empty page, for files; `complete` a candidate with its maps, or null.
+export class Viewer {
+  constructor(host, { language = "en", name = "attention", standalone = null, complete = null } = {}) {
+    Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, t: speaker(language) });
+    Object.assign(this, { prediction: null, state: firstState(), pointed: null, view: null, map: null, places: null });
+    this.whenPointed = () => {};
+    this.whenChosen = () => {};
+    this.build();
+    this.width = 0;
+    new ResizeObserver(() => this.resized()).observe(host);
+  }
+
+  build() {
+    this.parts = build(this);
+    connectFiles(this);
+    this.parts.stage.addEventListener("keydown", (event) => moveInWords(this, event));
+    this.parts.tableBox.addEventListener("toggle", () => drawTable(this));
+  }
+
+  // A prediction as `to_json` writes it; what was chosen of layers and heads stays unless `state` says otherwise.
+  show(prediction, state = {}) {
+    this.prediction = prediction;
+    this.pointed = null;
+    this.allFlags = false;
+    Object.assign(this.state, { rank: 0, pinned: null }, state);
+    this.render();
+    this.complete?.(prediction, this.state.rank);
+  }
+
+  current() {
+    return candidate(this.prediction, this.state.rank);
+  }
+
+  choose(changes) {
+    const stays = Object.keys(changes).every((key) => ["heads", "join", "share", "across"].includes(key));
+    Object.assign(this.state, changes);
+    if (!stays) this.state.pinned = null;
+    this.render();
+    if ("rank" in changes) {
+      this.whenChosen(this.state.rank);
+      this.complete?.(this.prediction, this.state.rank);
+    }
+  }
+
+  // While something is asked for, the place of the maps says so.
+  wait(is) {
+    this.parts.none.textContent = this.t(is ? "loading" : "none");
+  }
+
+  point(what) {
+    if (same(this.pointed, what)) return;
+    this.pointed = what;
+    highlight(this);
+  }
+
+  pin(what) {
+    this.state.pinned = same(this.state.pinned, what) ? null : what;
+    highlight(this);
+  }
+
+  free() {
+    this.pointed = null;
+    this.state.pinned = null;
+    highlight(this);
+  }
+
+  speak(language) {
+    this.language = language;
+    this.t = speaker(language);
+    this.build();
+    this.render();
+  }
+
+  // [ ] go through the layers, comma and full stop through the heads.
+  key(event) {
+    const steps = { "[": ["layer", -1], "]": ["layer", 1], ",": ["head", -1], ".": ["head", 1] };
+    if (event.key === "Escape") this.free();
+    else if (event.key in steps && this.view) step(this, ...steps[event.key]);
+    else return false;
+    return true;
+  }
+
+  // Draws all anew. What is pointed at stays so only where the words are the same as before.
+  render({ same: unchanged = false } = {}) {
+    if (!this.prediction) return;
+    const { parts } = this;
+    const before = this.pointed;
+    const inMap = parts.heat.contains(document.activeElement);
+    this.pointed = null;
+    this.view = makeView(this.current(), this.state);
+    keepingFocus([parts.keys, parts.queries, parts.unit, parts.across, parts.tiles, parts.candidates, parts.flags], () => this.draw());
+    if (!before || !this.view) return;
+    if (inMap) focusInMap(this, before);
+    else if (unchanged) this.point(before);
+  }
+
+  draw() {
+    const { parts, view } = this;
+    parts.maps.hidden = !view;
+    parts.none.hidden = Boolean(view);
+    drawCandidates(this);
+    drawFlags(this);
+    drawControls(this);
+    drawTiles(this);
+    drawWords(this);
+    drawMap(this);
+    drawTable(this);
+    highlight(this);
+  }
+
+  resized() {
+    if (this.host.clientWidth === this.width) return;
+    this.width = this.host.clientWidth;
+    this.places = null;
+    if (this.view) drawMap(this);
+    highlight(this);
+  }
+}

@@ -1,0 +1,1 @@
+"""What clients may ask: LibreTranslate's questions, and our own under /v1."""

@@ -1,0 +1,84 @@
+"""What the questions under /v1 have in common: how they are read, and how an answer is written."""
+
+import json
+from typing import Any, TypeVar
+
+from fastapi import Request
+from fastapi.responses import Response
+from pydantic import ValidationError
+
+from regard.explain.page import to_json
+from regard.serve.api import models
+from regard.serve.api.access import admit
+from regard.serve.api.checking import check_languages, missing
+from regard.serve.api.errors import ApiError, bad
+from regard.serve.api.reading import Fields, read_json
+from regard.serve.engine import Translates
+from regard.serve.languages import AUTO, inward, outward
+from regard.serve.service import Service
+from regard.serve.settings import MIB
+from regard.serve.translating import Sentence, check_pair
+
+MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
+
+Asked = TypeVar("Asked", models.TranslateQuestion, models.ExplainQuestion)
+
+
+async def read_question(service: Service, request: Request, kind: type[Asked]) -> Asked:
+    """The question, from a client that may ask it."""
+    values = read_json(await request.body())
+    admit(service, request, Fields(values))
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise models.refused(error, kind) from error
+
+
+def asked_pair(
+    service: Service, question: models.TranslateQuestion | models.ExplainQuestion
+) -> tuple[str, str, Translates | None]:
+    """Source (maybe auto), target, and the model where one is named. Raises ApiError where they do not fit."""
+    source, target, engine = inward(question.source), inward(question.target), None
+    if question.model is not None:
+        engine = service.catalogue.named(question.model)
+        if engine is None:
+            raise bad(f"{question.model[:40]} is no model here ({service.catalogue.hint(question.model)})")
+        target = target or inward(engine.target)
+        if source not in {AUTO, inward(engine.source)} or target != inward(engine.target):
+            own = f"{outward(inward(engine.source))} into {outward(inward(engine.target))}"
+            raise bad(f"{engine.name} translates {own}, not {outward(source)} into {outward(target)}")
+    if not target:
+        raise missing("target")
+    check_languages(service.catalogue, source, target)
+    if source != AUTO:
+        check_pair(service.catalogue, source, target)
+    return source, target, engine
+
+
+def written(sentence: Sentence) -> dict[str, Any]:
+    """A sentence as the page reads it."""
+    [prediction] = to_json([sentence.prediction])["predictions"]
+    return {"before": sentence.before, "after": sentence.after, **prediction}
+
+
+def check_maps(*texts: str) -> None:
+    """Raises ApiError for texts of which a model would have to tell too much: maps grow with the square of a length."""
+    size = sum(len(text.encode()) for text in texts)
+    if size > MAX_MAPPED:
+        told = f"maps are made of texts of {MAX_MAPPED:,} bytes at most, and this has {size:,}"
+        raise ApiError(413, f"{told}: ask for one sentence at a time, or without maps")
+
+
+def json_answer(answer: Any, limit: int | None = None) -> Response:
+    """Raises ApiError for an answer of more than `limit` bytes."""
+    body = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    if limit is not None:
+        check_size(len(body), limit)
+    return Response(body, media_type="application/json")
+
+
+def check_size(size: int, limit: int) -> None:
+    """Raises ApiError for an answer that is too large."""
+    if size > limit:
+        told_of = f"the answer has {size / MIB:.1f} MiB, more than the {limit / MIB:.1f} that are sent"
+        raise ApiError(413, f"{told_of}: ask for one sentence at a time, or without maps")

@@ -1,0 +1,76 @@
+"""Refusals: every error is `{"error": "..."}` with a status that fits."""
+
+import logging
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong
+
+LATE = 5  # seconds after which a request that was too late may be sent again
+GONE = 499  # of a client that did not wait, in metrics alone
+
+_LOG = logging.getLogger("regard.serve")
+
+
+class ApiError(Exception):
+    """A request that is refused."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status, self.message, self.headers = status, message, dict(headers or {})
+        super().__init__(message)
+
+
+def bad(message: str) -> ApiError:
+    """A request that is wrong."""
+    return ApiError(400, message)
+
+
+def later(status: int, message: str, seconds: int) -> ApiError:
+    """A request that may be sent again after so many seconds."""
+    return ApiError(status, message, {"Retry-After": str(max(seconds, 1))})
+
+
+def too_long(size: int, limit: int) -> ApiError:
+    """In LibreTranslate's words, whether of texts, characters or pieces."""
+    return bad(f"Invalid request: request ({size}) exceeds text limit ({limit})")
+
+
+def of_engine(error: ServingError) -> ApiError:
+    """What a client is told of an engine's refusal."""
+    match error:
+        case Busy():
+            return later(429, f"Slowdown: {error}", error.retry_after)
+        case NotReady():
+            return later(503, str(error), error.retry_after)
+        case TooLate() | OutOfMemory():
+            return later(503, str(error), LATE)
+        case TooLong():
+            return too_long(error.pieces, error.limit)
+        case Failed():
+            _LOG.error("%s", error)
+            return ApiError(500, str(error))
+    return ApiError(500, str(error))
+
+
+def answer(error: ApiError) -> JSONResponse:
+    """The refusal as a response."""
+    return JSONResponse({"error": error.message}, error.status, error.headers)
+
+
+def install(app: FastAPI) -> None:
+    """Every refusal, whoever raises it, in the same form."""
+
+    @app.exception_handler(ApiError)
+    async def refused(_: Request, error: ApiError) -> JSONResponse:
+        return answer(error)
+
+    @app.exception_handler(ServingError)
+    async def unanswered(_: Request, error: ServingError) -> JSONResponse:
+        return answer(of_engine(error))
+
+    @app.exception_handler(HTTPException)
+    async def framework(_: Request, error: HTTPException) -> JSONResponse:
+        return answer(ApiError(error.status_code, str(error.detail), error.headers))

@@ -1,0 +1,70 @@
+"""POST /v1/explain: what a model looks at when it writes a given translation."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from regard.explain.page import page, to_json
+from regard.results import Prediction
+from regard.serve.api import models
+from regard.serve.api.answers import asked_pair, check_maps, check_size, json_answer, read_question, written
+from regard.serve.api.checking import check_sizes, missing
+from regard.serve.api.documented import asked, refusals
+from regard.serve.api.errors import bad
+from regard.serve.aside import LARGE, aside
+from regard.serve.engine import Translates
+from regard.serve.languages import AUTO, inward, outward
+from regard.serve.security.headers import ALONE
+from regard.serve.service import Service
+from regard.serve.settings import MIB
+from regard.serve.translating import Sentence, check_pair
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoint."""
+    routes = APIRouter(prefix="/v1", tags=["Regard"])
+
+    @routes.post(
+        "/explain",
+        response_model=models.ExplainAnswer,
+        responses=refusals(),
+        openapi_extra=asked(models.ExplainQuestion),
+    )
+    async def explain(request: Request) -> Response:
+        """Score a given translation, and tell what the model looks at when it writes it."""
+        question = await read_question(service, request, models.ExplainQuestion)
+        engine = _engine(service, question)
+        request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
+        limit, seconds = service.settings.max_maps, service.settings.request_timeout
+        [prediction] = await engine.explain([question.source_text], [question.target_text], seconds=seconds)
+        if question.html:
+            return await aside(LARGE, _page, prediction, limit)
+        return await aside(LARGE, _explained, engine, prediction, limit)
+
+    return routes
+
+
+def _engine(service: Service, question: models.ExplainQuestion) -> Translates:
+    """Who is asked, once all is checked."""
+    for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
+        if not text.strip():
+            raise missing(name)
+    check_sizes([question.source_text, question.target_text], service.settings)
+    check_maps(question.source_text, question.target_text)
+    if question.source == AUTO and question.model is None:
+        raise missing("source")
+    source, target, chosen = asked_pair(service, question)
+    engine = chosen or check_pair(service.catalogue, source, target)
+    if engine is None:
+        raise bad("Invalid request: source and target are one language, so there is nothing to look at")
+    return engine
+
+
+def _explained(engine: Translates, prediction: Prediction, limit: int) -> Response:
+    codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
+    return json_answer({"model": engine.name, **codes, "sentence": written(Sentence("", prediction, ""))}, limit)
+
+
+def _page(prediction: Prediction, limit: int) -> Response:
+    text = page(to_json([prediction]), title="Regard")
+    check_size(len(text), limit + MIB)  # the page itself is there, too
+    return HTMLResponse(text, headers={"Content-Security-Policy": ALONE})

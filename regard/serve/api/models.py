@@ -1,0 +1,124 @@
+"""What /v1 is asked, as settings that are checked all at once, and what it answers."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from regard.errors import nearest
+from regard.serve.api.errors import ApiError, bad
+
+MAX_N_BEST = 10
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    source: str = Field("auto", description="code of the language, or auto", examples=["en"])
+    target: str = Field("", description="code of the language to translate into", examples=["de"])
+    model: str | None = Field(None, description="name of a model; by default the first of the pair")
+    api_key: str | None = Field(None, description="an API key, where the server needs one")
+
+
+class TranslateQuestion(_Asked):
+    """A text, or a list of them, and what is wanted besides the translation."""
+
+    q: str | list[str] = Field("", description="what to translate", examples=["The old man reads a book."])
+    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="how many translations of each sentence")
+    explain: bool = Field(False, description="tell what each piece looked at")
+    maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
+    format: Literal["text", "html"] = "text"
+
+
+class ExplainQuestion(_Asked):
+    """A text and its translation, whoever made it."""
+
+    source_text: str = Field("", examples=["The old man reads a book."])
+    target_text: str = Field("", examples=["Der alte Mann liest ein Buch."])
+    html: bool = Field(False, description="answer with a page that stands for itself")
+
+
+class Link(BaseModel):
+    """A language that a text was taken for."""
+
+    language: str
+    confidence: float
+
+
+class SentenceAnswer(BaseModel):
+    """A sentence as the model was asked it, its prediction, what is written for it, and what stands around it."""
+
+    before: str
+    after: str
+    translation: str
+    source: str
+    text: str
+    score: float | None
+    finished: bool
+    log_probs: list[float | None]
+    alternatives: list[dict[str, Any]]
+    flags: list[dict[str, Any]]
+    explanation: dict[str, Any] | None
+
+
+class ExplainedSentence(SentenceAnswer):
+    """A sentence whose translation was given: its text."""
+
+    translation: str = ""
+
+
+class TextAnswer(BaseModel):
+    """A translated text: its sentences one after the other."""
+
+    translatedText: str  # noqa: N815  as LibreTranslate spells it
+    score: float | None
+    detectedLanguage: Link | None = None  # noqa: N815  as LibreTranslate spells it
+    model: str | None
+    sentences: list[SentenceAnswer]
+
+
+class TranslateAnswer(BaseModel):
+    """An answer per text."""
+
+    model: str | None
+    source: str
+    target: str
+    texts: list[TextAnswer]
+
+
+class ExplainAnswer(BaseModel):
+    """The given target, scored and explained."""
+
+    model: str
+    source: str
+    target: str
+    sentence: ExplainedSentence
+
+
+class ModelAnswer(BaseModel):
+    """A model that is served."""
+
+    name: str
+    source: str
+    target: str
+    ready: bool
+    parameters: int | None
+    attention: str | None
+    layers: Any
+    heads: Any
+    vocabulary: Any
+    sha256: str | None
+
+
+class ModelsAnswer(BaseModel):
+    """All models."""
+
+    models: list[ModelAnswer]
+
+
+def refused(error: ValidationError, allowed: type[BaseModel]) -> ApiError:
+    """The first fault, with its place and the nearest right name."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(step) for step in fault["loc"][:1])
+    if fault["type"] == "extra_forbidden":
+        return bad(f"Invalid request: {place[:40]}: there is no such field ({nearest(place, allowed.model_fields)})")
+    return bad(f"Invalid request: {place}: {fault['msg']}")

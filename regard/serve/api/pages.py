@@ -1,0 +1,71 @@
+"""The page and its files, and the page that documents the API: nothing comes from anywhere else."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import HTMLResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from regard.explain.frame import filled
+from regard.explain.page import page, to_json
+from regard.serve.security.headers import ALONE, new_nonce, page_policy
+
+SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")  # of the package fastapi-offline, which brings them along
+DOCS = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Regard: the API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="{{prefix}}/static/docs/swagger-ui.css" nonce="{{nonce}}">
+</head>
+<body>
+<main id="api"></main>
+<script src="{{prefix}}/static/docs/swagger-ui-bundle.js" nonce="{{nonce}}"></script>
+<script nonce="{{nonce}}">
+SwaggerUIBundle({url: "{{prefix}}/openapi.json", dom_id: "#api", deepLinking: false});
+</script>
+</body>
+</html>
+"""
+
+
+def router(prefix: str, *, web_ui: bool) -> APIRouter:
+    """The two pages, and the view of attention as a page to be kept."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/docs")
+    async def docs() -> Response:
+        return _page(DOCS, prefix)
+
+    if web_ui:
+
+        @routes.get("/")
+        async def index() -> Response:
+            return _page((_static("regard.serve") / "index.html").read_text(encoding="utf-8"), prefix)
+
+        @routes.get("/static/explain/standalone.html")
+        async def standalone() -> Response:
+            return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": ALONE})
+
+    return routes
+
+
+def mount_files(app: FastAPI, prefix: str, *, web_ui: bool) -> None:
+    """The files of the pages."""
+    app.mount(f"{prefix}/static/docs", StaticFiles(packages=[("fastapi_offline", "static")]))
+    if web_ui:
+        app.mount(f"{prefix}/static/explain", StaticFiles(directory=_static("regard.explain")))
+        app.mount(f"{prefix}/static", StaticFiles(directory=_static("regard.serve")))
+
+
+def _page(template: str, prefix: str) -> HTMLResponse:
+    nonce = new_nonce()
+    body = filled(template, {"nonce": nonce, "prefix": prefix})
+    return HTMLResponse(body, headers={"Content-Security-Policy": page_policy(nonce)})
+
+
+def _static(package: str) -> Path:
+    return Path(str(files(package))) / "static"

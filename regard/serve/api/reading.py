@@ -1,0 +1,112 @@
+"""What a request says, read strictly: JSON, form, multipart or query."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+from urllib.parse import parse_qsl
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+
+from regard.serve.api.errors import bad
+
+MAX_FIELDS = 100
+INVALID = "Invalid JSON format"
+FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+
+
+class File(NamedTuple):
+    """A file that came with a form."""
+
+    name: str
+    data: bytes
+
+
+class Fields:
+    """The fields of a request by name: texts, or with JSON any value; and its files."""
+
+    def __init__(self, values: Mapping[str, Any], files: Mapping[str, File] | None = None) -> None:
+        self.values, self.files = values, files or {}
+
+    def text(self, name: str) -> str:
+        """A field that is a text; "" for one that is missing or something else."""
+        value = self.values.get(name)
+        return value if isinstance(value, str) else ""
+
+
+async def read_fields(request: Request) -> Fields:
+    """The fields wherever the client put them. In JSON there is no query; else the query goes before the form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
+        return Fields(read_json(await request.body()))
+    query = _pairs(request.scope["query_string"])
+    if kind == MULTIPART:
+        return await _multipart(request, query)
+    form = _pairs(await request.body()) if kind == FORM else {}
+    return Fields(_whole({**form, **query}))
+
+
+async def _multipart(request: Request, query: dict[str, str]) -> Fields:
+    """Texts and files; the body is in memory already and was no larger than it may be."""
+    values, files = {}, {}
+    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 30) as form:
+        for name, value in reversed(form.multi_items()):  # the first one stays
+            if isinstance(value, UploadFile):
+                files[name] = File(value.filename or "", await value.read())
+            else:
+                values[name] = value
+    return Fields(_whole({**values, **query}), files)
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """A JSON object. Raises ApiError for anything that two readers could understand differently, or that is a trap.
+
+    That is: no object, numbers that are none (NaN) or of thousands of digits, names that stand twice, depth without
+    end, and halves of surrogate pairs.
+    """
+    try:
+        value = json.loads(
+            body.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_float, object_pairs_hook=_once
+        )
+        if not isinstance(value, dict):
+            raise ValueError
+        return dict(_whole(value))
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        raise bad(INVALID) from error
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(digits)
+    return value
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def _pairs(encoded: bytes) -> dict[str, str]:
+    """The first value of each name, as LibreTranslate takes them."""
+    try:
+        pairs = parse_qsl(encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError as error:
+        raise bad("Invalid request: the fields are not UTF-8, or too many") from error
+    return dict(reversed(pairs))
+
+
+def _whole(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises ApiError where a text holds half of a surrogate pair: no encoding can write it."""
+    try:
+        json.dumps(values, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise bad("Invalid request: the text is not valid Unicode (half of a surrogate pair)") from error
+    return values

@@ -1,0 +1,55 @@
+"""POST /suggest: better translations that users send in, kept line by line for a person to read."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+
+from regard.serve.api import documented
+from regard.serve.api.access import admit
+from regard.serve.api.checking import asked_pair, check_languages, check_sizes, missing
+from regard.serve.api.errors import ApiError
+from regard.serve.api.reading import Fields, read_fields
+from regard.serve.service import Service
+from regard.serve.settings import MIB
+
+MAX_FILE = 64 * MIB  # strangers write here
+
+
+def router(service: Service) -> APIRouter:
+    """The endpoint."""
+    routes = APIRouter(tags=["LibreTranslate"])
+
+    @routes.post("/suggest", **documented.SUGGEST)
+    async def suggest(request: Request) -> dict[str, bool]:
+        """Send in a better translation."""
+        fields = await read_fields(request)
+        admit(service, request, fields)
+        place = service.settings.suggestions
+        if place is None:
+            raise ApiError(403, "Suggestions are disabled on this server.")
+        keep(place, _suggestion(service, fields))
+        return {"success": True}
+
+    return routes
+
+
+def keep(place: Path, suggestion: dict[str, str]) -> None:
+    """One more line of JSON. Raises ApiError when the file has grown too large."""
+    line = json.dumps(suggestion, ensure_ascii=False).encode() + b"\n"
+    if place.exists() and place.stat().st_size + len(line) > MAX_FILE:
+        raise ApiError(403, "Suggestions are disabled on this server.")
+    with place.open("ab") as file:
+        file.write(line)  # in one piece
+
+
+def _suggestion(service: Service, fields: Fields) -> dict[str, str]:
+    for name in ("q", "s"):
+        if not fields.text(name):
+            raise missing(name)
+    source, target = asked_pair(fields)
+    check_sizes([fields.text("q"), fields.text("s")], service.settings)
+    check_languages(service.catalogue, source, target)
+    texts = {"q": fields.text("q"), "s": fields.text("s"), "source": source, "target": target}
+    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **texts}

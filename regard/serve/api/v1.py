@@ -1,0 +1,99 @@
+"""POST /v1/translate and GET /v1/models: scores, words, alternatives and what a model looked at."""
+
+import math
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from regard.serve.api import models
+from regard.serve.api.answers import asked_pair, check_maps, json_answer, read_question, written
+from regard.serve.api.checking import asked_texts, check_sizes
+from regard.serve.api.documented import asked, refusals
+from regard.serve.api.translate import told
+from regard.serve.aside import LARGE, aside
+from regard.serve.engine import Options, Translates
+from regard.serve.languages import inward, outward
+from regard.serve.service import Service
+from regard.serve.translating import Question, Translated, nth, translate
+
+SCORE_DIGITS = 3
+INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256")
+
+
+def router(service: Service) -> APIRouter:
+    """The two endpoints."""
+    routes = APIRouter(prefix="/v1", tags=["Regard"])
+
+    @routes.get("/models", response_model=models.ModelsAnswer, responses=refusals(503))
+    async def all_models() -> Response:
+        """The models that are served."""
+        return json_answer({"models": [_model(engine) for engine in service.catalogue.engines]})
+
+    @routes.post(
+        "/translate",
+        response_model=models.TranslateAnswer,
+        responses=refusals(),
+        openapi_extra=asked(models.TranslateQuestion),
+    )
+    async def translate_texts(request: Request) -> Response:
+        """Translate, and tell scores, n best, words and what the model looked at."""
+        question = await read_question(service, request, models.TranslateQuestion)
+        texts = asked_texts(question.q)
+        check_sizes(texts, service.settings)
+        if question.maps:
+            check_maps(*texts)
+        source, target, engine = asked_pair(service, question)
+        request.state.pair = f"{source}-{target}"
+        options = Options(question.n_best, question.explain or question.maps, question.maps)
+        found = await translate(service, Question(texts, source, target, question.format, options, engine))
+        size = LARGE if options.explain else 0
+        return await aside(size, _translated, found, (source, target), service.settings.max_maps)
+
+    return routes
+
+
+def _model(engine: Translates) -> dict[str, Any]:
+    codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
+    return {"name": engine.name, **codes, "ready": engine.ready, **{key: engine.info.get(key) for key in INFO}}
+
+
+def _translated(found: list[Translated], pair: tuple[str, str], limit: int) -> Response:
+    engines = {one.engine.name: one.engine for one in found if one.engine is not None}
+    names, sources = list(engines), {one.source for one in found}
+    source = sources.pop() if len(sources) == 1 else pair[0]
+    answer = {
+        "model": names[0] if len(names) == 1 else None,
+        "source": outward(source),
+        "target": outward(pair[1]),
+        "texts": [_text(one) for one in found],
+    }
+    return json_answer(answer, limit)
+
+
+def _text(one: Translated) -> dict[str, Any]:
+    score = one.score
+    answer: dict[str, Any] = {"translatedText": one.text}
+    answer["score"] = round(score, SCORE_DIGITS) if math.isfinite(score) else None
+    if one.detected is not None:
+        answer["detectedLanguage"] = told(one.detected)
+    answer["model"] = None if one.engine is None else one.engine.name
+    sentences: list[dict[str, Any]] = [written(sentence) for sentence in one.sentences]
+    for number, column in enumerate(_in_place(one)):
+        for sentence, translation in zip(sentences, column, strict=True):
+            if number == 0:
+                sentence["translation"] = translation
+            elif number <= len(sentence["alternatives"]):
+                sentence["alternatives"][number - 1]["translation"] = translation
+    answer["sentences"] = sentences
+    return answer
+
+
+def _in_place(one: Translated) -> list[list[str]]:
+    """What is written for each sentence, placeholders and all: the best, and each of the n best after it."""
+    if one.document is None:
+        return []
+    found = [sentence.prediction for sentence in one.sentences]
+    most = max((len(prediction.alternatives) for prediction in found), default=0)
+    ranks = [found, *([nth(prediction, number) for prediction in found] for number in range(most))]
+    return [one.document.translations(rank) for rank in ranks]

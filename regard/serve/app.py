@@ -1,0 +1,65 @@
+"""The application: a FastAPI of all parts."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from regard.serve.api import errors, explain, files, measured, offered, pages, suggest, translate, v1
+from regard.serve.middleware import Bounded, Framed, Guarded
+from regard.serve.service import Service
+
+ABOUT = "Translation with trained runs: the API of LibreTranslate, and under /v1 what the models looked at."
+
+
+def create_app(service: Service) -> FastAPI:
+    """The ASGI application; it loads the engines when it starts and ends them when it stops."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    settings, prefix = service.settings, service.settings.url_prefix
+    app = FastAPI(
+        title="Regard",
+        description=ABOUT,
+        version=version("regard"),
+        lifespan=lifespan,
+        openapi_url=f"{prefix}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    errors.install(app)
+    routers = [part.router(service) for part in (translate, offered, files, suggest, v1, explain)]
+    routers += [measured.router(service)] if settings.metrics else []
+    for router in [*routers, pages.router(prefix, web_ui=settings.web_ui)]:
+        app.include_router(router, prefix=prefix)
+    app.add_api_route(f"{prefix}/spec", _spec(app), include_in_schema=False)  # where LibreTranslate has it
+    pages.mount_files(app, prefix, web_ui=settings.web_ui)
+    app.add_middleware(Bounded, service=service)  # the innermost first
+    app.add_middleware(Guarded, service=service)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
+            expose_headers=["Retry-After", "X-Request-Id", "X-Total-Time"],
+        )
+    app.add_middleware(Framed, service=service)
+    return app
+
+
+def _spec(app: FastAPI) -> Callable[[], dict[str, object]]:
+    def spec() -> dict[str, object]:
+        return app.openapi()
+
+    return spec

@@ -1,0 +1,65 @@
+"""Translated files that wait to be fetched, for half an hour."""
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from regard.serve.settings import MIB
+
+KEPT = 30 * 60.0  # seconds
+MAX_TOTAL = 512 * MIB  # of all files together: the oldest go first
+MAX_NAME = 80  # characters
+NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
+
+
+class Kept(NamedTuple):
+    """A file that waits."""
+
+    until: float
+    size: int
+
+
+class Downloads:
+    """Files by names that nobody can guess, in a folder that is gone when the server ends."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = TemporaryDirectory(prefix="regard-files-")
+        self._clock = clock
+        self._kept: dict[str, Kept] = {}  # the oldest first
+
+    def keep(self, name: str, data: bytes) -> str:
+        """Keeps a file → the name that it can be had by."""
+        known = f"{secrets.token_hex(16)}.{plain_name(name)}"
+        self.forget(room=len(data))
+        (Path(self._folder.name) / known).write_bytes(data)
+        self._kept[known] = Kept(self._clock() + KEPT, len(data))
+        return known
+
+    def find(self, name: str) -> Path | None:
+        """The file of a name, as long as it is kept."""
+        self.forget()
+        return Path(self._folder.name) / name if name in self._kept else None
+
+    def forget(self, *, room: int = 0) -> None:
+        """Deletes what has been kept long enough, and the oldest of the rest until there is room."""
+        now, total = self._clock(), room + sum(kept.size for kept in self._kept.values())
+        for name, kept in list(self._kept.items()):
+            if kept.until > now and total <= MAX_TOTAL:
+                break
+            (Path(self._folder.name) / name).unlink(missing_ok=True)
+            del self._kept[name]
+            total -= kept.size
+
+    def close(self) -> None:
+        """Deletes everything."""
+        self._folder.cleanup()
+
+
+def plain_name(name: str) -> str:
+    """A file name that means nothing to a shell, a path or a header."""
+    stem, dot, suffix = re.sub(r"[^\w.-]+", "_", name).rpartition(".")
+    return f"{stem.strip('.')[:MAX_NAME] or 'file'}{dot}{suffix[:MAX_NAME]}"

@@ -1,0 +1,152 @@
+"""In the model's process: texts → answers, each for itself, whatever its batch mates do."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.decoding import SEARCHES
+from regard.errors import CheckpointError, RegardError
+from regard.predictor import Predictor, load
+from regard.registry import Choice
+from regard.results import Prediction
+from regard.runs import RunFolder
+from regard.serve.engine.looking import Looking
+from regard.serve.engine.model_info import info_of
+from regard.serve.engine.options import Options
+from regard.text.clean import clean
+
+NO_MEMORY = ("can't allocate memory", "out of memory", "bad_alloc")  # how torch says it, besides its own error
+KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
+
+
+class Refused(NamedTuple):
+    """Why a text has no answer."""
+
+    kind: str  # "long", "memory" or "failed"
+    told: Any = None  # [pieces, limit], nothing, or the reason
+
+
+class Answered(NamedTuple):
+    """A batch as it was worked on."""
+
+    answers: list[Prediction | Refused]  # one per text
+    pieces: int  # of the sources that were read
+    out_of_memory: int  # times that there was not enough of it
+
+
+Ask = Callable[[list[int]], Sequence[Prediction]]  # numbers of texts → their predictions
+
+
+class Answering:
+    """A run, loaded and ready to answer batches, one at a time."""
+
+    def __init__(self, predictor: Predictor, search: Choice) -> None:
+        self.predictor, self.search = predictor, search
+        self.looking = Looking(predictor)
+
+    @classmethod
+    def load(cls, run: Path, *, batch_tokens: int) -> "tuple[Answering, dict[str, Any]]":
+        """With what there is to tell of the model. Raises RegardError for a run that cannot be served."""
+        predictor = load(run, [f"decoding.batch_tokens={batch_tokens}"])
+        folder = RunFolder(run)
+        experiment = folder.experiment()
+        if not predictor.task.translates:
+            raise CheckpointError(run, "is no translator", "translators can be served")
+        return cls(predictor, experiment.decoding.search), info_of(predictor, experiment, folder)
+
+    def beside(self) -> "Answering":
+        """For another thread: the same weights in modules of its own, so that a recording hears nobody else."""
+        model, known = self.predictor.model, dict[int, Any]()
+        for tensor in (*model.parameters(), *model.buffers()):
+            known[id(tensor)] = tensor
+        other = copy.copy(self)
+        other.predictor = copy.copy(self.predictor)
+        other.predictor.model = copy.deepcopy(model, known)
+        other.looking = self.looking.of(other.predictor)
+        return other
+
+    def translate(self, texts: Sequence[str], options: Options) -> Answered:
+        """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
+        predictor, wanted = self._searching(options.n_best), options.explain or options.maps
+
+        def ask(rows: list[int]) -> Sequence[Prediction]:
+            found = predictor.predict([texts[row] for row in rows])
+            return self.looking.explained(found, maps=options.maps) if wanted else found
+
+        return self._answered([texts], ask)
+
+    def force(self, sources: Sequence[str], targets: Sequence[str]) -> Answered:
+        """The given targets, scored and explained."""
+
+        def ask(rows: list[int]) -> Sequence[Prediction]:
+            scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
+            given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
+            return self.looking.explained(given, maps=True)
+
+        return self._answered([sources, targets], ask)
+
+    def _searching(self, n_best: int) -> Predictor:
+        """The run's own search, or where it finds one target alone, a beam as wide as there are targets wanted."""
+        if n_best == 1:
+            return self.predictor
+        task, search = self.predictor.task, self.search
+        if "n_best" not in SEARCHES.settings(search.name):
+            search = Choice("beam", {name: search.settings[name] for name in KEPT if name in search.settings})
+            search = Choice("beam", {**search.settings, "size": n_best})
+        several = copy.copy(self.predictor)
+        several.task = copy.copy(task)
+        several.task.search = SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
+        return several
+
+    def _answered(self, sides: Sequence[Sequence[str]], ask: Ask) -> Answered:
+        """Sources, and targets if they are given; what is too long on either side is left out."""
+        most, task = self.predictor.max_source - 1, self.predictor.task
+        pieces = [
+            [len(ids) for ids in tokenizer.encode_batch([clean(text) for text in texts])]
+            for texts, tokenizer in zip(sides, (task.source, task.target), strict=False)
+        ]
+        longest = [max(counts) for counts in zip(*pieces, strict=True)]
+        answers: list[Prediction | Refused] = [Refused("long", [count, most]) for count in longest]
+        fitting = [row for row, count in enumerate(longest) if count <= most]
+        found, short = _one_by_one(fitting, ask)
+        for row, answer in zip(fitting, found, strict=True):
+            answers[row] = answer
+        return Answered(answers, sum(count for count in pieces[0] if count <= most), short)
+
+
+def _one_by_one(rows: list[int], ask: Ask) -> tuple[list[Prediction | Refused], int]:
+    """Together if that goes well, else in halves: only what cannot be answered even alone is refused.
+
+    With the times that memory was short.
+    """
+    if not rows:
+        return [], 0
+    try:
+        return list(ask(rows)), 0
+    except Exception as error:  # whatever a model raises is the fault of some text, not of the others
+        short, reason = _is_of_memory(error), _line(error)
+    if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors
+        torch.cuda.empty_cache()
+    if len(rows) == 1:
+        return [Refused("memory") if short else Refused("failed", reason)], int(short)
+    half = len(rows) // 2
+    (first, once), (second, again) = (_one_by_one(some, ask) for some in (rows[:half], rows[half:]))
+    return [*first, *second], int(short) + once + again
+
+
+def _is_of_memory(error: Exception) -> bool:
+    text = str(error).lower()
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in text for words in NO_MEMORY)
+    )
+
+
+def _line(error: Exception) -> str:
+    """What a user may read: the words of our own errors, of others only what they are."""
+    if isinstance(error, RegardError):
+        return str(error).splitlines()[0]
+    return type(error).__name__

@@ -1,0 +1,30 @@
+"""What a model's process said of a batch → those who wait for it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from regard.results import Prediction
+from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLong
+from regard.serve.engine.waiting import Item
+from regard.serve.engine.wire import from_plain
+
+
+def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
+    """Each text its answer; a request is answered with its last text, or with the first fault."""
+    answers = said.get("answers") or [{"failed": said.get("fault", "no answer")}] * len(items)
+    for (request, index), answer in zip(items, answers, strict=True):
+        if request.answer.done():  # nobody waits for it
+            continue
+        if "prediction" not in answer:
+            request.answer.set_exception(_fault(request.before + index, answer))
+            continue
+        request.found[index] = from_plain(answer["prediction"])
+        if None not in request.found:
+            request.answer.set_result(cast(list[Prediction], request.found))
+
+
+def _fault(index: int, answer: Mapping[str, Any]) -> ServingError:
+    if "long" in answer:
+        pieces, limit = answer["long"]
+        return TooLong(index, pieces, limit)
+    return OutOfMemory(index) if "memory" in answer else Failed(index, answer["failed"])

@@ -1,0 +1,189 @@
+"""One model to ask: its process, which is started anew when it ends, and who may ask it."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from regard.errors import RegardError
+from regard.results import Prediction
+from regard.serve.engine.batcher import Batcher
+from regard.serve.engine.faults import Busy, NotReady, TooLate
+from regard.serve.engine.options import Limits, Options, Watcher, cores, shared
+from regard.serve.engine.pipe import Gone, Pipe
+from regard.serve.engine.waiting import Request
+
+LARGE = 2  # requests at once that are too large for the queue, each portion by portion
+SOON = 2  # seconds after which to ask again while a model is loaded
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a process that ended is started again
+
+log = logging.getLogger("regard.serve")
+
+
+class Engine:
+    """A run, served. The process of its model loads it; what holds this object needs no torch."""
+
+    def __init__(self, run: Path, *, name: str | None = None, limits: Limits | None = None) -> None:
+        self.run, self.name, self.limits = run, name or name_of(run), limits or Limits()
+        self.source, self.target = "", ""  # codes of the languages, known once it has started
+        self.info: dict[str, Any] = {}
+        self._batcher = Batcher(self.limits)
+        self._pipe: Pipe | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._open, self._large = 0, 0  # requests accepted and not answered; those of them that are large
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._warm, self._ending = False, False
+
+    def __repr__(self) -> str:
+        return f"Engine({self.name}, {self.source}-{self.target}, {'ready' if self.ready else 'not ready'})"
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes requests: loaded, warm, and not about to end."""
+        return self._warm and not self._ending
+
+    @property
+    def queue_size(self) -> int:
+        """Texts that wait."""
+        return self._batcher.queue_size
+
+    @property
+    def threads(self) -> int:
+        """Batches at a time, each on a core of its own; one core is left to the server."""
+        return self.limits.threads or shared(cores(), 1)
+
+    @property
+    def in_flight(self) -> int:
+        """Texts that the model works on."""
+        return self._batcher.in_flight
+
+    @property
+    def pid(self) -> int | None:
+        """Of the model's process, None while there is none."""
+        return None if self._pipe is None else self._pipe.process.pid
+
+    @property
+    def watchers(self) -> list[Watcher]:
+        """Are told of every batch."""
+        return self._batcher.watchers
+
+    async def start(self) -> None:
+        """Returns when the model is loaded; `ready` follows when it is warm. Raises RegardError if it cannot be."""
+        await self._load()
+        self._life = asyncio.create_task(self._live(), name=f"engine {self.name}")
+
+    async def translate(self, texts: Sequence[str], options: Options, *, seconds: float = 30.0) -> list[Prediction]:
+        """One prediction per text, in order; the model must have begun with each within `seconds`.
+
+        Whoever stops waiting is not worked for. Raises Busy, NotReady, TooLate, TooLong, OutOfMemory or Failed.
+        """
+        return await self._accept(texts, None, options, seconds)
+
+    async def explain(
+        self, sources: Sequence[str], targets: Sequence[str], *, seconds: float = 30.0
+    ) -> list[Prediction]:
+        """The given targets with their log-probabilities and all that they look at; faults as of `translate`."""
+        return await self._accept(sources, targets, Options(explain=True, maps=True), seconds)
+
+    async def drain(self, seconds: float) -> None:
+        """Accepts nothing more and returns when all that was accepted is answered, or after so many seconds."""
+        self._ending = True
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
+
+    async def stop(self) -> None:
+        """Ends the process; who still waits is told NotReady."""
+        self._ending, self._warm = True, False
+        if self._life is not None:
+            self._life.cancel()
+            await asyncio.wait([self._life])
+        self._batcher.fail(_not_ready)
+        await self._close()
+
+    async def _accept(
+        self, sources: Sequence[str], targets: Sequence[str] | None, options: Options, seconds: float
+    ) -> list[Prediction]:
+        if not self.ready:
+            raise _not_ready()
+        most, waiting = self.limits.max_queue, self.queue_size
+        large = len(sources) > most
+        portion = max(most // 4, 1) if large else max(len(sources), 1)
+        if waiting + portion > most or (large and self._large >= LARGE):
+            raise Busy(self._batcher.pace.seconds_for(waiting + self.in_flight))
+        until = asyncio.get_running_loop().time() + seconds
+        self._open, self._large = self._open + 1, self._large + large
+        self._idle.clear()
+        found: list[Prediction] = []
+        try:
+            for first in range(0, len(sources), portion):
+                some = slice(first, first + portion)
+                answer: asyncio.Future[list[Prediction]] = asyncio.get_running_loop().create_future()
+                given = None if targets is None else targets[some]
+                found += await self._answered(Request(sources[some], given, options, answer, before=first), until)
+            return found
+        finally:
+            self._open, self._large = self._open - 1, self._large - large
+            if self._open == 0:
+                self._idle.set()
+
+    async def _answered(self, request: Request, until: float) -> list[Prediction]:
+        if not self._warm:  # no longer: between two portions
+            raise _not_ready()
+        loop = asyncio.get_running_loop()
+        request.arrived = loop.time()
+        self._batcher.put(request)
+        timer = loop.call_at(until, self._expire, request)
+        try:
+            return await request.answer
+        finally:
+            timer.cancel()
+            self._batcher.drop(request)
+
+    def _expire(self, request: Request) -> None:
+        """Too late for what still waits; what the model works on already is answered."""
+        if request.waiting and not request.answer.done():
+            request.answer.set_exception(TooLate())
+            self._batcher.drop(request)
+
+    async def _load(self) -> Pipe:
+        job = {"run": str(self.run), "threads": self.threads, "batch_tokens": self.limits.max_batch_tokens}
+        self._pipe, self.info = await Pipe.open(job)
+        self.source, self.target = self.info["source"] or "", self.info["target"] or ""
+        return self._pipe
+
+    async def _live(self) -> None:
+        """Works as long as the process lives, and starts another one if it ends."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                pipe = self._pipe or await self._load()
+                self._batcher.pace.warmed(await pipe.warm())
+                self._warm, pause = True, FIRST_PAUSE
+                await self._batcher.work(pipe, self.threads)
+            except Gone as error:
+                log.error("%s: the process of the model has ended (%s); it is started again", self.name, error)
+            except RegardError as error:
+                log.error("%s: cannot be started again: %s", self.name, error)
+            self._warm = False
+            self._batcher.fail(_not_ready)
+            await self._close()
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _close(self) -> None:
+        if self._pipe is not None:
+            await self._pipe.close()
+            self._pipe = None
+
+
+def name_of(run: Path) -> str:
+    """A run is named as its folder, or as the demo's around it."""
+    path = run.resolve()
+    return path.parent.name if path.name == "model" else path.name
+
+
+def _not_ready() -> NotReady:
+    return NotReady(SOON)

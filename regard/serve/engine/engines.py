@@ -1,0 +1,83 @@
+"""All models that a server has."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from regard.serve.engine.engine import Engine, name_of
+from regard.serve.engine.options import Limits, Translates, cores, shared
+
+Pair = tuple[str, str]  # codes of source and target
+
+
+class Engines(Mapping[str, Translates]):
+    """By name, in the order they were given; the first of a pair of languages is its default."""
+
+    def __init__(self, engines: Sequence[Translates]) -> None:
+        self._engines = {engine.name: engine for engine in engines}
+
+    def __getitem__(self, name: str) -> Translates:
+        return self._engines[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._engines)
+
+    def __len__(self) -> int:
+        return len(self._engines)
+
+    @property
+    def pairs(self) -> dict[Pair, list[Translates]]:
+        """Who translates from which language to which; nothing of those that have not started."""
+        found: dict[Pair, list[Translates]] = {}
+        for engine in self.values():
+            if engine.info:
+                found.setdefault((engine.source, engine.target), []).append(engine)
+        return found
+
+    def default(self, source: str, target: str) -> Translates | None:
+        """The first of a pair."""
+        return next(iter(self.pairs.get((source, target), [])), None)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all take requests."""
+        return all(engine.ready for engine in self.values())
+
+    @property
+    def queue_size(self) -> int:
+        """Texts that wait, in all of them."""
+        return sum(engine.queue_size for engine in self.values())
+
+    async def start(self) -> None:
+        """Loads all at once. Raises the first RegardError; then none runs."""
+        starting = [asyncio.ensure_future(engine.start()) for engine in self.values()]
+        try:
+            await asyncio.gather(*starting)
+        except BaseException:
+            for task in starting:
+                task.cancel()
+            await asyncio.gather(*starting, return_exceptions=True)
+            await self.stop()
+            raise
+
+    async def drain(self, seconds: float) -> None:
+        """None accepts anything more; returns when all that was accepted is answered, or after so many seconds."""
+        await asyncio.gather(*(engine.drain(seconds) for engine in self.values()))
+
+    async def stop(self) -> None:
+        """Ends their processes."""
+        await asyncio.gather(*(engine.stop() for engine in self.values()))
+
+
+def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
+    """An engine for each run, not yet started. They share the cores; runs of one name are numbered."""
+    limits = limits or Limits()
+    each = replace(limits, threads=limits.threads or shared(cores(), len(runs)))
+    engines: dict[str, Translates] = {}
+    for run in runs:
+        name, number = name_of(run), 2
+        while name in engines:
+            name, number = f"{name_of(run)}-{number}", number + 1
+        engines[name] = Engine(run, name=name, limits=each)
+    return Engines(list(engines.values()))

@@ -1,0 +1,63 @@
+"""Why a request is not answered.
+
+ServingError
+├── Busy         the queue has no room for it now
+├── NotReady     the model is being loaded, or the server is about to end
+├── TooLate      its time was over before the model came to it
+├── TooLong      a text has more pieces than the model takes
+├── OutOfMemory  a text does not fit into memory even alone
+└── Failed       the model could not answer a text
+"""
+
+from regard.errors import RegardError
+
+
+class ServingError(RegardError):
+    """A request that gets no answer."""
+
+
+class Busy(ServingError):
+    """The queue is full; `retry_after` in whole seconds, as the queue has moved of late."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"server busy, retry in {retry_after} {'second' if retry_after == 1 else 'seconds'}")
+
+
+class NotReady(ServingError):
+    """The model cannot be asked now; `retry_after` in whole seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"model not ready, retry in {retry_after} {'second' if retry_after == 1 else 'seconds'}")
+
+
+class TooLate(ServingError):
+    """The request has waited as long as it may."""
+
+    def __init__(self) -> None:
+        super().__init__("request timed out before the model came to it")
+
+
+class TooLong(ServingError):
+    """Text `index` (from 0) of the request has `pieces`, the model takes `limit`."""
+
+    def __init__(self, index: int, pieces: int, limit: int) -> None:
+        self.index, self.pieces, self.limit = index, pieces, limit
+        super().__init__(f"text {index + 1} has {pieces:,} pieces, this model takes {limit:,}")
+
+
+class OutOfMemory(ServingError):
+    """Text `index` (from 0) of the request does not fit into memory."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        super().__init__(f"text {index + 1} does not fit into memory")
+
+
+class Failed(ServingError):
+    """Text `index` (from 0) of the request could not be answered."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        self.index, self.reason = index, reason
+        super().__init__(f"text {index + 1} could not be answered: {reason}")

@@ -1,0 +1,69 @@
+"""Explanations in bounded memory: what every head looked at grows with the square of a text's length."""
+
+import copy
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from regard.predictor import Predictor
+from regard.results import Prediction
+from regard.text.clean import clean
+
+MOST, MOST_SHOWN = 4_000_000, 500_000  # weights that are held at once; those of a text that go out as maps
+
+
+class Looking:
+    """Explains predictions of a model, some at a time."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        """Asks the model once, to see how many heads look at what."""
+        self.predictor = predictor
+        (seen,) = predictor.explained([Prediction("a", "a", 0.0)])
+        self.heads = Counter[str]()
+        for each in seen.explanation.maps if seen.explanation is not None else ():
+            self.heads[each.kind] += len(each.weights)
+
+    def of(self, predictor: Predictor) -> "Looking":
+        """The same of another one of the same model."""
+        other = copy.copy(self)
+        other.predictor = predictor
+        return other
+
+    def explained(self, predictions: Sequence[Prediction], *, maps: bool) -> list[Prediction]:
+        """The same predictions, each with its explanation; without maps where those are not wanted, or too large.
+
+        A text that alone has more weights than may be held has no explanation.
+        """
+        found, weights = list(predictions), [self.weights(one) for one in predictions]
+        for rows in _portions(weights):
+            for row, one in zip(rows, self.predictor.explained([predictions[row] for row in rows]), strict=True):
+                found[row] = one if maps and weights[row] <= MOST_SHOWN else _without_maps(one)
+        return found
+
+    def weights(self, prediction: Prediction) -> int:
+        """How many weights all heads together give to a text and its translation."""
+        task, ids = self.predictor.task, prediction.ids
+        read = len(task.source.encode(clean(prediction.source))) + 1
+        written = len(task.target.encode(prediction.text) if ids is None else ids) + 1
+        pairs = {"encoder": read * read, "cross": read * written, "decoder": written * written}
+        return sum(count * pairs[kind] for kind, count in self.heads.items()) + read * written
+
+
+def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
+    """Numbers of predictions whose weights together may be held; those that may not even alone are left out."""
+    portion, held = list[int](), 0
+    for row, count in enumerate(weights):
+        if count > MOST:
+            continue
+        if portion and held + count > MOST:
+            yield portion
+            portion, held = [], 0
+        portion.append(row)
+        held += count
+    if portion:
+        yield portion
+
+
+def _without_maps(prediction: Prediction) -> Prediction:
+    found = prediction.explanation
+    return prediction if found is None else replace(prediction, explanation=replace(found, maps=[]))

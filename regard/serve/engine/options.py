@@ -1,0 +1,105 @@
+"""What a request may ask for, what an engine may use, and what it tells of itself."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from regard.results import Prediction
+
+MOST_THREADS = 4  # of a model, unless more are asked for: they take turns with Python's lock
+QUOTA = Path("/sys/fs/cgroup/cpu.max")  # what a container may use: microseconds, of so many
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is wanted of each text. Texts of equal options may share a batch."""
+
+    n_best: int = 1
+    explain: bool = False  # alignment and weights
+    maps: bool = False  # and all that every attention looked at
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much an engine takes on. Tokens are pieces of the source, padding included."""
+
+    max_batch_tokens: int = 8192  # of one batch of the model
+    max_batch_seconds: float = 0.5  # batches are as small as to take about so long, if the model's speed allows
+    batch_wait: float = 0.005  # seconds that the first of a batch waits for others
+    max_queue: int = 256  # texts that wait
+    stuck_after: float = 300.0  # seconds without an answer after which the model's process is started anew
+    threads: int | None = None  # batches at a time; None: as `shared` has it
+
+
+class Batched(NamedTuple):
+    """What there is to tell of a batch that was worked on."""
+
+    items: int
+    tokens: int  # source pieces
+    seconds: float  # in the model's process
+    waited: float  # seconds in the queue, the mean of its items
+    out_of_memory: int  # times that it had to be split
+
+
+Watcher = Callable[[Batched], None]
+
+
+class Translates(Protocol):
+    """What a server needs of an engine."""
+
+    name: str
+    source: str
+    target: str
+    info: dict[str, Any]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be asked now."""
+        ...
+
+    @property
+    def queue_size(self) -> int:
+        """Texts that wait."""
+        ...
+
+    @property
+    def watchers(self) -> list[Watcher]:
+        """Are told of every batch."""
+        ...
+
+    async def start(self) -> None:
+        """Loads the model."""
+        ...
+
+    async def translate(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
+        """One prediction per text, in order."""
+        ...
+
+    async def explain(self, sources: Sequence[str], targets: Sequence[str], *, seconds: float) -> list[Prediction]:
+        """The given targets as predictions, with what each looks at."""
+        ...
+
+    async def drain(self, seconds: float) -> None:
+        """Takes on nothing more and answers what it has, for at most so long."""
+        ...
+
+    async def stop(self) -> None:
+        """Ends at once."""
+        ...
+
+
+def cores() -> int:
+    """Cores this process may use: by its affinity, and by the quota of its container."""
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = QUOTA.read_text(encoding="ascii").split()
+        return max(1, min(mine, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such file, or "max"
+        return mine
+
+
+def shared(cores: int, engines: int) -> int:
+    """Threads of each of so many engines: they share the cores, but for one that the server itself needs."""
+    return min(max((cores - 1) // max(engines, 1), 1), MOST_THREADS)

@@ -1,0 +1,107 @@
+"""The server's end of a model's process."""
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Any, cast
+
+from regard.errors import RegardError
+from regard.serve.engine.wire import HEAD, packed, unpacked
+
+COMMAND = (sys.executable, "-P", "-m", "regard.serve.engine.worker")
+PATIENCE = 2.0  # seconds that a process gets to end by itself
+
+
+class Gone(Exception):  # as StopIteration, it tells of an end
+    """The process has ended, or does not answer."""
+
+
+class Pipe:
+    """A process that answers several messages at a time, each by its number."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._numbers = count()
+        self._reading = asyncio.create_task(self._read(), name=f"answers of process {process.pid}")
+
+    @classmethod
+    async def open(cls, job: Mapping[str, Any]) -> "tuple[Pipe, dict[str, Any]]":
+        """Starts a process, which loads the run → what it tells of the model. Raises RegardError if it cannot."""
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND,
+            stdin=PIPE,
+            stdout=PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C on the terminal reaches the server alone
+        )
+        pipe = cls(process)
+        try:
+            found = await pipe.ask(job)
+        except Gone:
+            await pipe.close()
+            raise RegardError(f"{job['run']}: the process of the model ended with code {process.returncode}") from None
+        except asyncio.CancelledError:
+            await pipe.close(0.0)
+            raise
+        if "fault" in found:
+            await pipe.close()
+            raise RegardError(found["fault"])
+        return pipe, found
+
+    async def warm(self) -> float:
+        """Lets the process do what it does only once → pieces per second. Raises Gone if it ends."""
+        return float((await self.ask({"warm": True}))["speed"])
+
+    async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises Gone if the process ends before it has answered."""
+        number, stdin = next(self._numbers), cast(asyncio.StreamWriter, self.process.stdin)
+        if self._reading.done():
+            raise Gone("it had ended")
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        try:
+            stdin.write(packed({**message, "number": number}))
+            await stdin.drain()
+            return await answer
+        except ConnectionError as error:
+            raise Gone(str(error)) from error
+        finally:
+            del self._answers[number]
+
+    async def ended(self) -> None:
+        """Raises Gone when the process ends."""
+        await asyncio.wait([self._reading])
+        raise Gone(f"code {await self.process.wait()}")
+
+    async def close(self, patience: float = PATIENCE) -> None:
+        """Ends the process: it hears the end of its stdin, or is killed."""
+        stdin = cast(asyncio.StreamWriter, self.process.stdin)
+        stdin.close()
+        try:
+            await asyncio.wait_for(self.process.wait(), patience)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+            await self.process.wait()
+        await asyncio.wait([self._reading])
+        with suppress(ConnectionError):
+            await stdin.wait_closed()
+
+    async def _read(self) -> None:
+        """Until the process ends; then those who wait for an answer are told."""
+        stdout = cast(asyncio.StreamReader, self.process.stdout)
+        try:
+            while True:
+                size = int.from_bytes(await stdout.readexactly(HEAD), "big")
+                said = unpacked(await stdout.readexactly(size))
+                answer = self._answers.get(said["number"])
+                if answer is not None and not answer.done():
+                    answer.set_result(said)
+        except (asyncio.IncompleteReadError, ConnectionError, ValueError, KeyError):
+            for answer in self._answers.values():
+                if not answer.done():
+                    answer.set_exception(Gone("it ended"))

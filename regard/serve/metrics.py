@@ -1,0 +1,71 @@
+"""What can be measured of a server, for Prometheus. No label tells anything of a client or a text."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from regard.serve.engine import Batched, Translates
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+TOKENS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+ITEMS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """All measures, in a registry of their own."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self.requests = Counter(
+            "regard_requests", "Requests answered", ["route", "status", "pair"], registry=registry
+        )  # with `_total`
+        self.seconds = Histogram(
+            "regard_request_seconds", "Time of a request", ["route"], buckets=SECONDS, registry=registry
+        )
+        self.in_flight = Gauge("regard_in_flight", "Requests being worked on", registry=registry)
+        self._queue = Gauge("regard_queue_size", "Texts that wait for a model", ["pair", "model"], registry=registry)
+        self._waited = Histogram(
+            "regard_queue_seconds", "Time a text waited for a model", buckets=SECONDS, registry=registry
+        )
+        self._tokens = Histogram("regard_batch_tokens", "Pieces in a batch", buckets=TOKENS, registry=registry)
+        self._items = Histogram("regard_batch_items", "Texts in a batch", buckets=ITEMS, registry=registry)
+        self._short = Counter("regard_oom", "Times that memory was short for a batch", registry=registry)
+        self._ready = Gauge("regard_model_ready", "Whether a model can be asked", ["pair", "model"], registry=registry)
+        self._info = Gauge(
+            "regard_model_info", "What is served", ["pair", "model", "attention", "sha"], registry=registry
+        )
+
+    def watch(self, engines: Iterable[Translates]) -> None:
+        """Engines whose names and languages are known from now on."""
+        for engine in engines:
+            pair = f"{engine.source}-{engine.target}"
+            self._queue.labels(pair, engine.name).set_function(partial(_waiting, engine))
+            self._ready.labels(pair, engine.name).set_function(partial(_is_ready, engine))
+            attention, sha = (str(engine.info.get(key, "")) for key in ("attention", "sha256"))
+            self._info.labels(pair, engine.name, attention, sha).set(1)
+            engine.watchers.append(self.batched)
+
+    def batched(self, batch: Batched) -> None:
+        """A batch that a model has worked on."""
+        self._waited.observe(batch.waited)
+        self._tokens.observe(batch.tokens)
+        self._items.observe(batch.items)
+        self._short.inc(batch.out_of_memory)
+
+    def answered(self, route: str, status: int, pair: str, seconds: float) -> None:
+        """A request that has its answer."""
+        self.requests.labels(route, str(status), pair).inc()
+        self.seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """All measures in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+def _waiting(engine: Translates) -> float:
+    return engine.queue_size
+
+
+def _is_ready(engine: Translates) -> float:
+    return engine.ready

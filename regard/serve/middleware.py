@@ -1,0 +1,199 @@
+"""What happens around every request: its name and time, who may come in, how much is read, and clients that leave."""
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from regard.serve.api.errors import GONE, ApiError, answer, later
+from regard.serve.security.headers import NOTHING, PLAIN
+from regard.serve.service import Service
+from regard.serve.settings import KIB
+
+REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
+FORM_ROOM = 64 * KIB  # what stands around a file in a form
+DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer
+ENDING = 5  # seconds after which to ask again, by then another server
+
+_LOG = logging.getLogger("regard.serve")
+
+
+class Framed:
+    """The outermost: every answer has its headers, every request is counted, and no fault is shown to a client."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), GONE
+        own = self._headers(scope)
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in own.items():
+                    headers.setdefault(name, value)
+                headers["X-Total-Time"] = f"{1000 * (time.perf_counter() - began):.0f}"  # milliseconds
+            await send(message)
+
+        metrics = self.service.metrics
+        with metrics.in_flight.track_inprogress():
+            try:
+                await self.app(scope, receive, sending)
+            except Exception:
+                _LOG.exception("a request failed: %s", own["X-Request-Id"])
+                if status == GONE:
+                    await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
+            finally:
+                pair = scope.get("state", {}).get("pair", "")
+                metrics.answered(_route(scope), status, pair, time.perf_counter() - began)
+
+    def _headers(self, scope: Scope) -> dict[str, str]:
+        given = Headers(scope=scope).get("x-request-id", "")
+        name = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        static = scope["path"].startswith(f"{self.service.settings.url_prefix}/static/")
+        return {
+            **PLAIN,
+            "Content-Security-Policy": NOTHING,
+            "Cache-Control": "no-cache" if static else "no-store",
+            "X-Request-Id": name,
+        }
+
+
+class Guarded:
+    """Turns away what does not belong here before anything of it is read."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        fault = self._fault(scope) if scope["type"] == "http" else None
+        if fault is None:
+            await self.app(scope, receive, send)
+        else:
+            await answer(fault)(scope, receive, send)
+
+    def _fault(self, scope: Scope) -> ApiError | None:
+        headers, service = Headers(scope=scope), self.service
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not service.hosts.allows(hosts[0]):
+            return ApiError(421, "this server does not answer to that name (--allowed-host adds one)")
+        if scope["method"] != "GET" and not service.origins.allows(headers.get("origin"), hosts[0]):
+            return ApiError(403, "pages of that origin may not ask here (--cors-origin adds one)")
+        if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+            return ApiError(415, "compressed requests are not read")
+        path = scope["path"].removeprefix(service.settings.url_prefix)
+        if service.draining and path not in OPEN_WHILE_DRAINING:
+            fault = later(503, f"the server is ending, retry in {ENDING} seconds", ENDING)
+            fault.headers["Connection"] = "close"
+            return fault
+        return None
+
+
+class Bounded:
+    """Reads a body whole, if it is no larger and no slower than it may be; cancels the work for a client that left."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        settings = self.service.settings
+        files = scope["path"] == f"{settings.url_prefix}/translate_file"
+        limit = settings.max_file + FORM_ROOM if files else settings.max_body
+        try:
+            async with asyncio.timeout(settings.request_timeout):
+                body = await _read(scope, receive, limit)
+        except TimeoutError:
+            await _refuse(ApiError(408, "the request came too slowly", {"Connection": "close"}), scope, receive, send)
+        except _TooLarge:
+            told = f"the request has more than the {limit:,} bytes that are read"
+            await _refuse(ApiError(413, told, {"Connection": "close"}), scope, receive, send)
+        except _Left:
+            return
+        else:
+            await _while_there(self.app, scope, body, receive, send)
+
+
+class _TooLarge(Exception):
+    """A body over its limit."""
+
+
+class _Left(Exception):
+    """A client that is gone."""
+
+
+async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
+    told = Headers(scope=scope).get("content-length", "")
+    if told.isdecimal() and int(told[:20]) > limit:
+        raise _TooLarge
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Left
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size > limit:
+            raise _TooLarge
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers, then lets the client send on for a while: who is cut off while sending does not see the answer."""
+    response = answer(error)
+    await send({"type": "http.response.start", "status": error.status, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
+    try:
+        async with asyncio.timeout(DISCARD_SECONDS):
+            while (await receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+    """The app's answer to a body that was read, cancelled when the client leaves before it is whole."""
+    leaving = asyncio.ensure_future(receive())  # after a whole body nothing comes but the end
+    whole, given = False, False
+
+    async def replay() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await asyncio.shield(leaving)
+
+    async def sending(message: Message) -> None:
+        nonlocal whole
+        whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await send(message)
+
+    work = asyncio.ensure_future(app(scope, replay, sending))
+    try:
+        await asyncio.wait([work, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if work.done() or whole:
+            await work
+    finally:
+        work.cancel()
+        leaving.cancel()
+        await asyncio.gather(work, leaving, return_exceptions=True)
+
+
+def _route(scope: Scope) -> str:
+    """The path as the app has it, never as the client wrote it."""
+    return getattr(scope.get("route"), "path", "other")

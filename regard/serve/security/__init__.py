@@ -1,0 +1,1 @@
+"""Who may ask, how often, and what an answer may do in a browser."""

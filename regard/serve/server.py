@@ -1,0 +1,130 @@
+"""A server's life in one process: listen, load, answer, and end without losing what was accepted."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from regard.errors import ConfigError
+from regard.serve.app import create_app
+from regard.serve.connections import Connection
+from regard.serve.engine import Limits, open_engines
+from regard.serve.languages import inward, name_of
+from regard.serve.service import Service
+from regard.serve.settings import KIB, Settings
+
+MAX_HEADERS = 32 * KIB
+KEEP_ALIVE = 30  # seconds that a connection may be idle
+LOOK = 0.1  # seconds between two looks at whether the engines are ready
+
+
+class _Server(uvicorn.Server):
+    """As uvicorn has it; who is told to end first says so to whoever asks /readyz, and takes nothing new."""
+
+    service: Service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.service.draining = True
+        super().handle_exit(sig, frame)
+
+
+def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
+    """Serves until it is told to end. Raises RegardError where it cannot listen, or a run cannot be served."""
+    logging.basicConfig(format="regard: %(message)s", level=logging.WARNING)
+    for name in ("uvicorn.error", "python_multipart"):
+        logging.getLogger(name).setLevel(logging.ERROR)  # what clients do wrong is no news
+    faults: list[BaseException] = []
+
+    def failed(error: BaseException) -> None:
+        faults.append(error)
+        server.should_exit = True
+
+    with listening(settings.host, settings.port) as listener:
+        limits = Limits(
+            max_batch_tokens=settings.max_batch_tokens,
+            batch_wait=settings.batch_wait,
+            max_queue=settings.max_queue,
+            threads=settings.threads,
+        )
+        service = Service(settings, open_engines(runs, limits), failed)
+        server = _Server(configured(service))
+        server.service = service
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when all is done
+            signal.signal(number, lambda *_: None)
+        _tell(f"serving at {address(listener, settings)} (Ctrl-C ends it); loading {', '.join(service.engines)} ...")
+        asyncio.run(_run(server, listener))
+    if faults:
+        raise faults[0]
+
+
+async def _run(server: _Server, listener: socket.socket) -> None:
+    telling = asyncio.create_task(_tell_when_ready(server.service))
+    try:
+        await server.serve([listener])
+    finally:
+        telling.cancel()
+
+
+async def _tell_when_ready(service: Service) -> None:
+    began = time.monotonic()
+    while not service.ready:
+        await asyncio.sleep(LOOK)
+    for engine in service.catalogue.engines:
+        source, target = name_of(inward(engine.source)), name_of(inward(engine.target))
+        parameters = engine.info.get("parameters") or 0
+        _tell(f"{engine.name}: {source} → {target}, {parameters / 1e6:.1f} M parameters")
+    _tell(f"ready after {time.monotonic() - began:.1f} s")
+
+
+def configured(service: Service) -> uvicorn.Config:
+    """How uvicorn runs it."""
+    return uvicorn.Config(
+        create_app(service),
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=max(1, round(service.settings.shutdown_grace)),
+        h11_max_incomplete_event_size=MAX_HEADERS,
+    )
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at that place, so that a place that is taken is told of before anything is loaded."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(
+            "--host", f"'{host}' is no address of this machine", "127.0.0.1, or 0.0.0.0 for all"
+        ) from error
+    family, kind, protocol, _, place = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+    except OSError as error:
+        listener.close()
+        problem = f"{port} on {host} cannot be used: {(error.strerror or str(error)).lower()}"
+        raise ConfigError("--port", problem, "--port 0 takes one that is free") from error
+    return listener
+
+
+def address(listener: socket.socket, settings: Settings) -> str:
+    """What to type into a browser."""
+    port, host = listener.getsockname()[1], settings.host
+    host = "localhost" if host in {"0.0.0.0", "::"} else host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.url_prefix}/"
+
+
+def _tell(text: str) -> None:
+    print(f"regard: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,72 @@
+"""What a server may be told: limits, places and doors."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from regard.errors import ConfigError
+from regard.serve.security.keys import Keys
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+NO_LIMIT = -1
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SIZE = re.compile(r"(\d{1,12})\s*([KMG]i?B?|B)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a server, with their defaults. -1 stands for no limit, as in LibreTranslate."""
+
+    host: str = "127.0.0.1"
+    port: int = 5000  # 0: any that is free
+    url_prefix: str = ""  # "/translate", or nothing
+    keys: Keys = field(default_factory=Keys)
+    key_link: str = ""  # where a key can be had
+    allowed_hosts: tuple[str, ...] = ()  # names besides addresses, localhost and the machine's own; "*": any
+    cors_origins: tuple[str, ...] = ()
+
+    load_only: tuple[str, ...] = ()  # languages; (): all
+
+    char_limit: int = 5000  # of a text
+    batch_limit: int = 128  # texts of a request
+    alternatives_limit: int = 10
+    req_limit: int = NO_LIMIT  # requests a minute of one key or address
+    req_flood_threshold: int = NO_LIMIT  # refusals by that limit until a key or an address is banned
+    max_body: int = 2 * MIB
+    max_file: int = 10 * MIB
+    max_maps: int = 2 * MIB  # of an answer with all that a model looked at
+
+    max_queue: int = 256  # texts that wait for a model
+    max_batch_tokens: int = 8192
+    batch_wait: float = 0.005  # seconds
+    request_timeout: float = 30.0  # seconds
+    shutdown_grace: float = 20.0  # seconds
+    threads: int | None = None  # of all models together; None: one a core
+
+    metrics: bool = False
+    metrics_auth_token: str = field(default="", repr=False)
+    web_ui: bool = True
+    files_translation: bool = True
+    suggestions: Path | None = None  # the file they go to; None: they are refused
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK or self.host.startswith("127.")
+
+
+def read_size(option: str, text: str) -> int:
+    """`2MiB`, `512k` or `1000` → bytes. Raises ConfigError."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or not int(match[1]):
+        raise ConfigError(option, f"'{text}' is no size", "512KiB, 2MiB or a number of bytes")
+    unit = (match[2] or "B")[0].upper()
+    return int(match[1]) * {"B": 1, "K": KIB, "M": MIB, "G": GIB}[unit]
+
+
+def read_prefix(option: str, text: str) -> str:
+    """`translate/` → `/translate`; nothing stays nothing. Raises ConfigError."""
+    path = text.strip("/")
+    if not re.fullmatch(r"[A-Za-z0-9_~.-]*(/[A-Za-z0-9_~.-]+)*", path) or ".." in path:
+        raise ConfigError(option, f"'{text}' is no path", "/translate")
+    return f"/{path}" if path else ""

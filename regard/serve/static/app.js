@@ -1,0 +1,172 @@
+// The page that `regard serve` shows: a text, its translation, and why.
+import { connectSettings, tellAll } from "./explain/settings.js";
+import { speaker } from "./explain/strings.js";
+import { percent } from "./explain/text.js";
+import { ask, patiently, Refused, rest } from "./api.js";
+import { copy, link, linked } from "./links.js";
+import { Output } from "./output.js";
+import { Pairs, read } from "./pairs.js";
+import { connectShortcuts, drawShortcuts } from "./shortcuts.js";
+import { drawSource, light } from "./source.js";
+import { TEXTS } from "./texts.js";
+
+const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
+const BEST = 5; // candidates
+const byId = (id) => document.getElementById(id);
+const text = byId("text");
+const about = { limit: -1, keyRequired: false };
+let t = speaker("en", TEXTS);
+let pairs = null;
+let asking = new AbortController();
+let refused = null; // what stands in the line of faults
+
+const outputs = [0, 1].map((which) => new Output({
+  t, shared: share, copied: put,
+  lights: light,
+  chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
+}));
+byId("outputs").append(...outputs.map((output) => output.pane));
+byId("viewers").append(...outputs.map((output) => output.place));
+
+function compared() {
+  return pairs?.other ? outputs : outputs.slice(0, 1);
+}
+
+// Asks anew; what was asked before is of no use any more.
+async function translate({ pause = 0 } = {}) {
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking;
+  const asked = text.value;
+  tellFault(null);
+  light([]);
+  drawAll();
+  if (!asked.trim() || !pairs?.target) return clearOutputs();
+  try {
+    await rest(pause, signal);
+    for (const output of compared()) output.busy(true);
+    const start = performance.now();
+    const key = byId("key").value;
+    const models = pairs.other ? [pairs.model, pairs.other] : [pairs.model];
+    const answers = await Promise.all(models.map((model) => patiently(() => ask("v1/translate", { signal, body: {
+      q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: true,
+      ...(model ? { model } : {}), ...(key ? { api_key: key } : {}) } }), signal, (seconds) => tellFault(new Refused("busy"), seconds))));
+    if (signal.aborted) return undefined;
+    tellFault(null);
+    show(answers, { asked, took: t("ready", ((performance.now() - start) / 1000).toFixed(2)), key });
+  } catch (error) {
+    if (error.name === "AbortError" || signal.aborted) return undefined;
+    for (const output of outputs) output.busy(false);
+    if (!(error instanceof Refused)) throw error;
+    tellFault(error);
+  }
+  return undefined;
+}
+
+function show(answers, how) {
+  pairs.found(answers[0].texts[0].detectedLanguage?.language ?? null);
+  pairs.remember();
+  outputs.forEach((output, at) => { output.several = answers.length > 1; output.show(answers[at] ?? null, how); });
+  drawAll();
+}
+
+function clearOutputs() {
+  pairs?.found(null);
+  for (const output of outputs) output.show(null);
+  drawAll();
+}
+
+function drawAll() {
+  const told = outputs[0].answer?.texts[0].detectedLanguage;
+  const two = Boolean(pairs?.other);
+  outputs[1].pane.hidden = !two;
+  byId("outputs").classList.toggle("two", two);
+  byId("viewers").classList.toggle("two", two);
+  text.lang = pairs?.from() ?? "";
+  byId("intro").hidden = Boolean(text.value.trim());
+  byId("viewers").hidden = !text.value.trim();
+  drawSource(t, { limit: about.limit, detected: told && pairs.source === "auto" ? t("detected", pairs.name(told.language), percent(told.confidence / 100)) : "" });
+}
+
+function tellFault(fault, seconds = 0) {
+  refused = fault && { fault, seconds };
+  byId("fault").hidden = !fault;
+  if (!fault) return;
+  byId("fault-text").textContent = fault.told || t(fault.key, fault.key === "busy" ? seconds : fault.status);
+}
+
+function toast(message) {
+  byId("toast").textContent = message;
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => { byId("toast").textContent = ""; }, 4000);
+}
+
+async function put(content, told = t("copied")) {
+  toast(await copy(content) ? told : t("uncopied"));
+}
+
+function share() {
+  const address = link({ source: pairs.from() ?? "auto", target: pairs.target, model: pairs.model, text: text.value });
+  history.replaceState(null, "", address);
+  return put(address, t("shared"));
+}
+
+function clear() {
+  text.value = "";
+  translate();
+  text.focus();
+}
+
+function spoken(language) {
+  t = speaker(language, TEXTS);
+  tellAll(t);
+  drawShortcuts(t);
+  for (const output of outputs) output.speak(t);
+  if (pairs) {
+    pairs.t = t;
+    pairs.draw();
+    drawAll();
+    if (refused) tellFault(refused.fault, refused.seconds);
+  }
+}
+
+// A link comes first, then what was used last, then what the server proposes.
+function choose(settings) {
+  const { source, target, model, text: written } = linked();
+  const last = read("pair");
+  text.value = written ?? text.value;
+  const proposed = [settings?.language?.source?.code, settings?.language?.target?.code];
+  const [from, to] = [source ?? last[0] ?? proposed[0] ?? "auto", target ?? last[1] ?? proposed[1] ?? ""];
+  pairs.choose({ source: from, target: to, model: model ?? "", other: "" });
+}
+
+async function start() {
+  tellFault(null);
+  try {
+    const [languages, { models }, settings] = await patiently(
+      () => Promise.all([ask("languages"), ask("v1/models"), ask("frontend/settings")]), asking.signal, (seconds) => tellFault(new Refused("busy"), seconds));
+    Object.assign(about, { limit: settings.charLimit ?? -1, keyRequired: settings.keyRequired === true });
+    byId("key-label").hidden = !about.keyRequired;
+    pairs = new Pairs(languages, models, () => translate());
+    pairs.t = t;
+    pairs.whenSwapped = () => { text.value = outputs[0].whole() || text.value; };
+    tellFault(models.length ? null : new Refused("none"));
+    if (models.length) choose(settings);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    tellFault(error);
+  }
+}
+
+// While signs are put together from keys there is no text yet.
+text.addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: PAUSE }); });
+text.addEventListener("compositionend", () => translate({ pause: PAUSE }));
+byId("key").addEventListener("change", () => (pairs ? translate() : start()));
+byId("clear").addEventListener("click", clear);
+byId("again").addEventListener("click", () => (pairs ? translate() : start()));
+globalThis.addEventListener("hashchange", () => { if (pairs) choose(null); });
+connectShortcuts({
+  translate, clear, share, swap: () => pairs?.swap(), copy: () => put(outputs[0].whole()), focus: () => text.focus(),
+}, (event) => compared().map((output) => output.viewer.key(event)).some(Boolean));
+spoken(connectSettings(byId("language"), byId("theme"), TEXTS, spoken));
+start();

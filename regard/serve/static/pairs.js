@@ -1,0 +1,130 @@
+// Which languages and which models: the selectors, the swap, what was used lately.
+import { button, element, fill } from "./explain/elements.js";
+import { keep, kept } from "./explain/settings.js";
+
+const RECENT = 4;
+const byId = (id) => document.getElementById(id);
+
+// `changed` is called after every choice; what is chosen stands in `source`, `target`, `model` and `other`.
+export class Pairs {
+  constructor(languages, models, changed) {
+    Object.assign(this, { languages, models, changed, source: "auto", target: "", model: "", other: "", detected: null, t: null });
+    for (const name of ["source", "target", "model", "other"]) {
+      byId(name).addEventListener("change", (event) => this.choose({ [name]: event.target.value }));
+    }
+    byId("swap").addEventListener("click", () => this.swap());
+    byId("compare").addEventListener("click", () => this.compare());
+    this.whenSwapped = () => {};
+  }
+
+  choose(changes) {
+    Object.assign(this, changes);
+    this.settle();
+    this.draw();
+    this.changed();
+  }
+
+  // Brings everything into agreement with what the server has.
+  settle() {
+    const codes = this.languages.map((language) => language.code);
+    if (this.source !== "auto" && !codes.includes(this.source)) this.source = "auto";
+    const targets = this.targets();
+    if (!targets.includes(this.target)) this.target = targets[0] ?? "";
+    const names = this.names();
+    if (!names.includes(this.model)) this.model = names[0] ?? "";
+    if (this.other && (!names.includes(this.other) || this.other === this.model)) this.other = names.find((name) => name !== this.model) ?? "";
+  }
+
+  // The language the text is in, as far as it is known.
+  from() {
+    return this.source === "auto" ? this.detected : this.source;
+  }
+
+  targets() {
+    const meant = this.source === "auto" ? this.languages : this.languages.filter((language) => language.code === this.source);
+    const all = [...new Set(meant.flatMap((language) => language.targets))];
+    return all.filter((code) => code !== this.source && this.models.some((model) => model.target === code));
+  }
+
+  names() {
+    return this.models.filter((model) => model.target === this.target && model.source === this.from()).map((model) => model.name);
+  }
+
+  found(detected) {
+    if (detected === this.detected) return;
+    this.detected = detected;
+    if (this.source === "auto") { this.settle(); this.draw(); }
+  }
+
+  remember() {
+    if (!this.from()) return;
+    const pair = `${this.from()} ${this.target}`;
+    const recent = [pair, ...this.recent().filter((each) => each !== pair)].slice(0, RECENT);
+    keep("recent", JSON.stringify(recent));
+    keep("pair", JSON.stringify([this.source, this.target]));
+    this.drawRecent();
+  }
+
+  // What was kept may be of another server, or not be ours at all.
+  recent() {
+    const known = new Set(this.models.map((model) => `${model.source} ${model.target}`));
+    return read("recent").filter((pair) => known.has(pair));
+  }
+
+  reversible() {
+    return this.models.some((model) => model.source === this.target && model.target === this.from());
+  }
+
+  swap() {
+    if (!this.reversible()) return;
+    const [source, target] = [this.target, this.from()];
+    this.whenSwapped();
+    this.choose({ source, target });
+  }
+
+  compare() {
+    const second = this.names().find((name) => name !== this.model);
+    this.choose({ other: this.other ? "" : second ?? "" });
+  }
+
+  draw() {
+    const { t } = this;
+    const listed = (codes) => codes.map((code) => [code, this.name(code)]).sort((a, b) => a[1].localeCompare(b[1], t("tag")));
+    fill(byId("source"), [["auto", t("auto")], ...listed(this.languages.filter((each) => each.targets.length).map((each) => each.code))], this.source);
+    fill(byId("target"), listed(this.targets()), this.target);
+    const names = this.names();
+    fill(byId("model"), names.map((name) => [name, name]), this.model);
+    fill(byId("other"), names.filter((name) => name !== this.model).map((name) => [name, name]), this.other);
+    byId("model-label").hidden = names.length < 2;
+    byId("other-label").hidden = !this.other || names.length < 3;
+    byId("compare").setAttribute("aria-pressed", String(Boolean(this.other)));
+    byId("compare").disabled = names.length < 2;
+    byId("compare").title = names.length < 2 ? t("alone") : "";
+    byId("swap").disabled = !this.reversible();
+    byId("swap").title = this.reversible() ? t("swap") : t("irreversible");
+    this.drawRecent();
+  }
+
+  drawRecent() {
+    const others = this.recent().filter((pair) => pair !== `${this.from()} ${this.target}`);
+    byId("recent").hidden = !others.length;
+    byId("recent").replaceChildren(...others.map((pair) => {
+      const [source, target] = pair.split(" ");
+      return button({ class: "chip" }, () => this.choose({ source, target }), element("bdi", {}, this.name(source)), " → ", element("bdi", {}, this.name(target)));
+    }));
+  }
+
+  // In the language of the page, where the browser knows it.
+  name(code) {
+    const told = this.languages.find((language) => language.code === code)?.name ?? code;
+    try { return new Intl.DisplayNames([this.t("tag")], { type: "language", fallback: "none" }).of(code) ?? told; } catch { return told; }
+  }
+}
+
+// A list of texts that was kept; empty when it is anything else.
+export function read(key) {
+  try {
+    const list = JSON.parse(kept(key));
+    return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+  } catch { return []; }
+}

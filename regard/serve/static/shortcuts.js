@@ -1,0 +1,33 @@
+// The keyboard, and the help that tells of it.
+import { element } from "./explain/elements.js";
+
+const byId = (id) => document.getElementById(id);
+
+// `actions` by name: translate, swap, copy, share, clear, focus; `others` get the keys that nobody else took.
+export function connectShortcuts(actions, others) {
+  const dialog = byId("shortcuts");
+  const help = () => dialog.showModal();
+  byId("help").addEventListener("click", help);
+  byId("close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  const withShift = { KeyS: actions.swap, KeyC: actions.copy, KeyL: actions.share, KeyX: actions.clear };
+  document.addEventListener("keydown", (event) => {
+    const control = event.ctrlKey || event.metaKey;
+    let action = null;
+    if (control && event.shiftKey && !event.altKey) action = withShift[event.code];
+    else if (control && event.key === "Enter") action = actions.translate;
+    else if (!control && !event.altKey && !dialog.open && !event.target.closest("select, input, textarea")) {
+      if (event.key === "?") action = help;
+      else if (event.key === "/") action = actions.focus;
+      else if (others(event)) return;
+    }
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+export function drawShortcuts(t) {
+  byId("keys").replaceChildren(...t("keys").flatMap(([keys, what]) => [
+    element("dt", {}, ...keys.split(" ").filter(Boolean).map((key) => element("kbd", {}, key))), element("dd", {}, what)]));
+}

@@ -1,0 +1,81 @@
+"""A text with the sentences to translate taken out, and put together again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from regard.results import Prediction
+from regard.serve.texts.passages import Event, Passage
+from regard.serve.texts.placeholders import placeholders
+from regard.serve.texts.rendering import render
+
+_LONGEST = 2_100  # characters of a placeholder
+
+
+class Sentence(NamedTuple):
+    """A sentence as a model is asked it, and the untranslated characters around it."""
+
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """Passages to translate and, between them, strings that stay as they are."""
+
+    parts: Sequence[str | Passage]
+    write: Callable[[Sequence[Event]], str]  # what a rendered passage is in this kind of document
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """In the order of the text."""
+        return [part for part in self.parts if isinstance(part, Passage)]
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentences to translate, in order."""
+        return [passage.text for passage in self.passages]
+
+    @property
+    def explain(self) -> bool:
+        """Whether alignments help to put placeholders and markup where they belong."""
+        return any(passage.explain for passage in self.passages)
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """As many as `texts`; joined, a plain text without stand-ins."""
+        found: list[Sentence] = []
+        before = ""
+        for part in self.parts:
+            if isinstance(part, Passage):
+                found.append(Sentence(before, part.text, ""))
+                before = ""
+            else:
+                before += part
+        if found and before:
+            found[-1] = found[-1]._replace(after=before)
+        return found
+
+    def translations(self, predictions: Sequence[Prediction]) -> list[str]:
+        """What is written for each sentence: placeholders, and markup if there is any, in their places."""
+        pairs = zip(self.passages, predictions, strict=True)
+        return [self.write(render(passage, prediction)) for passage, prediction in pairs]
+
+    def rebuild(self, predictions: Sequence[Prediction]) -> str:
+        """The whole document in the other language. Raises ValueError unless there is one prediction per text."""
+        written = iter(self.translations(predictions))
+        return "".join(_apart([next(written) if isinstance(part, Passage) else part for part in self.parts]))
+
+
+def _apart(parts: Sequence[str]) -> Iterator[str]:
+    """The parts, with a space between two of which the ends would make a placeholder that was not there."""
+    before = ""
+    for part in filter(None, parts):
+        if before and not before[-1].isspace() and not part[0].isspace():
+            edge, after = before[-_LONGEST:], part[:_LONGEST]
+            if any(each.start < len(edge) < each.end for each in placeholders(edge + after)):
+                yield " "
+        yield part
+        before = part

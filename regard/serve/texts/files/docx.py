@@ -1,0 +1,64 @@
+"""Word files: every paragraph of the body, tables, text boxes, headers, footers and notes, its formatting kept."""
+
+import zlib
+from collections.abc import Sequence
+from io import BytesIO
+from zipfile import BadZipFile
+
+import docx
+from docx.document import Document as WordDocument
+from docx.opc.constants import CONTENT_TYPE
+from docx.opc.exceptions import OpcError
+from docx.opc.part import PartFactory, XmlPart
+from docx.oxml.ns import qn
+from lxml.etree import LxmlError
+
+from regard.results import Prediction
+from regard.serve.texts.files.archive import check_archive
+from regard.serve.texts.files.faults import FileError
+from regard.serve.texts.files.paragraphs import Paragraph
+from regard.serve.texts.files.record import FileDocument, file_of, rebuilt
+
+for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes
+    PartFactory.part_type_for[_kind] = XmlPart
+
+
+def docx_file(data: bytes, language: str | None) -> FileDocument:
+    """Fields, drawings and notes' marks stay whole; words keep the formatting of those they came from."""
+    check_archive(data)
+    paragraphs = _paragraphs(_opened(data), language)
+
+    def rebuild(predictions: Sequence[Prediction]) -> bytes:
+        opened = _opened(data)  # anew, so that a file can be rebuilt again
+        fresh = _paragraphs(opened, language)
+        for paragraph, text in zip(fresh, rebuilt([each.document for each in fresh], predictions), strict=True):
+            paragraph.write(text)
+        written = BytesIO()
+        opened.save(written)
+        return written.getvalue()
+
+    return file_of([paragraph.document for paragraph in paragraphs], rebuild)
+
+
+def _opened(data: bytes) -> WordDocument:
+    try:
+        return docx.Document(BytesIO(data))
+    except (
+        OpcError,
+        LxmlError,
+        BadZipFile,
+        KeyError,
+        ValueError,
+        AttributeError,
+        TypeError,
+        OSError,
+        zlib.error,
+    ) as error:
+        raise FileError("the file is broken or is no Word document") from error
+
+
+def _paragraphs(opened: WordDocument, language: str | None) -> list[Paragraph]:
+    parts = [part for part in opened.part.package.iter_parts() if isinstance(part, XmlPart)]
+    elements = [element for part in parts for element in part.element.iter(qn("w:p"))]
+    found = [Paragraph(element, language) for element in elements]
+    return [paragraph for paragraph in found if paragraph.document.texts]

@@ -1,0 +1,37 @@
+"""A file with the sentences to translate taken out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from regard.results import Prediction
+from regard.serve.texts.documents import Document
+
+
+@dataclass(frozen=True)
+class FileDocument:
+    """Sentences of a file, and how a file with their translations is written."""
+
+    texts: list[str]
+    explain: bool  # whether alignments help to keep placeholders and formatting in place
+    rebuild: Callable[[Sequence[Prediction]], bytes]  # ValueError unless there is one prediction per text
+
+
+def file_of(documents: Sequence[Document], rebuild: Callable[[Sequence[Prediction]], bytes]) -> FileDocument:
+    """A file of many small documents."""
+    texts = [text for document in documents for text in document.texts]
+
+    def checked(predictions: Sequence[Prediction]) -> bytes:
+        if len(predictions) != len(texts):
+            raise ValueError(f"{len(predictions)} predictions for {len(texts)} texts")
+        return rebuild(predictions)
+
+    return FileDocument(texts, any(document.explain for document in documents), checked)
+
+
+def rebuilt(documents: Sequence[Document], predictions: Sequence[Prediction]) -> Iterator[str]:
+    """The text of each document, which takes its predictions in turn."""
+    first = 0
+    for document in documents:
+        last = first + len(document.texts)
+        yield document.rebuild(predictions[first:last])
+        first = last

@@ -1,0 +1,77 @@
+"""Subtitles: numbers and times stay, every subtitle is translated by itself, its tags kept."""
+
+import re
+from collections.abc import Sequence
+
+from pysubs2 import SSAFile
+from pysubs2.exceptions import Pysubs2Error
+
+from regard.results import Prediction
+from regard.serve.texts.documents import Document
+from regard.serve.texts.files.decoding import decoded
+from regard.serve.texts.files.faults import FileError
+from regard.serve.texts.files.record import FileDocument, file_of, rebuilt
+from regard.serve.texts.files.wrapping import wrapped
+from regard.serve.texts.passages import Event, Kind, Mark
+from regard.serve.texts.sentences import LIMIT
+from regard.serve.texts.units import passages
+from regard.serve.texts.words import Span
+
+_SUBTITLES = 20_000
+_CHARACTERS = 2_000  # of a subtitle: the library's time grows with the square
+_BACKSLASH = "\ufdd0"  # stands in for one, since the library reads \N as a line end; Unicode gives it to no character
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n){2,}+")
+_TAG = re.compile(r"<(/?)([a-zA-Z]\w{0,20}+)[^<>\n]{0,200}+>|\{[^{}\n]{0,200}+\}")
+_SPEAKER = re.compile(r"\n(?=[ \t]*+(?:[-–—]|<i>[-–—]))")  # a line that begins with a dash is another person's
+
+
+def srt_file(data: bytes, language: str | None) -> FileDocument:
+    """Line breaks inside a subtitle are made anew, as many as there were. Raises FileError when there is none."""
+    text, encoding = decoded(data)
+    plain = _BLANK_LINES.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n").replace("\\", _BACKSLASH))
+    try:
+        subtitles = SSAFile.from_string(plain, format_="srt", keep_html_tags=True)
+    except (Pysubs2Error, ValueError) as error:
+        raise FileError("the file is no list of subtitles") from error
+    if not 0 < len(subtitles) <= _SUBTITLES:
+        raise FileError(f"the file has no subtitles, or more than {_SUBTITLES}")
+    if max(len(event.text) for event in subtitles) > _CHARACTERS:
+        raise FileError(f"the file has a subtitle of more than {_CHARACTERS} characters")
+    lines = [_SPEAKER.split(event.text.replace(r"\N", "\n")) for event in subtitles]
+    documents = [[_document(line, language) for line in each] for each in lines]
+    flat = [document for each in documents for document in each]
+
+    def rebuild(predictions: Sequence[Prediction]) -> bytes:
+        waiting = rebuilt(flat, predictions)
+        for event, each in zip(subtitles, lines, strict=True):
+            spoken = [wrapped(next(waiting), line.count("\n") + 1) for line in each]
+            event.text = "\n".join(spoken).replace("\\", _BACKSLASH).replace("\n", r"\N")
+        written = subtitles.to_string("srt", keep_ssa_tags=True).replace(_BACKSLASH, "\\")
+        return written.replace("\n", "\r\n" if "\r\n" in text else "\n").encode(encoding)
+
+    return file_of(flat, rebuild)
+
+
+def _document(spoken: str, language: str | None) -> Document:
+    """What one person says in one subtitle."""
+    spoken = spoken.replace(_BACKSLASH, "\\")
+    text, cursor, marks, sources = "", 0, list[Mark](), list[str]()
+    for match in _TAG.finditer(spoken):
+        text += spoken[cursor : match.start()]
+        cursor = match.end()
+        kind: Kind = "point" if match[2] is None else "close" if match[1] else "open"
+        marks.append(Mark(len(text), kind, match[2] or "", len(sources)))
+        sources.append(match[0])
+    text = (text + spoken[cursor:]).replace("\n", " ")
+
+    def write(events: Sequence[Event]) -> str:
+        return "".join(sources[event] if isinstance(event, int) else event for event in events)
+
+    def as_written(span: Span, among: Sequence[Mark]) -> str:
+        cursor, found = span.start, []
+        for mark in among:
+            found += [text[cursor : mark.place], sources[mark.number]]
+            cursor = mark.place
+        return "".join([*found, text[cursor : span.end]])
+
+    return Document(list(passages(text, marks, as_written, language=language, limit=LIMIT)), write)

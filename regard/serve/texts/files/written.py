@@ -1,0 +1,34 @@
+"""Text files and pages."""
+
+import re
+from collections.abc import Sequence
+
+from regard.results import Prediction
+from regard.serve.texts.documents import Document
+from regard.serve.texts.files.decoding import decoded
+from regard.serve.texts.files.record import FileDocument
+from regard.serve.texts.markup import html_document
+from regard.serve.texts.plain import plain_document
+
+_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset[\s]{0,9}=[\s\"']{0,9}([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+_HEAD = 1_024  # bytes within which a page must name its encoding
+
+
+def text_file(data: bytes, language: str | None) -> FileDocument:
+    """Written in the encoding it came in."""
+    text, encoding = decoded(data)
+    return _file(plain_document(text, language=language), encoding)
+
+
+def html_file(data: bytes, language: str | None) -> FileDocument:
+    """Written in the encoding it came in; what that cannot spell is written as a character reference."""
+    named = _CHARSET.search(data[:_HEAD])
+    text, encoding = decoded(data, named[1].decode("ascii") if named else None)
+    return _file(html_document(text, language=language), encoding)
+
+
+def _file(document: Document, encoding: str) -> FileDocument:
+    def rebuild(predictions: Sequence[Prediction]) -> bytes:
+        return document.rebuild(predictions).encode(encoding, "xmlcharrefreplace")
+
+    return FileDocument(document.texts, document.explain, rebuild)

@@ -1,0 +1,180 @@
+"""Texts → translations: languages told apart, documents taken to sentences and put together again."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from regard.results import Prediction
+from regard.serve.api.errors import bad
+from regard.serve.aside import aside
+from regard.serve.catalogue import Catalogue
+from regard.serve.engine import Options, Translates
+from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
+from regard.serve.service import Service
+from regard.serve.texts import Document, document, file_document
+
+LARGE_FILE = 10**6  # characters, as far as threads are concerned: a file is read in one of its own
+SAMPLE = 10_000  # characters of a file that tell its language
+PATIENCE = 10  # times as long as a text may a file take
+SURE = 20.0  # per cent of confidence from which a second guess is worth a try
+
+Kind = Literal["text", "html"]
+
+
+class Question(NamedTuple):
+    """What is to be translated, and how. Languages as they are compared inside."""
+
+    texts: Sequence[str]
+    source: str  # or "auto"
+    target: str
+    kind: Kind = "text"
+    options: Options = Options()
+    model: Translates | None = None  # None: the default of a pair
+
+
+class Detected(NamedTuple):
+    """The language that a text was taken for."""
+
+    language: str
+    confidence: float  # 0 to 100
+
+
+class Sentence(NamedTuple):
+    """A sentence in its place."""
+
+    before: str
+    prediction: Prediction
+    after: str
+
+
+@dataclass
+class Translated:
+    """A text and its translation."""
+
+    source: str
+    detected: Detected | None
+    engine: Translates | None  # None: there was nothing to translate
+    text: str
+    document: Document | None = None
+    alternatives: list[str] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        """The sum of its sentences' scores, in nats."""
+        return math.fsum(sentence.prediction.score for sentence in self.sentences)
+
+
+async def translate(service: Service, question: Question) -> list[Translated]:
+    """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
+    size = sum(map(len, question.texts))
+    found = await aside(size, _prepared, service, question)
+    groups: dict[tuple[str, bool], list[Translated]] = {}
+    for one in found:
+        if one.engine is not None and one.document is not None:
+            groups.setdefault((one.engine.name, one.document.explain), []).append(one)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for some in groups.values():
+                tasks.create_task(_answer(some, question.options, service.settings.request_timeout, size))
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None  # one fault is told, as if there were no group
+    return found
+
+
+async def translate_file(service: Service, data: bytes, suffix: str, source: str, target: str) -> bytes:
+    """The translation of a file. Raises RegardError for one that cannot be read, and what `translate` raises."""
+    found = await aside(LARGE_FILE, file_document, data, suffix, language=None if source == AUTO else source)
+    if source == AUTO:
+        sample = "\n".join(found.texts)[:SAMPLE]
+        source = (await aside(LARGE_FILE, _choose, service, target, sample)).language
+    engine = check_pair(service.catalogue, source, target)
+    if engine is None or not found.texts:
+        return data
+    options, seconds = Options(explain=found.explain), PATIENCE * service.settings.request_timeout
+    predictions = await engine.translate(found.texts, options, seconds=seconds)
+    return await aside(LARGE_FILE, found.rebuild, predictions)
+
+
+def detect(service: Service, text: str) -> list[Detected]:
+    """The likely languages of a text, best first; as LibreTranslate says it where there is none: English, 0."""
+    guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.detect(text)]
+    return guesses or [Detected(ENGLISH, 0.0)]
+
+
+def check_pair(catalogue: Catalogue, source: str, target: str) -> Translates | None:
+    """What translates a pair; None where both are one language. Raises ApiError where nothing does."""
+    found = catalogue.engine(source, target)
+    if found is None and source != target:
+        raise bad(
+            f"{name_of(target)} ({outward(target)}) is not available as a target language "
+            f"from {name_of(source)} ({outward(source)})"
+        )
+    return found
+
+
+def _prepared(service: Service, question: Question) -> list[Translated]:
+    return [_prepare(service, question, text) for text in question.texts]
+
+
+def _prepare(service: Service, question: Question, text: str) -> Translated:
+    source, detected = question.source, None
+    if source == AUTO:
+        detected = _choose(service, question.target, text)
+        source = detected.language if question.model is None else inward(question.model.source)
+    if not any(character.isalpha() for character in text):  # space, digits, emoji
+        return Translated(source, detected, None, text)
+    engine = question.model or check_pair(service.catalogue, source, question.target)
+    if engine is None:
+        return Translated(source, detected, None, text)
+    return Translated(source, detected, engine, text, document(text, question.kind, language=source))
+
+
+def _choose(service: Service, target: str, text: str) -> Detected:
+    """The likeliest language; a less likely one where nothing translates the first."""
+    guesses = detect(service, text)
+    for number, guess in enumerate(guesses):
+        served = guess.language == target or service.catalogue.engine(guess.language, target) is not None
+        if served and (number == 0 or guess.confidence >= SURE):
+            return guess
+    return guesses[0]
+
+
+async def _answer(some: list[Translated], options: Options, seconds: float, size: int) -> None:
+    """Fills in the translations of texts that have one engine."""
+    engine, documents = some[0].engine, [one.document for one in some if one.document is not None]
+    if engine is None:
+        return
+    texts = [text for each in documents for text in each.texts]
+    wanted = Options(options.n_best, options.explain or documents[0].explain, options.maps)
+    predictions = await engine.translate(texts, wanted, seconds=seconds) if texts else []
+    await aside(size, _fill, some, predictions, options.n_best)
+
+
+def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best: int) -> None:
+    start = 0
+    for one in some:
+        if one.document is not None:
+            end = start + len(one.document.texts)
+            _rebuild(one, one.document, predictions[start:end], n_best)
+            start = end
+
+
+def _rebuild(one: Translated, found: Document, predictions: Sequence[Prediction], n_best: int) -> None:
+    one.text = found.rebuild(predictions)
+    for number in range(n_best - 1):
+        other = found.rebuild([nth(prediction, number) for prediction in predictions])
+        if other and other != one.text and other not in one.alternatives:
+            one.alternatives.append(other)
+    places = [(before, after) for before, _, after in found.sentences] or [("", "")] * len(predictions)
+    one.sentences = [
+        Sentence(before, prediction, after) for (before, after), prediction in zip(places, predictions, strict=True)
+    ]
+
+
+def nth(prediction: Prediction, number: int) -> Prediction:
+    """An alternative; the best where a sentence has fewer."""
+    others = prediction.alternatives
+    return others[number] if number < len(others) else prediction

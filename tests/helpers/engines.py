@@ -1,0 +1,80 @@
+"""A tiny run to serve, and an engine's model without a process, which answers when a test lets it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from small_runs import SMALL, regard, write_texts
+
+from regard.results import Prediction
+from regard.serve.engine.pipe import Gone
+from regard.serve.engine.wire import to_plain
+
+PATIENCE = 60.0  # seconds: only what never becomes true takes them
+
+
+def tiny_run_in(folder: Path) -> Path:
+    """Two updates of training: what it says is nonsense, but it is the same nonsense each time, and short."""
+    search = "decoding.search={name: beam, size: 2, max_ratio: 1.0, max_extra: 3}"
+    done = regard("train", *write_texts(folder), "--run", folder / "run", "--quiet", *SMALL, search)
+    assert done.code == 0, done.said
+    return folder / "run"
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Lets other tasks go on until something is true."""
+    async with asyncio.timeout(PATIENCE):
+        while not true():
+            await asyncio.sleep(0.001)
+
+
+class Model:
+    """In place of a process: answers a text by its upper case, a batch at a time, as soon as `gate` is open."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asked: list[list[str]] = []  # the sources of each batch
+        self.messages: list[Mapping[str, Any]] = []
+        self.dead = asyncio.Event()
+        self.closed = False
+
+    async def warm(self) -> float:
+        return 1e6
+
+    async def ended(self) -> None:
+        await self.dead.wait()
+        raise Gone("killed")
+
+    async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append(list(message["sources"]))
+        self.messages.append(message)
+        waits = [asyncio.ensure_future(event.wait()) for event in (self.gate, self.dead)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        if self.dead.is_set():
+            raise Gone("killed")
+        answers = [answer_of(text) for text in message["sources"]]
+        return {"answers": answers, "pieces": len(answers), "out_of_memory": 0, "seconds": 0.01}
+
+    async def close(self, patience: float = 0.0) -> None:
+        self.closed = True
+
+
+def answer_of(text: str) -> dict[str, Any]:
+    """Texts that tell their own fault have it."""
+    faults = {"long": [12, 9], "memory": None, "failed": "ValueError"}
+    if text in faults:
+        return {text: faults[text]}
+    return {"prediction": to_plain(Prediction(text, text.upper(), -1.0))}
+
+
+class Models(list[Model]):
+    """Those that were opened; the next one is when the door is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.door = asyncio.Event()
+        self.door.set()

@@ -1,0 +1,149 @@
+"""An engine and a detector whose every answer is known beforehand, and a server around them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from regard.results import AttentionMap, Explanation, Prediction
+from regard.serve.app import create_app
+from regard.serve.engine import Batched, Engines, Options, ServingError
+from regard.serve.server import configured, listening
+from regard.serve.service import Service
+from regard.serve.settings import Settings
+
+KNOWN = {
+    ("en", "de"): {"Hello": "Hallo", "World": "Welt", "Good morning!": "Guten Morgen!"},
+    ("de", "en"): {"Hallo": "Hello", "Guten Morgen!": "Good morning!"},
+}
+WORDS_OF = {"fr": {"bonjour", "monde"}, "de": {"hallo", "guten", "morgen!"}, "zh": {"你好"}}
+
+
+class KnownEngine:
+    """Says what stands in the table; of all else the words, each after the code of the target."""
+
+    def __init__(self, source: str, target: str, name: str = "") -> None:
+        self.name, self.source, self.target = name or f"{source}-{target}", source, target
+        self.info: dict[str, Any] = {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1}
+        self.ready, self.started, self.stopped = False, False, False
+        self.queue_size = 0
+        self.watchers: list[Callable[[Batched], None]] = []
+        self.asked: list[tuple[list[str], Options]] = []
+        self.fault: ServingError | None = None  # raised in place of an answer
+        self.held: asyncio.Event | None = None  # waited for before an answer
+        self.hold = False  # for ever, where no event can be made
+        self.seconds = 0.0  # that an answer takes
+        self.cancelled = 0
+
+    def say(self, text: str) -> str:
+        known = KNOWN.get((self.source, self.target), {})
+        return known.get(text) or " ".join(f"{self.target}:{word}" for word in text.split())
+
+    async def start(self) -> None:
+        self.ready = self.started = True
+
+    async def translate(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
+        await self._wait(list(texts), options)
+        return [self._predict(text, self.say(text), options) for text in texts]
+
+    async def explain(self, sources: Sequence[str], targets: Sequence[str], *, seconds: float) -> list[Prediction]:
+        options = Options(explain=True, maps=True)
+        await self._wait(list(sources), options)
+        return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
+
+    async def drain(self, seconds: float) -> None:
+        self.ready = False
+
+    async def stop(self) -> None:
+        self.ready, self.stopped = False, True
+
+    async def _wait(self, texts: list[str], options: Options) -> None:
+        self.asked.append((texts, options))
+        await asyncio.sleep(self.seconds)
+        if self.fault is not None:
+            raise self.fault
+        if self.held is not None or self.hold:
+            try:
+                await (self.held or asyncio.Event()).wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+        for watcher in self.watchers:
+            watcher(Batched(len(texts), 10, 0.1, 0.01, 0))
+
+    def _predict(self, source: str, text: str, options: Options) -> Prediction:
+        others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, options.n_best)]
+        found = _diagonal(source.split(), text.split(), options) if options.explain or options.maps else None
+        return Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
+
+
+class KnownDetector:
+    """The language with most words of a text in the table; English for other words, nothing where there are none."""
+
+    def __init__(self, languages: Sequence[str]) -> None:
+        self.languages = list(languages)
+
+    def detect(self, text: str) -> list[tuple[str, float]]:
+        words = text.lower().split()
+        if not any(character.isalpha() for character in text):
+            return []
+        shares = {code: sum(word in known for word in words) / len(words) for code, known in WORDS_OF.items()}
+        shares["en"] = 1 - sum(shares.values())
+        return sorted(((code, 90 * share) for code, share in shares.items() if share), key=lambda pair: -pair[1])
+
+
+def pairs(*codes: str) -> list[KnownEngine]:
+    """`en-de`, `de-en` → their engines."""
+    return [KnownEngine(*code.split("-")) for code in codes]
+
+
+@contextmanager
+def served(engines: Sequence[KnownEngine] | None = None, settings: Settings | None = None) -> Iterator[TestClient]:
+    """A client of a server that is ready. English and German in both directions, if nothing else is said."""
+    service = made(engines, settings)
+    with TestClient(create_app(service), base_url="http://127.0.0.1:5000") as client:
+        client.portal.call(service.started)
+        yield client
+
+
+@contextmanager
+def listening_server(
+    engines: Sequence[KnownEngine] | None = None, settings: Settings | None = None
+) -> Iterator[tuple[str, Service, uvicorn.Server]]:
+    """The address of a server that truly listens, in a thread; what it knows, and what runs it."""
+    service = made(engines, settings)
+    with listening("127.0.0.1", 0) as listener:
+        server = uvicorn.Server(configured(service))
+        thread = Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        while not service.ready:
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/", service, server
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def made(engines: Sequence[KnownEngine] | None = None, settings: Settings | None = None) -> Service:
+    """What a server knows, with engines that are known."""
+    return Service(
+        settings or Settings(), Engines(engines or pairs("en-de", "de-en")), _failed, make_detector=KnownDetector
+    )
+
+
+def _failed(error: BaseException) -> None:
+    raise error
+
+
+def _diagonal(sources: list[str], targets: list[str], options: Options) -> Explanation:
+    """Each word looks at the one in its own place."""
+    rows = [[float(row == column) for column in range(len(sources))] for row in range(len(targets))]
+    links = [(place, place) for place in range(min(len(sources), len(targets)))]
+    maps = [AttentionMap("decoder.layers.0.cross_attention", "cross", 0, [rows])] if options.maps else []
+    return Explanation([f"▁{word}" for word in sources], [f"▁{word}" for word in targets], links, rows, maps)

@@ -1,0 +1,189 @@
+"""`regard serve`: what it takes, what it makes of it, and what it refuses in one line."""
+
+import socket
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from small_runs import regard, unsaid
+
+from regard.cli import serve as module
+from regard.serve import server
+from regard.serve.security.keys import Keys
+from regard.serve.settings import MIB, Settings, read_prefix, read_size
+
+
+@pytest.fixture
+def run(tmp_path) -> Path:
+    """What looks like a run from outside."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "experiment.yaml").touch()
+    return folder
+
+
+@pytest.fixture
+def told(monkeypatch) -> list:
+    """What a server would be told, in place of one."""
+    calls: list = []
+    monkeypatch.setattr(server, "serve_runs", lambda settings, runs: calls.append((settings, runs)))
+    return calls
+
+
+def plain(settings: Settings) -> dict:
+    return {name: value for name, value in asdict(settings).items() if name != "keys"}
+
+
+def test_defaults_are_those_of_the_settings(run, told):
+    assert regard("serve", run).code == 0
+    [(settings, runs)] = told
+    assert (plain(settings), runs, bool(settings.keys)) == (plain(Settings()), [run], False)
+
+
+def test_every_option(run, told, tmp_path):
+    (tmp_path / "keys").write_text("# of friends\nsecret\n\n other \n", encoding="utf-8")
+    words = f"""--host 0.0.0.0 --port 80 --api-key one --api-key two --api-keys {tmp_path / "keys"} --char-limit 1
+        --batch-limit 2 --alternatives-limit 3 --req-limit 4 --req-flood-threshold 5 --max-body 6k --max-file 7MB
+        --max-queue 8 --max-batch-tokens 9 --batch-wait-ms 10 --request-timeout 11 --shutdown-grace 12 --threads 13
+        --metrics --metrics-auth-token token --disable-web-ui --disable-files-translation --suggestions {tmp_path / "s"}
+        --url-prefix /a/b/ --get-api-key-link https://x.example --load-only en,de --allowed-host a.example
+        --cors-origin https://b.example""".split()
+    assert regard("serve", run, run, *words).code == 0
+    [(settings, runs)] = told
+    assert len(runs) == 2
+    held = [settings.keys.holder(key) is not None for key in ("one", "two", "secret", "other", "# of friends")]
+    assert held == [True, True, True, True, False]
+    assert plain(settings) == plain(
+        Settings(
+            host="0.0.0.0", port=80, char_limit=1, batch_limit=2, alternatives_limit=3, req_limit=4,
+            req_flood_threshold=5, max_body=6 * 1024, max_file=7 * MIB, max_queue=8, max_batch_tokens=9,
+            batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, metrics=True,
+            metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
+            url_prefix="/a/b", key_link="https://x.example", load_only=("en", "de"),
+            allowed_hosts=("a.example",), cors_origins=("https://b.example",),
+        )
+    )  # fmt: skip
+
+
+def test_from_the_environment(run, told, monkeypatch):
+    for name, value in {"LT_PORT": "81", "LT_CHAR_LIMIT": "9", "LT_METRICS": "true", "LT_API_KEY": "one two"}.items():
+        monkeypatch.setenv(name, value)
+    assert regard("serve", run).code == 0
+    [(settings, _)] = told
+    assert (settings.port, settings.char_limit, settings.metrics) == (81, 9, True)
+    assert settings.keys.holder("two") is not None
+
+
+@pytest.mark.parametrize("words", [["--api-key", "secret"], ["--insecure"]])
+def test_other_machines_may_ask(run, told, words):
+    done = regard("serve", run, "--host", "0.0.0.0", *words)
+    assert (done.code, len(told)) == (0, 1)
+    assert ("warning: every machine that reaches 0.0.0.0 can ask" in done.said) is (words == ["--insecure"])
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2"])
+def test_other_machines_may_not_ask_just_so(run, told, host):
+    done = regard("serve", run, "--host", host)
+    assert unsaid(done, "--host: ", "other machines can ask", "--api-key KEY", "--insecure") == []
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["nowhere"], ["nowhere: there is no such folder"]),
+        (["RUN", "--max-body", "x"], ["--max-body: 'x' is no size", "2MiB"]),
+        (["RUN", "--max-file", "0"], ["--max-file: '0' is no size"]),
+        (["RUN", "--url-prefix", "a b"], ["--url-prefix: 'a b' is no path"]),
+        (["RUN", "--api-key", " "], ["--api-key: is empty"]),
+        (["RUN", "--api-keys", "nowhere"], ["nowhere", "No such file"]),
+    ],
+)
+def test_refusals(run, told, words, parts):
+    done = regard("serve", *[str(run) if word == "RUN" else word for word in words])
+    assert unsaid(done, *parts) == []
+    assert told == []
+
+
+def test_a_folder_that_is_no_run(tmp_path, told):
+    assert unsaid(regard("serve", tmp_path), "is no trained model") == []
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "experiment.yaml").touch()
+    assert unsaid(regard("serve", tmp_path), f"did you mean '{tmp_path / 'model'}'?") == []
+
+
+def test_without_the_packages_of_a_server(run, told, monkeypatch):
+    monkeypatch.setattr(module, "EXTRA", ("fastapi", "nowhere_to_be_found"))
+    done = regard("serve", run)
+    assert unsaid(done, "nowhere_to_be_found is not installed", "pip install 'regard[serve]'") == []
+
+
+PROBE = """
+import sys
+for name in ("fastapi", "uvicorn", "starlette", "prometheus_client", "babel"):
+    sys.modules[name] = None
+sys.argv = ["regard", "--help"]
+from regard.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "strange"),
+    [(PROBE, ""), ("import regard.serve.server", "torch"), ("import regard.cli.app", "fastapi")],
+    ids=["help without the packages", "a server without torch", "commands without FastAPI"],
+)
+def test_what_is_not_loaded(code, strange):
+    probe = f"{code}\nimport sys; assert {strange!r} not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_port_that_is_taken(run):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert unsaid(regard("serve", run, "--port", port), f"--port: {port} on 127.0.0.1", "in use", "--port 0") == []
+
+
+def test_an_address_that_is_none(run):
+    done = regard("serve", run, "--host", "nowhere.invalid", "--insecure", "--port", 0)
+    assert unsaid(done, "--host: 'nowhere.invalid' is no address of this machine") == []
+
+
+@pytest.mark.parametrize(
+    ("host", "prefix", "start"),
+    [
+        ("127.0.0.1", "", "http://127.0.0.1:"),
+        ("0.0.0.0", "/a", "http://localhost:"),
+        ("localhost", "", "http://localhost:"),
+    ],
+)
+def test_what_to_type_into_a_browser(host, prefix, start):
+    with server.listening(host, 0) as listener:
+        port = listener.getsockname()[1]
+        assert server.address(listener, Settings(host=host, url_prefix=prefix)) == f"{start}{port}{prefix}/"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("1B", 1), ("2k", 2048), ("2 KiB", 2048), ("3MB", 3 * MIB), ("1g", 1024 * MIB)]
+)
+def test_sizes(text, size):
+    assert read_size("--max-body", text) == size
+
+
+@pytest.mark.parametrize(("text", "prefix"), [("", ""), ("/", ""), ("a", "/a"), ("/a/b/", "/a/b")])
+def test_prefixes(text, prefix):
+    assert read_prefix("--url-prefix", text) == prefix
+
+
+def test_a_key_is_not_told(run, told):
+    assert regard("serve", run, "--api-key", "secret-key").code == 0
+    assert "secret-key" not in repr(told)
+    assert "secret-key" not in repr(vars(Keys(["secret-key"])))

@@ -1,0 +1,129 @@
+"""Files: translated, kept for half an hour, and never anything else than them."""
+
+import pytest
+from known_engine import pairs, served
+
+from regard.serve import downloads as module
+from regard.serve.downloads import Downloads, plain_name
+from regard.serve.settings import Settings
+
+PAIR = {"source": "en", "target": "de"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(pairs("en-de", "de-en", "fr-en"), Settings(max_file=1000)) as found:
+        yield found
+
+
+def ask(client, name="letter.txt", data=b"Hello\nWorld\n", **fields):
+    return client.post("/translate_file", files={"file": (name, data)}, data={**PAIR, **fields})
+
+
+def test_a_file_and_where_its_translation_is(client):
+    url = ask(client).json()["translatedFileUrl"]
+    assert url.startswith("http://127.0.0.1:5000/download_file/")
+    found = client.get(url)
+    assert found.content == b"Hallo\nWelt\n"
+    assert found.headers["Content-Disposition"] == 'attachment; filename="letter_de.txt"'
+    assert found.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_the_language_of_a_file_may_be_left_open(client):
+    url = ask(client, data=b"Hallo", source="auto", target="en").json()["translatedFileUrl"]
+    assert client.get(url).content == b"Hello"
+
+
+def test_a_file_in_the_language_already(client):
+    url = ask(client, source="de", target="de").json()["translatedFileUrl"]
+    assert client.get(url).content == b"Hello\nWorld\n"
+
+
+REFUSED = [
+    ({"name": "letter.exe"}, "Invalid request: file format not supported"),
+    ({"name": "txt"}, "Invalid request: file format not supported"),
+    ({"data": b""}, "Invalid request: empty file"),
+    ({"source": ""}, "Invalid request: missing source parameter"),
+    ({"target": ""}, "Invalid request: missing target parameter"),
+    ({"source": "zz"}, "zz is not supported"),
+    ({"target": "auto"}, "auto is not supported"),
+    ({"target": "fr"}, "French (fr) is not available as a target language from English (en)"),
+]
+
+
+@pytest.mark.parametrize(("change", "error"), REFUSED, ids=range(len(REFUSED)))
+def test_refusals(client, change, error):
+    found = ask(client, **change)
+    assert (found.status_code, found.json()) == (400, {"error": error})
+
+
+@pytest.mark.parametrize(
+    "body", [{"json": PAIR}, {"data": PAIR}, {"files": {"source": (None, "en")}}, {"data": {**PAIR, "file": "x"}}]
+)
+def test_no_file(client, body):
+    found = client.post("/translate_file", **body)
+    assert (found.status_code, found.json()) == (400, {"error": "Invalid request: missing file parameter"})
+
+
+def test_a_file_that_is_broken(client):
+    found = ask(client, name="letter.docx", data=b"no archive")
+    assert (found.status_code, found.json()["error"].startswith("Invalid request: ")) == (400, True)
+
+
+def test_a_file_that_is_too_large(client):
+    assert ask(client, data=b"Hello " * 20_000).status_code == 413
+
+
+def test_no_files():
+    with served(settings=Settings(files_translation=False)) as client:
+        told = {"error": "Files translation are disabled on this server."}
+        for found in (ask(client), client.get("/download_file/" + "0" * 32 + ".a")):
+            assert (found.status_code, found.json()) == (403, told)
+        assert client.get("/frontend/settings").json()["supportedFilesFormat"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "x" * 32 + ".a", "0" * 32, "0" * 32 + ".", "..%5c" + "0" * 32 + ".a", "0" * 32 + ".a%00"]
+)
+def test_names_that_are_none(client, name):
+    found = client.get(f"/download_file/{name}")
+    assert (found.status_code, found.json()) == (400, {"error": "Invalid filename"})
+
+
+@pytest.mark.parametrize("name", ["0" * 32 + ".a", "../etc/passwd", "..%2f..%2fetc%2fpasswd"])
+def test_files_that_are_none(client, name):
+    assert client.get(f"/download_file/{name}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("letter.txt", "letter.txt"), ("a/b\\c.txt", "a_b_c.txt"), ("../../x.txt", "_.._x.txt"),
+        ("a\r\nb: c.txt", "a_b_c.txt"),
+        ("信.docx", "信.docx"), (".txt", "file.txt"), ("", "file"), ("x" * 500 + ".txt", "x" * 80 + ".txt"),
+        ("$(rm).srt", "_rm_.srt"),
+    ],
+)  # fmt: skip
+def test_names_mean_nothing(name, plain):
+    assert plain_name(name) == plain
+
+
+def test_a_file_is_gone_after_half_an_hour():
+    now = [0.0]
+    kept = Downloads(clock=lambda: now[0])
+    path = kept.find(kept.keep("a.txt", b"1"))
+    now[0] = 1799.0
+    later = kept.keep("b.txt", b"2")
+    assert path.read_bytes() == b"1"
+    now[0] = 1801.0
+    assert (kept.find(path.name), path.exists(), kept.find(later).read_bytes()) == (None, False, b"2")
+    kept.close()
+    assert not path.parent.exists()
+
+
+def test_the_oldest_make_room(monkeypatch):
+    monkeypatch.setattr(module, "MAX_TOTAL", 10)
+    kept = Downloads()
+    names = [kept.keep("a.txt", b"1234") for _ in range(4)]
+    assert [kept.find(name) is not None for name in names] == [False, False, True, True]
+    kept.close()

@@ -1,0 +1,139 @@
+"""Health, loading, ending, and what is measured."""
+
+import asyncio
+
+import pytest
+from known_engine import KnownEngine, made, pairs, served
+from starlette.testclient import TestClient
+
+from regard.errors import CheckpointError, ConfigError, RegardError
+from regard.serve.app import create_app
+from regard.serve.engine import Engines
+from regard.serve.service import Service
+from regard.serve.settings import Settings
+
+HELLO = {"q": "Hello", "source": "en", "target": "de"}
+ADDRESS = "http://localhost"
+
+
+class Slow(KnownEngine):
+    """Is not loaded before it is let."""
+
+    async def start(self) -> None:
+        self.held = asyncio.Event()
+        await self.held.wait()
+        self.held = None
+        await super().start()
+
+
+def test_while_it_loads():
+    engine = Slow("en", "de")
+    service = made([engine])
+    with TestClient(create_app(service), base_url=ADDRESS) as client:
+        for path in ("/readyz", "/languages", "/v1/models", "/frontend/settings"):
+            found = client.get(path)
+            assert (found.status_code, list(found.json()), int(found.headers["Retry-After"]) > 0) == (
+                503,
+                ["error"],
+                True,
+            )
+        assert client.post("/translate", data=HELLO).status_code == 503
+        assert client.post("/translate", data={}).json() == {"error": "Invalid request: missing q parameter"}
+        assert (client.get("/healthz").status_code, client.get("/docs").status_code) == (200, 200)
+        client.portal.call(engine.held.set)
+        client.portal.call(service.started)
+        assert client.post("/translate", data=HELLO).status_code == 200
+        assert client.get("/readyz").status_code == 200
+    assert engine.stopped
+
+
+def test_when_an_engine_is_not_ready_any_more():
+    with served() as client:
+        client.app.state.service.engines["en-de"].ready = False
+        assert (client.get("/readyz").status_code, client.get("/healthz").status_code) == (503, 200)
+
+
+def test_when_it_ends():
+    with served() as client:
+        client.app.state.service.draining = True
+        found = client.post("/translate", data=HELLO)
+        assert (found.status_code, found.headers["Retry-After"], found.headers["Connection"]) == (503, "5", "close")
+        assert [client.get(path).status_code for path in ("/readyz", "/healthz", "/health")] == [503, 200, 200]
+
+
+def failures(engines, settings=None):
+    """What a service tells of engines that it cannot serve."""
+    told = []
+    service = Service(settings or Settings(), Engines(engines), told.append)
+
+    async def run():
+        service.start()
+        await service.started()
+        await service.stop()
+
+    asyncio.run(run())
+    return told
+
+
+class Broken(KnownEngine):
+    """Cannot be loaded."""
+
+    async def start(self) -> None:
+        raise CheckpointError("runs/x", "is damaged")
+
+
+@pytest.mark.parametrize(
+    ("engines", "settings", "kind", "words"),
+    [
+        ([Broken("en", "de")], None, CheckpointError, "runs/x: is damaged"),
+        ([KnownEngine("", "", "x")], None, ConfigError, "x: nothing says which languages"),
+        (pairs("en-de", "de-en"), Settings(load_only=("en", "fr")), RegardError, "--load-only: no run is between"),
+    ],
+)
+def test_why_nothing_is_served(engines, settings, kind, words):
+    [error] = failures(engines, settings)
+    assert isinstance(error, kind)
+    assert words in str(error)
+
+
+def test_some_of_the_languages():
+    engines = pairs("en-de", "de-en", "en-zh", "fr-en")
+    with served(engines, Settings(load_only=("EN", "zh-Hans", "de"))) as client:
+        assert [language["code"] for language in client.get("/languages").json()] == ["de", "en", "zh-Hans"]
+        assert [engine.stopped for engine in engines] == [False, False, False, True]
+        assert client.get("/readyz").status_code == 200
+
+
+def measures(client, **headers):
+    lines = client.get("/metrics", headers=headers).text.splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+
+def test_metrics():
+    with served(settings=Settings(metrics=True)) as client:
+        client.post("/translate", data=HELLO)
+        client.post("/translate", data=HELLO)
+        client.post("/translate", data={**HELLO, "source": "secret-text"})
+        client.get("/secret-path")
+        client.app.state.service.engines["en-de"].queue_size = 7
+        found = measures(client)
+    assert found['regard_requests_total{pair="en-de",route="/translate",status="200"}'] == "2.0"
+    assert found['regard_requests_total{pair="",route="/translate",status="400"}'] == "1.0"
+    assert found['regard_requests_total{pair="",route="other",status="404"}'] == "1.0"
+    assert found['regard_request_seconds_count{route="/translate"}'] == "3.0"
+    assert found['regard_queue_size{model="en-de",pair="en-de"}'] == "7.0"
+    assert found['regard_model_info{attention="dot",model="en-de",pair="en-de",sha="abc"}'] == "1.0"
+    assert found["regard_in_flight"] == "1.0"  # this very question
+    assert (found["regard_batch_items_sum"], found["regard_batch_tokens_count"]) == ("2.0", "2.0")
+    assert (found["regard_queue_seconds_count"], found["regard_oom_total"]) == ("2.0", "0.0")
+    assert not [name for name in found if "secret" in name or "Hello" in name or "127.0.0.1" in name]
+
+
+def test_metrics_are_off_if_nothing_is_said_and_may_need_a_token():
+    with served() as client:
+        assert client.get("/metrics").status_code == 404
+    with served(settings=Settings(metrics=True, metrics_auth_token="secret")) as client:
+        for header in ({}, {"Authorization": "Bearer public"}, {"Authorization": "secret"}):
+            found = client.get("/metrics", headers=header)
+            assert (found.status_code, found.json()) == (401, {"error": "Unauthorized"})
+        assert measures(client, Authorization="Bearer secret")

@@ -1,0 +1,180 @@
+"""Names, origins, keys, rates and headers."""
+
+import pytest
+from known_engine import served
+
+from regard.serve.security.hosts import Hosts, Origins, host_name
+from regard.serve.security.keys import Keys, same_secret
+from regard.serve.security.rates import Rates
+from regard.serve.settings import Settings
+
+HELLO = {"q": "Hello", "source": "en", "target": "de"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with served(settings=Settings(cors_origins=("https://friend.example",))) as found:
+        yield found
+
+
+HOSTS = [
+    ("localhost", True), ("LOCALHOST:5000", True), ("regard.localhost:1", True), ("127.0.0.1:5000", True),
+    ("[::1]:5000", True),
+    ("192.168.1.7", True), ("given.example:80", True), ("given.example.:80", True), ("evil.example", False),
+    ("127.0.0.1.evil.example", False), ("localhost.evil.example", False), ("localhost@evil.example", False),
+    ("evil.example@localhost", False), ("", False), ("localhost:x", False), ("localhost/evil", False), ("[::1", False),
+    ("given.example evil.example", False), ("localhost#", False), ("127.1", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "allowed"), HOSTS)
+def test_hosts(header, allowed):
+    assert Hosts(["Given.example"]).allows(header) is allowed
+
+
+def test_any_host():
+    assert Hosts(["*"]).allows("evil.example")
+
+
+@pytest.mark.parametrize(("header", "name"), [("A.b:1", "a.b"), ("[::1]:1", "::1"), ("a@b", None), ("a:b", None)])
+def test_the_name_of_a_host(header, name):
+    assert host_name(header) == name
+
+
+def test_a_rebound_name_is_refused(client):
+    for method in ("GET", "POST"):
+        found = client.request(method, "/translate", headers={"Host": "evil.example:5000"})
+        assert (found.status_code, list(found.json())) == (421, ["error"])
+
+
+ORIGINS = [
+    (None, True), ("http://127.0.0.1:5000", True), ("https://127.0.0.1:5000", True), ("https://friend.example", True),
+    ("https://FRIEND.example", True), ("http://friend.example", False), ("http://127.0.0.1:5001", False),
+    ("http://evil.example", False), ("null", False), ("", False), ("file://127.0.0.1:5000", False), ("http://[", False),
+    ("http://127.0.0.1:5000.evil.example", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("origin", "allowed"), ORIGINS)
+def test_origins(client, origin, allowed):
+    assert Origins(["https://friend.example/"]).allows(origin, "127.0.0.1:5000") is allowed
+    found = client.post("/translate", data=HELLO, headers={} if origin is None else {"Origin": origin})
+    assert found.status_code == (200 if allowed else 403)
+
+
+def test_pages_of_a_friend_may_read_the_answer(client):
+    asked = {"Origin": "https://friend.example", "Access-Control-Request-Method": "POST"}
+    found = client.options("/translate", headers={**asked, "Access-Control-Request-Headers": "content-type"})
+    assert found.headers["Access-Control-Allow-Origin"] == "https://friend.example"
+    found = client.post("/translate", data=HELLO, headers={"Origin": "https://friend.example"})
+    assert found.headers["Access-Control-Allow-Origin"] == "https://friend.example"
+    assert "Access-Control-Allow-Credentials" not in found.headers
+
+
+def test_pages_of_strangers_may_not(client):
+    found = client.get("/languages", headers={"Origin": "https://evil.example"})
+    assert not [name for name in found.headers if name.lower() == "access-control-allow-origin"]
+
+
+def test_nobody_is_a_friend_if_nothing_is_said():
+    with served() as client:
+        found = client.get("/languages", headers={"Origin": "http://127.0.0.1:5000"})
+        assert not [name for name in found.headers if name.lower().startswith("access-control")]
+
+
+def test_keys_are_forgotten_and_told_apart():
+    keys = Keys(["one", "two", "one"])
+    holders = [keys.holder(key) for key in ("one", "two", "three", "", "\ud800")]
+    assert (len({*holders[:2]}), holders[2:]) == (2, [None, None, None])
+    told = repr(vars(keys)) + repr(keys)
+    assert not any(key in told for key in ("one'", "two'"))
+    assert (bool(keys), bool(Keys())) == (True, False)
+
+
+def test_every_key_is_compared(monkeypatch):
+    """Whether the first or the last one fits takes the same number of comparisons."""
+    counts = []
+    from regard.serve.security import keys as module
+
+    compare = module.hmac.compare_digest
+    monkeypatch.setattr(module.hmac, "compare_digest", lambda a, b: counts.append(1) or compare(a, b))
+    keys = Keys(map(str, range(5)))
+    for key in ("0", "4", "none"):
+        keys.holder(key)
+    assert len(counts) == 15
+
+
+def test_secrets():
+    assert [same_secret("a", "a"), same_secret("a", "b"), same_secret("", "\ud800")] == [True, False, False]
+
+
+def test_rates_are_of_each_client_and_of_a_minute():
+    now = [0.0]
+    rates = Rates(2, -1, clock=lambda: now[0])
+    assert [rates.wait("a"), rates.wait("b"), rates.wait("a")] == [0, 0, 0]
+    now[0] = 15.0
+    assert (rates.wait("a"), rates.wait("b")) == (45.0, 0)
+    now[0] = 60.0
+    assert rates.wait("a") == 0
+    assert not rates.banned("a")
+
+
+def test_a_ban_ends():
+    now = [0.0]
+    rates = Rates(0, 2, clock=lambda: now[0])
+    banned = []
+    for _ in range(4):
+        rates.wait("a")
+        banned.append(rates.banned("a"))
+    assert (banned, rates.banned("b")) == ([False, False, True, True], False)
+    now[0] = 61.0
+    assert not rates.banned("a")
+
+
+def test_clients_are_forgotten(monkeypatch):
+    from regard.serve.security import rates as module
+
+    monkeypatch.setattr(module, "FORGET_ABOVE", 10)
+    now = [0.0]
+    rates = Rates(1, 1, clock=lambda: now[0])
+    for number in range(200):
+        now[0] += 10.0
+        rates.wait(f"client {number}")
+    assert len(rates._windows) <= 12
+
+
+def test_no_limit():
+    assert {Rates(-1, -1).wait("a") for _ in range(100)} == {0.0}
+
+
+def test_headers_of_every_answer(client):
+    for path in ("/translate", "/languages", "/nothing", "/docs", "/static/docs/swagger-ui.css"):
+        headers = client.get(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert headers["X-Total-Time"].isdecimal()
+        assert "Server" not in headers
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("abc-DEF_9", True), ("x" * 64, True), ("x" * 65, False), ("a b", False), ("a\u00e4", False)]
+)
+def test_the_name_of_a_request(client, given, kept):
+    name = client.get("/health", headers={"X-Request-Id": given.encode()}).headers["X-Request-Id"]
+    assert (name == given) is kept
+    assert name.replace("-", "").replace("_", "").isalnum()
+
+
+def test_nonces_are_new_each_time(client):
+    policies = {client.get("/docs").headers["Content-Security-Policy"] for _ in range(5)}
+    assert len(policies) == 5
+
+
+def test_a_fault_of_ours_is_not_shown(caplog):
+    with served() as client:
+        [engine, _] = client.app.state.service.engines.values()
+        engine.fault = ValueError("secret words")
+        found = client.post("/translate", data=HELLO)
+    assert (found.status_code, found.json()) == (500, {"error": "Internal server error"})
+    assert found.headers["X-Request-Id"] in caplog.text

@@ -1,0 +1,192 @@
+"""Our own questions: what they answer, and how they refuse."""
+
+import json
+
+import pytest
+from known_engine import KnownEngine, pairs, served
+
+from regard.explain.page import to_json
+from regard.serve.engine import Options
+from regard.serve.settings import Settings
+
+NO_PAIR = "French (fr) is not available as a target language from English (en)"
+NO_FIELD = "there is no such field"
+FIELDS = ("api_key", "html", "model", "source", "source_text", "target", "target_text")
+
+
+@pytest.fixture(scope="module")
+def client():
+    engines = [*pairs("en-de", "de-en", "fr-en"), KnownEngine("en", "de", "other")]
+    with served(engines, Settings(char_limit=40, batch_limit=3)) as found:
+        yield found
+
+
+@pytest.fixture
+def engine(client):
+    found = client.app.state.service.engines["en-de"]
+    found.asked.clear()
+    return found
+
+
+def ask(client, path="/v1/translate", **fields):
+    return client.post(path, json=fields)
+
+
+def test_a_text_and_its_sentence(client, engine):
+    found = ask(client, q="Hello", source="en", target="de").json()
+    sentence = {
+        "before": "", "after": "", "source": "Hello", "text": "Hallo", "score": -1.5, "finished": True,
+        "log_probs": [-0.5, -1], "flags": [], "explanation": None, "alternatives": [], "translation": "Hallo",
+    }  # fmt: skip
+    text = {"translatedText": "Hallo", "score": -1.5, "model": "en-de", "sentences": [sentence]}
+    assert found == {"model": "en-de", "source": "en", "target": "de", "texts": [text]}
+
+
+def test_sentences_in_their_places(client):
+    [text] = ask(client, q="  Hello. World!\n\nEnd", source="en", target="de").json()["texts"]
+    assert (
+        "".join(one["before"] + one["source"] + one["after"] for one in text["sentences"]) == "  Hello. World!\n\nEnd"
+    )
+    assert text["translatedText"] == "  de:Hello. de:World!\n\nde:End"
+    assert text["score"] == -4.5
+
+
+@pytest.mark.parametrize(
+    ("wanted", "options"),
+    [
+        ({}, Options(1)),
+        ({"n_best": 3}, Options(3)),
+        ({"explain": True}, Options(1, explain=True)),
+        ({"maps": True, "n_best": 2}, Options(2, explain=True, maps=True)),
+    ],
+)
+def test_what_the_engine_is_asked_for(client, engine, wanted, options):
+    found = ask(client, q="Hello", source="en", target="de", **wanted).json()
+    assert engine.asked == [(["Hello"], options)]
+    [sentence] = found["texts"][0]["sentences"]
+    assert [other["text"] for other in sentence["alternatives"]] == [f"Hallo {n}" for n in range(1, options.n_best)]
+    assert (sentence["explanation"] is not None) is options.explain
+    assert bool(sentence["explanation"] and sentence["explanation"]["maps"]) is options.maps
+
+
+def test_it_is_written_as_the_page_reads_it(client, engine):
+    [sentence] = ask(client, q="Hello World", source="en", target="de", maps=True).json()["texts"][0]["sentences"]
+    [prediction] = to_json([engine._predict("Hello World", "de:Hello de:World", Options(1, True, True))])["predictions"]
+    assert sentence.pop("translation") == "de:Hello de:World"
+    assert sentence == {"before": "", "after": "", **json.loads(json.dumps(prediction))}
+
+
+def test_placeholders_stand_in_the_translation_of_a_sentence(client):
+    [text] = ask(client, q="Go to {place} now. World", source="en", target="de", n_best=2).json()["texts"]
+    first, second = text["sentences"]
+    assert text["translatedText"] == first["before"] + first["translation"] + second["before"] + second["translation"]
+    assert "{place}" in first["translation"]
+    assert "{place}" in first["alternatives"][0]["translation"]
+    assert (second["translation"], second["alternatives"][0]["translation"]) == ("Welt", "Welt 1")
+
+
+def test_several_languages_have_several_models(client):
+    found = ask(client, q=["hallo", "bonjour", "Hello"], target="en").json()
+    assert (found["model"], found["source"]) == (None, "auto")
+    assert [text["model"] for text in found["texts"]] == ["de-en", "fr-en", None]
+    assert [text["detectedLanguage"]["language"] for text in found["texts"]] == ["de", "fr", "en"]
+    assert [text["translatedText"] for text in found["texts"]] == ["en:hallo", "en:bonjour", "Hello"]
+
+
+def test_a_model_by_its_name(client):
+    found = ask(client, q="Hello", model="other").json()
+    assert (found["model"], found["source"], found["target"]) == ("other", "en", "de")
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"target": "de"}, "Invalid request: missing q parameter"),
+        ({"q": "Hello"}, "Invalid request: missing target parameter"),
+        ({"q": "Hello", "target": "zz"}, "zz is not supported"),
+        ({"q": "Hello", "source": "en", "target": "fr"}, NO_PAIR),
+        ({"q": "x" * 41, "target": "de"}, "Invalid request: request (41) exceeds text limit (40)"),
+        ({"q": ["x"] * 4, "target": "de"}, "Invalid request: request (4) exceeds text limit (3)"),
+        ({"q": "a", "target": "de", "n_bst": 2}, f"Invalid request: n_bst: {NO_FIELD} (did you mean 'n_best'?)"),
+        ({"q": "a", "target": "de", "n_best": 11}, "Invalid request: n_best: Input should be less than or equal to 10"),
+        ({"q": "a", "target": "de", "n_best": "2"}, "Invalid request: n_best: Input should be a valid integer"),
+        ({"q": "a", "target": "de", "explain": 1}, "Invalid request: explain: Input should be a valid boolean"),
+        ({"q": 5, "target": "de"}, "Invalid request: q: Input should be a valid string"),
+        ({"q": "a", "target": "de", "format": "xml"}, "Invalid request: format: Input should be 'text' or 'html'"),
+        ({"q": "a", "target": "de", "model": "othr"}, "othr is no model here (did you mean 'other'?)"),
+        ({"q": "a", "target": "en", "model": "other"}, "other translates en into de, not auto into en"),
+        ({"q": "a", "source": "fr", "model": "other"}, "other translates en into de, not fr into de"),
+    ],
+)  # fmt: skip
+def test_refusals(client, fields, error):
+    found = ask(client, **fields)
+    assert (found.status_code, found.json()) == (400, {"error": error})
+
+
+def test_a_given_translation_is_explained(client):
+    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
+    found = ask(client, "/v1/explain", **fields).json()
+    sentence = found.pop("sentence")
+    assert found == {"model": "en-de", "source": "en", "target": "de"}
+    assert (sentence["source"], sentence["text"]) == ("Hello World", "Hallo Welt")
+    assert sentence["explanation"]["alignment"] == [[0, 0], [1, 1]]
+    assert sentence["explanation"]["maps"][0]["weights"] == [[[1, 0], [0, 1]]]
+
+
+def test_as_a_page(client):
+    fields = {"source_text": "<script>", "target_text": "Hallo", "model": "other", "html": True}
+    found = ask(client, "/v1/explain", **fields)
+    assert found.headers["content-type"].startswith("text/html")
+    assert "sandbox" in found.headers["Content-Security-Policy"]
+    assert "\\u003cscript\\u003e" in found.text
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"source_text": " "}, "Invalid request: missing source_text parameter"),
+        ({"target_text": ""}, "Invalid request: missing target_text parameter"),
+        ({"source": "auto"}, "Invalid request: missing source parameter"),
+        ({"target": ""}, "Invalid request: missing target parameter"),
+        ({"target": "en"}, "Invalid request: source and target are one language, so there is nothing to look at"),
+        ({"target_text": "x" * 41}, "Invalid request: request (41) exceeds text limit (40)"),
+        ({"maps": True}, f"Invalid request: maps: {NO_FIELD} (there is: {', '.join(FIELDS)})"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_explained(client, change, error):
+    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de", **change}
+    found = ask(client, "/v1/explain", **fields)
+    assert (found.status_code, found.json()) == (400, {"error": error})
+
+
+def test_an_answer_that_is_too_large():
+    with served(settings=Settings(max_maps=600)) as client:
+        fields = {"q": "Hello World", "source": "en", "target": "de"}
+        assert ask(client, **fields).status_code == 200
+        found = ask(client, **fields, maps=True)
+        assert (found.status_code, "without maps" in found.json()["error"]) == (413, True)
+        fields = {"source_text": "Hello " * 40, "target_text": "Hallo", "source": "en", "target": "de"}
+        assert ask(client, "/v1/explain", **fields).status_code == 413
+
+
+def test_what_would_be_too_large_is_not_even_made():
+    """500 Chinese characters have as many bytes as 1,500 Latin ones, and about as many pieces as either."""
+    engine = KnownEngine("en", "de")
+    with served([engine]) as client:
+        for text in ("Hello " * 250, "你" * 500):
+            found = ask(client, q=text, source="en", target="de", maps=True)
+            assert (found.status_code, "without maps" in found.json()["error"]) == (413, True)
+            found = ask(client, "/v1/explain", source_text=text, target_text="Hallo", source="en", target="de")
+            assert found.status_code == 413
+            assert engine.asked == []
+            assert ask(client, q=text, source="en", target="de", explain=True).status_code == 200
+            engine.asked.clear()
+
+
+def test_models(client):
+    found = client.get("/v1/models").json()["models"]
+    assert found[0] == {
+        "name": "en-de", "source": "en", "target": "de", "ready": True, "parameters": 7, "attention": "dot",
+        "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
+    }  # fmt: skip
+    assert [model["name"] for model in found] == ["en-de", "de-en", "fr-en", "other"]

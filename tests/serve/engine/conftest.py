@@ -1,0 +1,53 @@
+"""A tiny run, an event loop for a whole module, and a model that answers when a test lets it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines import Model, Models, tiny_run_in, until
+
+from regard.serve.engine import Engine, Limits
+from regard.serve.engine.pipe import Pipe
+
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+INFO = {"source": "en", "target": "de", "pieces": 9}
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Runs a coroutine in the loop of the module; tasks in the background go on while one runs."""
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory) -> Path:
+    """A run that is loaded in no time."""
+    return tiny_run_in(tmp_path_factory.mktemp("engine"))
+
+
+@pytest.fixture
+def models(monkeypatch) -> Models:
+    """Every model that an engine opens, in turn."""
+    opened = Models()
+
+    async def opening(job: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+        await opened.door.wait()
+        opened.append(Model())
+        return opened[-1], dict(INFO)
+
+    monkeypatch.setattr(Pipe, "open", opening)
+    monkeypatch.setattr("regard.serve.engine.engine.FIRST_PAUSE", 0.0)
+    return opened
+
+
+@pytest.fixture
+def engine(run: Run, models: Models) -> Iterator[Engine]:
+    """With a queue of eight texts, and batches of forty bytes."""
+    found = Engine(Path("runs/en-de"), limits=Limits(max_queue=8, max_batch_tokens=40, batch_wait=0.0, threads=1))
+    run(found.start())
+    run(until(lambda: found.ready))
+    yield found
+    run(found.stop())

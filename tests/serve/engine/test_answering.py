@@ -1,0 +1,208 @@
+"""In the model's process: nobody's answer depends on what the others of a batch are."""
+
+import io
+
+import pytest
+import torch
+from small_runs import PAIRS
+
+from regard.attention import recording
+from regard.errors import CheckpointError
+from regard.predictor import load
+from regard.registry import Choice
+from regard.serve.engine.answering import Answering, Refused
+from regard.serve.engine.options import Options
+from regard.serve.engine.wire import HEAD, from_plain, packed, unpacked
+from regard.serve.engine.worker import answer, serve, warm
+
+TEXTS = ["a dog runs", "", "two cats", "yes"]
+
+
+@pytest.fixture
+def answering(tiny_run):
+    found, _ = Answering.load(tiny_run, batch_tokens=8192)
+    return found
+
+
+def said(answers):
+    return [one.told if isinstance(one, Refused) else one.text for one in answers]
+
+
+def test_what_is_told_of_a_model(tiny_run):
+    _, info = Answering.load(tiny_run, batch_tokens=8192)
+    assert (info["source"], info["target"], info["search"], info["pieces"]) == ("en", "de", "beam", 1023)
+    assert info["layers"] == {"encoder": 1, "decoder": 1}
+    assert (info["attention"], info["heads"], len(info["sha256"])) == ("scaled_dot", 4, 64)
+    assert info["parameters"] == sum(one.numel() for one in load(tiny_run).model.parameters())
+
+
+def test_it_answers_as_the_predictor_does(tiny_run, answering):
+    predictor = load(tiny_run)
+    answers, pieces, short = answering.translate(TEXTS, Options(explain=True, maps=True))
+    assert answers == predictor.predict(TEXTS, explain=True)
+    assert (pieces, short) == (sum(len(predictor.task.source.encode(text)) for text in TEXTS), 0)
+
+
+def test_maps_go_along_only_when_they_are_wanted(answering):
+    (plain,), *_ = answering.translate(["yes"], Options())
+    (told,), *_ = answering.translate(["yes"], Options(explain=True))
+    (whole,), *_ = answering.translate(["yes"], Options(maps=True))
+    assert plain.explanation is None
+    assert told.explanation.weights == whole.explanation.weights
+    assert told.explanation.maps == []
+    assert len(whole.explanation.maps) == 3
+
+
+def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
+    texts = ["yes", "a dog runs", "two cats"]
+    whole, *_ = answering.translate(texts, Options(maps=True))
+    looking = answering.looking
+    for one in whole:
+        maps = sum(len(row) for each in one.explanation.maps for head in each.weights for row in head)
+        assert looking.weights(one) >= maps > 0
+    counts = [looking.weights(one) for one in whole]
+    assert looking.heads == {"encoder": 4, "cross": 4, "decoder": 4}
+    monkeypatch.setattr("regard.serve.engine.looking.MOST_SHOWN", sorted(counts)[1])
+    shown, *_ = answering.translate(texts, Options(maps=True))
+    assert [bool(one.explanation.maps) for one in shown] == [count <= sorted(counts)[1] for count in counts]
+    assert [one.explanation.weights for one in shown] == [one.explanation.weights for one in whole]
+    monkeypatch.setattr("regard.serve.engine.looking.MOST", sorted(counts)[1])
+    held, *_ = answering.translate(texts, Options(maps=True))
+    assert [one.explanation is not None for one in held] == [count <= sorted(counts)[1] for count in counts]
+    assert [one.text for one in held] == [one.text for one in whole]
+
+
+@pytest.mark.parametrize("search", [None, "greedy", "sampling"])
+def test_several_answers_of_every_search(tiny_run, search):
+    changes = [f"decoding.search={search}"] if search else []
+    predictor = load(tiny_run, changes)
+    choice = {"greedy": "greedy", "sampling": "sampling", None: "beam"}[search]
+    (found,), *_ = Answering(predictor, Choice(choice)).translate(["a dog runs"], Options(n_best=3))
+    assert len(found.alternatives) == 2
+    (alone,) = predictor.predict(["a dog runs"])
+    assert alone.alternatives == []
+
+
+def test_given_targets_are_scored_and_explained(tiny_run, answering):
+    sources, targets = ["a dog runs", ""], ["ein Hund", ""]
+    answers, *_ = answering.force(sources, targets)
+    scored = load(tiny_run).score(sources, targets)
+    assert [(one.source, one.text) for one in answers] == list(zip(sources, targets, strict=True))
+    assert [one.score for one in answers] == [one.score for one in scored]
+    assert all(len(one.explanation.weights) == len(one.log_probs) for one in answers)
+
+
+def test_texts_that_are_too_long_are_told_each(answering):
+    answering.predictor.max_source = 12
+    long = "yes " * 20
+    answers, *_ = answering.translate(["yes", long, "two cats"], Options())
+    alone, *_ = answering.translate(["yes", "two cats"], Options())
+    count = len(answering.predictor.task.source.encode(long))
+    assert answers == [alone[0], Refused("long", [count, 11]), alone[1]]
+    answers, *_ = answering.force(["yes", "yes"], ["ja", long])
+    assert answers[1] == Refused("long", [count, 11])
+    assert answering.translate([long], Options()).answers == [Refused("long", [count, 11])]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+    ids=["python", "cuda", "cpu"],
+)
+def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch, error):
+    texts = [source for source, _ in PAIRS]
+    expected = said(answering.translate(texts, Options()).answers)
+    predict, failures = answering.predictor.predict, []
+
+    def short(some, **options):
+        if "two cats" in some:
+            failures.append(some)
+            raise error
+        return predict(some, **options)
+
+    monkeypatch.setattr(answering.predictor, "predict", short)
+    answers, _, times = answering.translate(texts, Options())
+    kinds = [one.kind for one in answers if isinstance(one, Refused)]
+    assert kinds == ["memory"] * texts.count("two cats")
+    assert times == len(failures)
+    kept = [(one, text) for one, text in zip(said(answers), texts, strict=True) if text != "two cats"]
+    assert kept == [(one, text) for one, text in zip(expected, texts, strict=True) if text != "two cats"]
+
+
+def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch):
+    texts = [source for source, _ in PAIRS]
+    expected = said(answering.translate(texts, Options()).answers)
+    predict = answering.predictor.predict
+
+    def short(some, **options):
+        if len(some) > 3:
+            raise MemoryError
+        return predict(some, **options)
+
+    monkeypatch.setattr(answering.predictor, "predict", short)
+    answers, _, times = answering.translate(texts, Options())
+    assert (said(answers), times) == (expected, 3)  # 12 → 6, 6 → 3, 3, 3, 3
+
+
+def test_a_fault_of_the_model_tells_nothing_of_it(answering, monkeypatch):
+    def fault(some, **options):
+        raise KeyError("a secret path")
+
+    monkeypatch.setattr(answering.predictor, "predict", fault)
+    assert answering.translate(["yes"], Options()).answers == [Refused("failed", "KeyError")]
+
+
+def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
+    other = answering.beside()
+    ours, theirs = (list(one.predictor.model.parameters()) for one in (answering, other))
+    assert all(one is two for one, two in zip(ours, theirs, strict=True))
+    with recording(answering.predictor.model) as records:
+        other.translate(["yes"], Options())
+    assert records and not any(records.values())
+    assert other.translate(TEXTS, Options()) == answering.translate(TEXTS, Options())
+
+
+BAD = [{}, {"sources": 1, "targets": None}, {"sources": ["a"], "targets": None, "options": {"no": 1}}, {"number": 3}]
+BAD += [{"sources": ["a"], "targets": ["b", "c"]}, {"sources": [1], "targets": None, "options": {}}]
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_what_is_no_request_is_told(answering, message):
+    assert set(answer(answering, message)) == {"fault"}
+
+
+def test_a_lone_surrogate_and_a_null_are_texts(answering):
+    told = answer(answering, {"sources": ["\ud800", "\0", "a\u2028b"], "targets": None, "options": {}})
+    assert len([from_plain(one["prediction"]) for one in told["answers"]]) == 3
+
+
+def test_the_warm_up_tells_how_fast_it_is(answering):
+    assert warm(answering)["speed"] > 0
+
+
+def test_a_conversation(tiny_run):
+    """Loading, a request, bytes that are no message, an end in the middle of one."""
+    job = {"number": 0, "run": str(tiny_run), "threads": 2, "batch_tokens": 100}
+    request = {"number": 1, "sources": ["yes"], "targets": None, "options": {}}
+    nonsense = (3).to_bytes(HEAD, "big") + b"\xff{]"
+    given = io.BytesIO(packed(job) + nonsense + packed(request) + packed(request)[:-1])
+    heard = []
+    assert serve(given, heard.append) == 0
+    assert heard[0]["number"] == 0 and heard[0]["source"] == "en"
+    told = {one["number"]: one for one in heard[1:]}
+    assert "fault" in told[None]
+    assert from_plain(told[1]["answers"][0]["prediction"]) == load(tiny_run).predict(["yes"])[0]
+
+
+def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
+    heard = []
+    job = {"number": 0, "run": str(tmp_path), "threads": 1, "batch_tokens": 100}
+    assert serve(io.BytesIO(packed(job)), heard.append) == 2
+    assert "is no run folder" in heard[0]["fault"]
+    with pytest.raises(CheckpointError):
+        Answering.load(tmp_path, batch_tokens=100)
+    assert unpacked(packed(heard[0])[HEAD:]) == heard[0]

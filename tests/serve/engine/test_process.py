@@ -1,0 +1,109 @@
+"""A real process of a tiny model: it answers as the predictor does, it comes back when it is killed, it ends."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from engines import until
+
+from regard.errors import RegardError
+from regard.predictor import load
+from regard.serve.engine import Engine, Engines, Limits, NotReady, Options, TooLong, open_engines
+
+TEXTS = ["a dog runs", "", "two cats", "\ud800 \0", "yes"]
+
+
+@pytest.fixture(scope="module")
+def real(run, tiny_run):
+    engine = Engine(tiny_run, name="tiny", limits=Limits(threads=2))
+    run(engine.start())
+    run(until(lambda: engine.ready))
+    yield engine
+    pid = engine.pid
+    run(engine.stop())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_it_answers_as_the_predictor_does(real, run, tiny_run):
+    predictor = load(tiny_run)
+    assert run(real.translate(TEXTS, Options(n_best=1, explain=True, maps=True))) == predictor.predict(
+        TEXTS, explain=True
+    )
+    given = run(real.explain(["yes"], ["ja"]))
+    assert [one.score for one in given] == [one.score for one in predictor.score(["yes"], ["ja"])]
+    assert (real.name, real.source, real.target) == ("tiny", "en", "de")
+
+
+def test_a_text_that_is_too_long_is_told(real, run):
+    with pytest.raises(TooLong) as caught:
+        run(real.translate(["yes", "word " * 3000], Options()))
+    assert (caught.value.index, caught.value.limit) == (1, 1023)
+
+
+def test_many_at_once(real, run, tiny_run):
+    async def case():
+        return await asyncio.gather(*(real.translate([text, text], Options()) for text in TEXTS * 10))
+
+    wanted = [one.text for one in load(tiny_run).predict(TEXTS)] * 10
+    assert [[one.text for one in pair] for pair in run(case())] == [[text, text] for text in wanted]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_the_servers_business(real, run, number):
+    pid = real.pid
+    os.kill(pid, number)
+    assert len(run(real.translate(TEXTS, Options()))) == len(TEXTS)
+    assert real.pid == pid
+
+
+def test_killed_it_is_started_again(real, run):
+    pid = real.pid
+
+    async def case():
+        waits = asyncio.ensure_future(real.translate(["a dog runs"] * 200, Options()))
+        await until(lambda: real.in_flight > 0)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(NotReady):
+            await waits
+        await until(lambda: real.ready)
+        return await real.translate(["yes"], Options())
+
+    assert len(run(case())) == 1
+    assert real.pid != pid
+
+
+def test_what_cannot_be_served_is_told_and_nothing_is_left(run, tiny_run, tmp_path):
+    assert list(open_engines([tiny_run, tmp_path, tiny_run])) == ["run", tmp_path.name, "run-2"]
+    engines = open_engines([tiny_run, tmp_path])
+
+    async def case():
+        with pytest.raises(RegardError, match="is no run folder"):
+            await engines.start()
+        return [engine.pid for engine in engines.values()]
+
+    assert run(case()) == [None, None]
+
+
+def test_a_process_that_cannot_begin_is_told(run, monkeypatch):
+    monkeypatch.setattr("regard.serve.engine.pipe.COMMAND", ("false",))
+    with pytest.raises(RegardError, match=r"runs/x: the process of the model ended with code 1"):
+        run(Engine(Path("runs/x")).start())
+
+
+def test_engines_are_found_by_name_and_by_pair(run):
+    class Fake:
+        def __init__(self, name, source, target):
+            self.name, self.source, self.target, self.info = name, source, target, {"source": source}
+            self.ready, self.queue_size = True, 2
+
+    first, second, third = Fake("a", "en", "de"), Fake("b", "en", "de"), Fake("c", "de", "en")
+    engines = Engines([first, second, third])
+    assert (len(engines), list(engines), engines["b"]) == (3, ["a", "b", "c"], second)
+    assert engines.pairs == {("en", "de"): [first, second], ("de", "en"): [third]}
+    assert (engines.default("en", "de"), engines.default("en", "fr")) == (first, None)
+    assert (engines.ready, engines.queue_size) == (True, 6)
+    second.ready = False
+    assert not engines.ready

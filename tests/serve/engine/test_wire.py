@@ -1,0 +1,48 @@
+"""What goes over the pipe comes back the same."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.results import AttentionMap, Explanation, Prediction
+from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
+
+numbers = st.floats(allow_nan=False)
+texts = st.text(st.characters(), max_size=20)
+matrices = st.lists(st.lists(numbers, max_size=3), max_size=3)
+maps = st.builds(AttentionMap, texts, st.just("cross"), st.integers(0, 9), st.lists(matrices, max_size=2))
+links = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3)
+explanations = st.builds(
+    Explanation, st.lists(texts, max_size=3), st.lists(texts, max_size=3), links, matrices, st.lists(maps, max_size=2)
+)
+plain = st.builds(Prediction, texts, texts, numbers, st.lists(numbers, max_size=3), st.booleans())
+whole = st.builds(
+    Prediction,
+    texts,
+    texts,
+    numbers,
+    st.lists(numbers, max_size=3),
+    st.booleans(),
+    st.lists(plain, max_size=2),
+    st.none() | explanations,
+    st.none() | st.lists(st.integers(0, 99), max_size=3),
+)
+
+
+@given(whole)
+def test_a_prediction_comes_back_the_same(prediction):
+    assert from_plain(unpacked(packed(to_plain(prediction))[HEAD:])) == prediction
+
+
+def test_the_length_stands_before_the_body():
+    message = packed({"text": "\ud800ä"})
+    assert int.from_bytes(message[:HEAD], "big") == len(message) - HEAD
+    assert json.loads(message[HEAD:]) == {"text": "\ud800ä"}
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"null"])
+def test_what_is_no_message_is_a_value_error(body):
+    with pytest.raises(ValueError):
+        unpacked(body)

@@ -1,0 +1,87 @@
+"""The served page in a real browser, before a server whose every answer is known."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from browsing import Visit, chromium
+from fake_api import FakeServer
+
+SENTENCE = "das alte Haus ist klein"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    started = FakeServer()
+    yield started
+    if started.thread.is_alive():
+        started.stop()
+
+
+class Page(Visit):
+    """The page with the names of what stands on it."""
+
+    def write(self, text: str = SENTENCE) -> None:
+        """Writes a text and waits until its first words are explained."""
+        self.field.fill(text)
+        self.tab.locator(".place:visible .queries .token").first.wait_for()
+
+    @property
+    def field(self) -> Any:
+        return self.tab.get_by_role("textbox", name="Text to translate")
+
+    @property
+    def output(self) -> Any:
+        return self.tab.get_by_label("Translation", exact=True).first
+
+    @property
+    def view(self) -> Any:
+        """What the first model looked at."""
+        return self.tab.locator(".place").first
+
+    @property
+    def lit(self) -> Any:
+        """The words of the source that are lit."""
+        return self.tab.locator("#mirror mark")
+
+    def button(self, name: str, at: int = 0) -> Any:
+        return self.tab.get_by_role("button", name=name, exact=True).nth(at)
+
+    def word(self, side: str, word: str) -> Any:
+        """A word of the lines below: of the group Source or Translation."""
+        return self.view.get_by_role("group", name=side, exact=True).first.get_by_role("button", name=word, exact=True)
+
+    def explained(self) -> None:
+        """Waits until the maps have come."""
+        self.tab.get_by_role("button", name="Layer 1, head 1", exact=True).first.wait_for()
+
+
+@pytest.fixture
+def visit(browser: Any, server: FakeServer) -> Iterator[Any]:
+    """Opens the page; at the end nothing may have been asked for outside, and the console must be silent.
+
+    A browser tells of every refusal on its console; `refused` says that a test makes some.
+    """
+    visits: list[tuple[Page, bool]] = []
+
+    def open_page(fragment: str = "", *, refused: bool = False, **settings: Any) -> Page:
+        visits.append((Page(browser, server.address + fragment, allowed=(server.address,), **settings), refused))
+        visits[-1][0].tab.locator("#target option").first.wait_for(state="attached")
+        return visits[-1][0]
+
+    yield open_page
+    faults = [
+        fault
+        for page, refused in visits
+        for fault in page.faults
+        if not (refused and "Failed to load resource" in fault)
+    ]
+    for page, _ in visits:
+        page.context.close()
+    assert faults == []

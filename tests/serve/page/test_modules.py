@@ -1,0 +1,74 @@
+"""The renderer's own arithmetic, by hand: a module is asked in the browser, without the page around it."""
+
+import pytest
+from browsing import Visit
+
+pytestmark = pytest.mark.slow
+
+MAPS = [{"weights": [[], [], []]}, {"weights": [[], [], []]}]  # two layers of three heads
+
+
+@pytest.fixture
+def call(browser, server):
+    """`call(module, function, *values)`."""
+    opened = Visit(browser, f"{server.address}static/explain/data.js", allowed=(server.address,))
+
+    def ask(module: str, function: str, *values):
+        script = "async ([module, name, values]) => (await import(`/static/explain/${module}.js`))[name](...values)"
+        return opened.tab.evaluate(script, [module, function, list(values)])
+
+    yield ask
+    opened.context.close()
+
+
+def test_heads_are_averaged_or_the_greatest_taken(call):
+    heads = [[[0.5, 0.5], [1, 0]], [[0.1, 0.9], [0.5, 0.5]]]
+    assert call("data", "combine", heads, False) == [[0.3, 0.7], [0.75, 0.25]]
+    assert call("data", "combine", heads, True) == [[0.5, 0.9], [1, 0.5]]
+
+
+def test_rollout_by_hand(call):
+    """(A2 + I)/2 times (A1 + I)/2: [[.5, .5], [0, 1]] and [[1, 0], [.5, .5]]."""
+    layers = [[[[1, 0], [1, 0]]], [[[0, 1], [0, 1]]]]
+    assert call("data", "rollout", layers) == [[0.75, 0.25], [0.5, 0.5]]
+
+
+def test_pieces_are_joined_to_words(call):
+    words = [{"pieces": [0]}, {"pieces": [1, 2]}]
+    matrix = [[0.2, 0.3, 0.5], [1, 0, 0], [0, 0.5, None]]
+    assert call("data", "joined", matrix, words, words) == [[0.2, 0.8], [0.5, 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("share", "kept"), [(100, [0.5, 0.1, 0.4]), (60, [0.5, 0, 0.4]), (50, [0.5, 0, 0]), (5, [0.5, 0, 0])]
+)
+def test_the_strongest_part_of_a_row(call, share, kept):
+    assert call("data", "strongest", [[0.5, 0.1, 0.4], [0, 0, 0]], share) == [kept, [0, 0, 0]]
+
+
+def test_heads_in_and_out(call):
+    without = call("selection", "toggled", None, MAPS, 0, 1)
+    assert without == ["0/0", "0/2", "1/0", "1/1", "1/2"]
+    assert call("selection", "toggled", without, MAPS, 0, 1) is None  # all again
+    assert call("selection", "toggled", ["0/0"], MAPS, 0, 0) is None  # never none
+    assert call("selection", "solo", without, MAPS, 1, 2) == ["1/2"]
+    assert call("selection", "solo", ["1/2"], MAPS, 1, 2) is None
+
+
+def test_selectors_tell_what_they_can(call):
+    for layer, head in (("all", "all"), (1, "all"), ("all", 2), (0, 1)):
+        heads = call("selection", "within", MAPS, layer, head)
+        assert call("selection", "told", heads, MAPS) == {"layer": layer, "head": head}
+    assert call("selection", "told", ["0/0", "1/1"], MAPS) == {"layer": "some", "head": "some"}
+
+
+def test_words_are_found_in_their_text(call):
+    words = [{"text": "a"}, {"text": "ab"}, {"text": "x"}, {"text": "a"}, {"text": "</s>", "special": True}]
+    assert call("text", "places", "a ab a</s>", words) == [[0, 1], [2, 4], None, [5, 6], None]
+
+
+def test_data_inside_a_page_are_only_data(call):
+    data = {"text": "</script><!--\u2028 $& $1"}
+    made = call("files", "html", '<p></p><script type="application/json" id="data">{}</script><i>', data)
+    assert made.count("<") == 5
+    assert r"\u003c/script\u003e\u003c!--\u2028 $\u0026 $1" in made

@@ -1,0 +1,208 @@
+"""Writing, languages, models, links and faults, by mouse and by keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+
+BUSY = (429, {"Retry-After": "1"}, "Slowdown: server busy, retry in 1 seconds")
+
+
+def chosen(page, name: str):
+    return page.tab.get_by_role("combobox", name=name)
+
+
+def test_it_translates_while_one_types(visit, server):
+    page = visit()
+    page.field.press_sequentially("das Haus", delay=10)
+    expect(page.output).to_have_text("the house")
+    (path, body), *_ = server.asked
+    assert path == "/v1/translate"
+    assert body == {"q": "das Haus", "source": "de", "target": "en", "model": "plain", "n_best": 5, "explain": True}
+
+
+def test_of_thirty_quick_edits_only_the_last_shows(visit, server):
+    server.pause = lambda text: 0.4 / len(text.split())  # the earlier a text, the later its answer
+    page = visit()
+    seen = page.tab.evaluate("""() => {
+        const output = document.querySelector(".output"), seen = [];
+        new MutationObserver(() => seen.push(output.textContent)).observe(output, { childList: true, subtree: true });
+        globalThis.seen = seen;
+    }""")
+    for count in range(1, 31):
+        page.field.fill(" ".join(["Haus"] * count))
+        page.tab.keyboard.press("Control+Enter")  # asks at once
+    expect(page.output).to_have_text(" ".join(["house"] * 30))
+    page.tab.wait_for_timeout(600)
+    expect(page.output).to_have_text(" ".join(["house"] * 30))
+    seen = page.tab.evaluate("globalThis.seen.filter((text) => text)")
+    counts = [len(text.split()) for text in seen]
+    assert counts == sorted(counts)  # nothing older came after something newer
+
+
+def test_a_busy_server_is_waited_for(visit, server):
+    page = visit(refused=True)
+    server.refusals = [BUSY, (503, {"Retry-After": "1"}, "loading")]
+    page.field.fill("Haus")
+    expect(page.tab.get_by_role("alert")).to_contain_text("The server is busy. Trying again in 1 s.")
+    expect(page.output).to_have_text("house")
+    expect(page.tab.get_by_role("alert")).to_be_hidden()
+
+
+def test_a_dead_server_is_told_and_asked_again(visit, server):
+    page = visit(refused=True)
+    server.stop()
+    page.field.fill("Haus")
+    expect(page.tab.get_by_role("alert")).to_contain_text("The server does not answer. Is it still running?")
+    expect(page.button("Try again")).to_be_visible()
+    again = type(server)(int(server.address.rsplit(":", 1)[1].strip("/")))
+    page.button("Try again").click()
+    expect(page.output).to_have_text("house")
+    again.stop()
+
+
+def test_an_error_is_shown_in_the_words_of_the_server(visit, server):
+    page = visit(refused=True)
+    server.refusals = [(400, {}, "Invalid request: request (6000) exceeds text limit (5000)")]
+    page.field.fill("Haus")
+    expect(page.tab.get_by_role("alert")).to_contain_text("exceeds text limit (5000)")
+    page.button("Try again").press("Enter")
+    expect(page.output).to_have_text("house")
+
+
+def test_the_languages_can_be_swapped(visit):
+    page = visit()
+    page.write()
+    page.button("Swap the languages").click()
+    expect(page.field).to_have_value("the old house is small")
+    expect(page.output).to_have_text("das alte Haus ist klein")
+    page.tab.keyboard.press("Control+Shift+S")
+    expect(page.output).to_have_text("the old house is small")
+    expect(chosen(page, "Translate from")).to_have_value("de")
+
+
+def test_a_pair_that_has_no_way_back_cannot_be_swapped(visit):
+    page = visit("#source=en&target=zh&q=the+house")
+    expect(page.output).to_have_text("这 房子")
+    expect(page.button("Swap the languages")).to_be_disabled()
+
+
+def test_the_language_is_detected(visit):
+    page = visit()
+    chosen(page, "Translate from").select_option("auto")
+    page.write("das Haus")
+    expect(page.tab.get_by_text("Detected: German, 90%")).to_be_visible()
+    expect(page.button("Swap the languages")).to_be_enabled()
+    expect(chosen(page, "Model").locator("option")).to_have_text(["plain", "mirror"])
+
+
+def test_languages_are_remembered(visit):
+    page = visit()
+    page.write()
+    chosen(page, "Translate from").select_option("en")
+    chosen(page, "Translate to").select_option("ar")
+    page.write("the book")
+    page.tab.reload()
+    expect(chosen(page, "Translate from")).to_have_value("en")
+    expect(chosen(page, "Translate to")).to_have_value("ar")
+    page.button("German → English").click()
+    expect(chosen(page, "Translate from")).to_have_value("de")
+
+
+def test_a_link_holds_the_text(visit):
+    page = visit(permissions=["clipboard-read", "clipboard-write"])
+    page.write()
+    page.button("Share").click()
+    expect(page.tab.get_by_text("The link is copied")).to_be_visible()
+    address = page.tab.evaluate("navigator.clipboard.readText()")
+    assert address.endswith("#source=de&target=en&model=plain&q=das+alte+Haus+ist+klein")
+    other = visit(address[address.index("#") :])
+    expect(other.output).to_have_text("the old house is small")
+
+
+def test_copy_and_clear(visit):
+    page = visit(permissions=["clipboard-read", "clipboard-write"])
+    page.write()
+    page.button("Copy").click()
+    assert page.tab.evaluate("navigator.clipboard.readText()") == "the old house is small"
+    page.write("das Haus")
+    expect(page.output).to_have_text("the house")
+    page.tab.keyboard.press("Control+Shift+C")
+    expect(page.tab.get_by_text("Copied.")).to_be_visible()
+    assert page.tab.evaluate("navigator.clipboard.readText()") == "the house"
+    page.button("Clear").click()
+    expect(page.field).to_be_focused()
+    expect(page.output).to_be_empty()
+    expect(page.tab.locator("#viewers")).to_be_hidden()
+    page.write("das Haus")
+    page.tab.keyboard.press("Control+Shift+X")
+    expect(page.field).to_have_value("")
+
+
+def test_two_models_side_by_side(visit):
+    page = visit()
+    page.write()
+    page.button("Compare").press("Enter")
+    expect(page.tab.locator(".output")).to_have_text(["the old house is small", "small is house old the"])
+    tops = [page.tab.locator(".place").nth(at).bounding_box()["y"] for at in (0, 1)]
+    assert tops[0] == tops[1]
+    expect(page.tab.locator(".why")).to_have_text(["plain", "mirror"])
+    page.button("Compare").click()
+    expect(page.tab.locator(".output:visible")).to_have_count(1)
+
+
+def test_another_model(visit):
+    page = visit()
+    page.write()
+    chosen(page, "Model").select_option("mirror")
+    expect(page.output).to_have_text("small is house old the")
+
+
+def test_the_help_of_the_keyboard(visit):
+    page = visit()
+    dialog = page.tab.get_by_role("dialog", name="Keyboard shortcuts")
+    page.button("Keyboard shortcuts").click()
+    expect(dialog).to_contain_text("Swap the languages")
+    page.button("Close").click()
+    expect(dialog).to_be_hidden()
+    page.button("Theme: system").focus()
+    page.tab.keyboard.press("?")
+    expect(dialog).to_be_visible()
+    page.tab.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.tab.keyboard.press("/")
+    expect(page.field).to_be_focused()
+    page.tab.keyboard.type("?/[")  # in a text these are letters
+    expect(page.field).to_have_value("?/[")
+
+
+def test_a_key_is_asked_for_and_sent(visit, server):
+    server.key = "secret"
+    page = visit(refused=True)
+    page.field.fill("Haus")
+    expect(page.tab.get_by_role("alert")).to_contain_text("Invalid API key")
+    page.tab.get_by_label("API key").fill("secret")
+    page.tab.keyboard.press("Enter")
+    expect(page.output).to_have_text("house")
+
+
+def test_two_languages_and_three_themes(visit):
+    page = visit()
+    page.button("简体中文").click()
+    expect(page.tab.get_by_role("button", name="比较")).to_be_visible()
+    expect(page.tab.locator("html")).to_have_attribute("lang", "zh-CN")
+    assert page.texts("#source option")[1] != "German"
+    page.tab.reload()
+    page.tab.get_by_role("button", name="English", exact=True).click()
+    for theme in ("light", "dark", "auto"):
+        page.tab.get_by_role("button", name=re.compile("^Theme")).press("Enter")
+        expect(page.tab.locator("html")).to_have_attribute("data-theme", theme)
+
+
+def test_the_first_answer_is_quick(visit):
+    page = visit()
+    page.field.fill("Haus")
+    page.tab.keyboard.press("Control+Enter")
+    expect(page.output).to_have_text("house", timeout=1000)
