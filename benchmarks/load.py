@@ -100,12 +100,14 @@ class Client:
 
     async def ask(self, text: Text, due: float | None = None) -> Answer:
         """One request."""
-        began = time.monotonic()
+        began, reused = time.monotonic(), self._streams is not None
         try:
             status, headers, body = await asyncio.wait_for(self._exchange(self.server.body(text)), PATIENCE)
         except (OSError, asyncio.IncompleteReadError):
-            status, headers, body = 0, {}, b""
             await self.close()
+            if reused:  # a server may close a connection that was idle: clients then take a new one
+                return await self.ask(text, due or began)
+            status, headers, body = 0, {}, b""
         except TimeoutError:
             status, headers, body = -1, {}, b""
             await self.close()

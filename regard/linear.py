@@ -28,7 +28,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         inputs, weight = ctx.saved_tensors
-        (gradient,) = gradients
+        gradient = gradients[0].contiguous()  # oneDNN reads an expanded one number by number
         wants_inputs, wants_weight, wants_bias = ctx.needs_input_grad
         rows = gradient.flatten(0, -2)
         return (

@@ -1,8 +1,9 @@
 """Recurrent decoders: of https://arxiv.org/abs/1409.0473, https://arxiv.org/abs/1508.04025 and https://arxiv.org/abs/1406.1078."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import Sockets
@@ -38,52 +39,58 @@ class RecurrentDecoder(Decoder):
     4 of the paper; its appendix reads s_(i-1) out instead).
 
     order "luong": s_i = f(s_(i-1), y), c_i = attention(s_i), state = readout [c_i; s_i], which `input_feeding` puts
-    beside the next y. reads "final": c is the encoder's last state at every step: no attention. The readout is a
-    layer of tanh or maxout, as wide as the embedding. s_0 = tanh(W final), or the encoder's own with `copy_past`.
+    beside the next y. order "gnmt" (https://arxiv.org/abs/1609.08144): c_i = attention(lowest s_(i-1)), every layer
+    reads [what is below; c_i], state = readout of the highest. Layers from number `residual_from` on add what is below.
+    reads "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final). The readout
+    is a layer of tanh, maxout or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), or W c for a
+    summary, or the encoder's own with `copy_past`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  a setting each
         self,
         embedder: Embedder,
         source_dim: int,
         sockets: Sockets,
         *,
-        order: Literal["bahdanau", "luong"] = "bahdanau",
+        order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau",
         input_feeding: bool = False,
-        reads: Literal["states", "final"] = "states",
+        reads: Literal["states", "final", "summary"] = "states",
         cell: Cell = Choice("gru"),
         hidden_dim: int = 256,
         num_layers: int = 1,
+        residual_from: Annotated[int, Ge(2)] | None = None,
         copy_past: bool = False,
-        readout: Literal["tanh", "maxout"] = "tanh",
+        readout: Literal["tanh", "maxout", "linear"] = "tanh",
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
-        self.luong, self.feeds = order == "luong", input_feeding
-        self.copy_past, self.maxout = copy_past, readout == "maxout"
+        self.order, self.feeds, self.readout = order, input_feeding, readout
         self.attention = sockets.cross(hidden_dim, source_dim) if reads == "states" else None
-        context_dim = source_dim if self.attention is None else self.attention.context_dim(source_dim)
-        input_dim = self.dim + (0 if self.luong else context_dim) + (self.dim if input_feeding else 0)
-        layers = [
-            RECURRENT.build(cell, hidden_dim if number else input_dim, hidden_dim) for number in range(num_layers)
-        ]
-        self.stack = Stack(layers, dropout=dropout)
-        self.starts = None if copy_past else nn.Linear(source_dim, hidden_dim * num_layers)
-        read_dim = hidden_dim + context_dim + (0 if self.luong else self.dim)
-        self.to_state = nn.Linear(read_dim, self.dim * (2 if self.maxout else 1))
+        self.to_summary = nn.Linear(source_dim, hidden_dim) if reads == "summary" else None
+        given_dim = source_dim if self.to_summary is None else hidden_dim
+        context_dim = given_dim if self.attention is None else self.attention.context_dim(source_dim)
+        first = self.dim + (self.dim if input_feeding else 0) + (context_dim if order == "bahdanau" else 0)
+        beside = context_dim if order == "gnmt" else 0
+        widths = [(hidden_dim if number else first) + beside for number in range(num_layers)]
+        layers = [RECURRENT.build(cell, width, hidden_dim) for width in widths]
+        self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
+        self.starts = None if copy_past else nn.Linear(given_dim, hidden_dim * num_layers)
+        read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
+        self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> RecurrentState:
         """The source's keys are computed here, once per sentence."""
         (seen,) = encoded
-        first, fed = self._first(seen), seen.final.new_zeros(len(seen.final), self.dim)
+        final = seen.final if self.to_summary is None else torch.tanh(self.to_summary(seen.final))
+        first, fed = self._first(seen, final), final.new_zeros(len(final), self.dim)
         if self.attention is None:
-            state = RecurrentState(None, first, fed, seen.final, SharedSource(()), None)
+            state = RecurrentState(None, first, fed, final, SharedSource(()), None)
         else:
             values = seen.states if seen.values is None else seen.values
             memory = self.attention.remember(seen.states, values, mask=seen.mask)
             looked = self.attention.begin(first[-1][0].unsqueeze(1)[:, :0], memory)
-            state = RecurrentState(None, first, fed, seen.final[:, :0], SharedSource((memory,)), looked)
+            state = RecurrentState(None, first, fed, final[:, :0], SharedSource((memory,)), looked)
         return state if rows is None else state.select(rows)
 
     def forward(
@@ -94,7 +101,7 @@ class RecurrentDecoder(Decoder):
         state = state._replace(words=words)
         if ids.shape[-1] > 1:
             state = state._replace(source=state.source.unfolded())
-        if not self.feeds and (self.luong or self.attention is None):
+        if not self.feeds and (self.order == "luong" or self.attention is None):
             return self._together(vectors, state, need_weights)
         steps = []
         for vector in vectors.split(1, dim=1):
@@ -106,19 +113,25 @@ class RecurrentDecoder(Decoder):
 
     def _together(self, vectors: Tensor, state: RecurrentState, need_weights: bool) -> tuple[Decoded, RecurrentState]:
         inputs = [vectors, state.fed.unsqueeze(1).expand(-1, vectors.shape[1], -1)] if self.feeds else [vectors]
-        if self.luong:
+        if self.order == "luong":
             outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, state.layers)
             context, weights, looked = self._read(outputs, state, need_weights)
             read = [context, outputs]
         else:
-            before = state.layers[-1][0].unsqueeze(1)  # where several words come at once, there is no attention
-            context, weights, looked = self._read(before.expand(-1, vectors.shape[1], -1), state, need_weights)
-            outputs, layers = self.stack(torch.cat([*inputs, context], dim=-1), None, state.layers)
-            read = [outputs, vectors, context]
-        states = self.to_state(torch.cat(read, dim=-1))
-        states = states.unflatten(-1, (-1, 2)).amax(dim=-1) if self.maxout else torch.tanh(states)
+            asking = state.layers[0 if self.order == "gnmt" else -1][0].unsqueeze(1).expand(-1, vectors.shape[1], -1)
+            context, weights, looked = self._read(asking, state, need_weights)  # of one word, or without attention
+            inputs, beside = ([*inputs, context], None) if self.order == "bahdanau" else (inputs, context)
+            outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, state.layers, beside)
+            read = [outputs, vectors, context] if self.order == "bahdanau" else [outputs]
+        states = self._written(torch.cat(read, dim=-1))
         fed = states[:, -1] if states.shape[1] else state.fed
         return Decoded(self.dropout(states), weights), state._replace(layers=layers, fed=fed, looked=looked)
+
+    def _written(self, read: Tensor) -> Tensor:
+        states: Tensor = self.to_state(read)
+        if self.readout == "maxout":
+            return states.unflatten(-1, (-1, 2)).amax(dim=-1)
+        return torch.tanh(states) if self.readout == "tanh" else states
 
     def _read(
         self, queries: Tensor, state: RecurrentState, need_weights: bool
@@ -130,12 +143,12 @@ class RecurrentDecoder(Decoder):
         seen = look(self.attention, queries, memory, state.looked, fold=fold, need_weights=need_weights)
         return seen.context, seen.weights, seen.past
 
-    def _first(self, seen: Encoded) -> tuple[Past, ...]:
+    def _first(self, seen: Encoded, final: Tensor) -> tuple[Past, ...]:
         """The past of each layer before the first word."""
-        nothing = [layer.nothing(seen.final) for layer in self.stack.layers]
         if self.starts is not None:
-            states = torch.tanh(self.starts(seen.final)).chunk(len(nothing), dim=-1)
-            return tuple((state, *past[1:]) for state, past in zip(states, nothing, strict=True))
+            states = torch.tanh(self.starts(final)).chunk(len(self.stack.layers), dim=-1)
+            return tuple(layer.begun(state) for layer, state in zip(self.stack.layers, states, strict=True))
+        nothing = [layer.nothing(final) for layer in self.stack.layers]
         given = seen.past or ()
         if [[one.shape for one in past] for past in given] != [[one.shape for one in past] for past in nothing]:
             problem = "the encoder's states are not as many and as wide as the decoder's"

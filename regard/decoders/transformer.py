@@ -8,11 +8,13 @@ from regard.attention import Sockets
 from regard.decoders.decoder import Decoder
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.feedforward import FeedForward
+from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
+from regard.layers.histories import HISTORIES, HistoryChoice
 from regard.layers.shared_source import SharedSource, has_past
 from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.modules import module_list
 from regard.records import Decoded, Encoded, select
+from regard.registry import Choice
 
 
 class TransformerState(NamedTuple):
@@ -30,7 +32,11 @@ class TransformerState(NamedTuple):
 
 
 class TransformerDecoder(Decoder):
-    """num_layers blocks of causal self-attention, attention to the source and feed-forward."""
+    """num_layers blocks of causal self-attention, attention to the source and feed-forward.
+
+    history: what stands in the place of self-attention, such as an average or a recurrent layer, whose cost for a word
+    does not grow with the words before it.
+    """
 
     def __init__(
         self,
@@ -40,6 +46,8 @@ class TransformerDecoder(Decoder):
         *,
         num_layers: int = 6,
         feedforward_dim: int = 2048,
+        feedforward: FeedForwardChoice = Choice("position_wise"),
+        history: HistoryChoice | None = None,
         norm: Literal["pre", "post"] = "pre",
         alignment_layer: int = -1,
         dropout: float = 0.1,
@@ -50,10 +58,26 @@ class TransformerDecoder(Decoder):
             problem = f"there is no layer {alignment_layer} among {num_layers}"
             raise ConfigError("model.decoder.alignment_layer", problem, "count from 0, or from the top with -1, -2 …")
         self.alignment_layer = alignment_layer % num_layers
-        self.blocks = module_list(
-            self._block(source_dim, sockets, FeedForward(self.dim, feedforward_dim, dropout=dropout), norm, dropout)
-            for _ in range(num_layers)
-        )
+        blocks = []
+        for _ in range(num_layers):
+            cross = sockets.cross(self.dim, source_dim)
+            below = build_feedforward(feedforward, self.dim, feedforward_dim, dropout)
+            if below.whole:
+                problem = f"'{feedforward.name}' must know all of a sequence, but a decoder's own words come one by one"
+                raise ConfigError("model.decoder.feedforward", problem, "use it in model.encoder")
+            blocks.append(
+                TransformerBlock(
+                    self.dim,
+                    sockets.causal(self.dim) if history is None else None,
+                    cross,
+                    below,
+                    history=None if history is None else HISTORIES.build(history, self.dim, feedforward_dim),
+                    context_dim=cross.context_dim(source_dim),
+                    norm=norm,
+                    dropout=dropout,
+                )
+            )
+        self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> TransformerState:
@@ -77,10 +101,3 @@ class TransformerDecoder(Decoder):
             pasts.append(after)
             aligned = weights if wanted else aligned
         return Decoded(self.norm(states), aligned), TransformerState(words, tuple(pasts), source)
-
-    def _block(
-        self, source_dim: int, sockets: Sockets, feedforward: FeedForward, norm: Literal["pre", "post"], dropout: float
-    ) -> TransformerBlock:
-        cross = sockets.cross(self.dim, source_dim)
-        own, width = sockets.causal(self.dim), cross.context_dim(source_dim)
-        return TransformerBlock(self.dim, own, cross, feedforward, context_dim=width, norm=norm, dropout=dropout)

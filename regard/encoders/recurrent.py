@@ -1,22 +1,27 @@
 """Recurrent encoders: both ways (https://arxiv.org/abs/1409.0473), or deep and reversed (arXiv:1409.3215)."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
+from annotated_types import Ge
 from torch import nn
 
 from regard.attention import Sockets
 from regard.dropout import Dropout
 from regard.encoders.encoder import Encoder
-from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, reverse
+from regard.errors import ConfigError
+from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, reverse
 from regard.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
 
 
 class RecurrentEncoder(Encoder):
-    """num_layers layers of `hidden_dim` in each direction; `final` is what the top layer ends with, both ways merged.
+    """num_layers layers of `hidden_dim` in each direction; `final` is the last state of the highest, both ways merged.
 
     reverse: the source is read backwards within its true length; its states come back in the order of the words.
+    bidirectional "lowest": the first layer alone reads both ways (https://arxiv.org/abs/1609.08144); that paper adds to
+    what a layer writes what it reads, from layer 3 on (`residual_from`).
     """
 
     def __init__(
@@ -27,27 +32,36 @@ class RecurrentEncoder(Encoder):
         cell: Cell = Choice("gru"),
         hidden_dim: int = 256,
         num_layers: int = 1,
-        bidirectional: bool = True,
+        bidirectional: bool | Literal["lowest"] = True,
         merge: Literal["concatenate", "add"] = "concatenate",
         reverse: bool = False,
+        residual_from: Annotated[int, Ge(2)] | None = None,
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        self.dim = hidden_dim * (2 if bidirectional and merge == "concatenate" else 1)
-        self.reverse, self.dropout = reverse, Dropout(dropout)
-        layers: list[nn.Module] = []
+        self.reverse, self.dropout, self.residual_from = reverse, Dropout(dropout), residual_from
+        layers: list[Bidirectional | Recurrent] = []
         for number in range(num_layers):
-            width = self.dim if number else input_dim
-            ways = [RECURRENT.build(cell, width, hidden_dim) for _ in range(2 if bidirectional else 1)]
-            layers.append(Bidirectional(*ways, merge=merge) if bidirectional else ways[0])
-        self.layers = module_list(layers)
+            width = layers[-1].dim if number else input_dim
+            both = bidirectional is True or (bidirectional == "lowest" and number == 0)
+            ways = [RECURRENT.build(cell, width, hidden_dim) for _ in range(2 if both else 1)]
+            layers.append(Bidirectional(*ways, merge=merge) if both else ways[0])
+            if adds(number, residual_from) and layers[-1].dim != width:
+                problem = (
+                    f"layer {number + 1} reads {width} numbers and writes {layers[-1].dim}, so they cannot be added"
+                )
+                raise ConfigError("model.encoder.residual_from", problem, f"begin with layer {number + 2}")
+        self.layers: Sequence[nn.Module] = module_list(layers)
+        self.dim = layers[-1].dim
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, input_dim) → states (batch, source, dim); `past` holds one past per layer."""
         mask, pasts = source.mask, []
         states = reverse(source.items, mask) if self.reverse else source.items
         for number, layer in enumerate(self.layers):
-            states, past = layer(self.dropout(states) if number else states, mask)
+            below = self.dropout(states) if number else states
+            states, past = layer(below, mask)
+            states = states + below if adds(number, self.residual_from) else states
             pasts.append(past)
         states = self.dropout(reverse(states, mask) if self.reverse else states)
         return Encoded(states, mask, pasts[-1][0], past=tuple(pasts))

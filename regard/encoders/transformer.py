@@ -6,10 +6,11 @@ from torch import Tensor, nn
 
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
-from regard.layers.feedforward import FeedForward
+from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
 from regard.layers.transformer_block import TransformerBlock
 from regard.modules import module_list
 from regard.records import Encoded, Sequences
+from regard.registry import Choice
 
 
 class TransformerEncoder(Encoder):
@@ -22,6 +23,7 @@ class TransformerEncoder(Encoder):
         *,
         num_layers: int = 6,
         feedforward_dim: int = 2048,
+        feedforward: FeedForwardChoice = Choice("position_wise"),
         norm: Literal["pre", "post"] = "pre",
         dropout: float = 0.1,
     ) -> None:
@@ -32,7 +34,7 @@ class TransformerEncoder(Encoder):
                 input_dim,
                 sockets.itself(input_dim),
                 None,
-                FeedForward(input_dim, feedforward_dim, dropout=dropout),
+                build_feedforward(feedforward, input_dim, feedforward_dim, dropout),
                 norm=norm,
                 dropout=dropout,
             )

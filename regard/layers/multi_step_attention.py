@@ -1,27 +1,50 @@
 """Attention in every layer of a convolutional decoder (https://arxiv.org/abs/1705.03122, section 3.3)."""
 
+import math
 from typing import Any
 
 from torch import Tensor, nn
 
 from regard.attention import Attended, Attention, Memory
+from regard.layers.convolutional import projection
+from regard.layers.shared_source import look
+from regard.linear import Linear
 
 
 class MultiStepAttention(nn.Module):
     """h_i + sum_j a_ij (z_j + e_j), a_i = softmax_j(d_i · z_j), d_i = W h_i + b + g_i: the step of one layer.
 
     h are the layer's states, g the embeddings of the words written, z the source's states, e its embeddings. Attention
-    of a layer knows where the layers below it looked, for their contexts are in h.
+    of a layer knows where the layers below it looked, for their contexts are in h. Where h or the contexts are of other
+    widths than g, they are projected.
+
+    scaled: sums of two are multiplied by sqrt(1/2) and contexts of m source words by sqrt(m), so that variances are
+    kept (section 3.4), and the weights are normalised.
     """
 
-    def __init__(self, dim: int, attention: Attention) -> None:
+    def __init__(
+        self,
+        dim: int,
+        attention: Attention,
+        *,
+        word_dim: int | None = None,
+        context_dim: int | None = None,
+        scaled: bool = False,
+    ) -> None:
+        """`dim` is that of h; `word_dim` that of g, `context_dim` that of the contexts, if they differ from it."""
         super().__init__()
-        self.from_state = nn.Linear(dim, dim)
-        self.attention = attention
+        self.attention, self.scaled = attention, scaled
+        linear = projection if scaled else Linear
+        self.from_state = linear(dim, word_dim or dim)
+        self.from_context = nn.Identity() if context_dim in (None, dim) else linear(context_dim or dim, dim)
 
-    def remember(self, states: Tensor, embeddings: Tensor, mask: Tensor | None = None) -> Memory:
-        """z and e (batch, source, dim), mask (batch, source) → what is compared with z and read as z + e."""
-        return self.attention.remember(states, states + embeddings, mask)
+    def remember(self, states: Tensor, embeddings: Tensor | None, mask: Tensor | None = None) -> Memory:
+        """z and e (batch, source, dim), mask (batch, source) → what is compared with z and read as z + e.
+
+        An encoder that tells of no embeddings is read as z.
+        """
+        values = states if embeddings is None else self._sum(states, embeddings)
+        return self.attention.remember(states, values, mask)
 
     def forward(
         self,
@@ -30,9 +53,28 @@ class MultiStepAttention(nn.Module):
         memory: Memory,
         past: tuple[Any, ...] | None = None,
         *,
+        fold: int = 1,
         need_weights: bool = False,
     ) -> Attended:
-        """h and g (batch, target, dim) → with h + c (batch, target, dim) as the context."""
-        queries = self.from_state(states) + embeddings
-        attended: Attended = self.attention(queries, memory, past, need_weights=need_weights)
-        return attended._replace(context=states + attended.context)
+        """h and g (batch, target, dim) → with h + c (batch, target, dim) as the context; weights are a head's mean.
+
+        With `fold` > 1 the memory has one row per `fold` rows of states, which then must be one word long (target = 1).
+        """
+        queries = self._sum(self.from_state(states), embeddings)
+        looked = look(self.attention, queries, memory, past, fold=fold, need_weights=need_weights)
+        context = looked.context
+        if self.scaled:
+            context = context * _roots(memory, fold)
+        return looked._replace(context=self._sum(states, self.from_context(context)))
+
+    def _sum(self, one: Tensor, other: Tensor) -> Tensor:
+        return (one + other) * math.sqrt(0.5) if self.scaled else one + other
+
+
+def _roots(memory: Memory, fold: int) -> Tensor | float:
+    """sqrt(m) for each row (rows, 1, 1): a mean of m independent values has an m-th of their variance."""
+    if memory.mask is None:
+        return math.sqrt(memory.keys.shape[-2])
+    counts = memory.mask.sum(dim=-1).flatten(1)[:, :1] if memory.mask.dim() > 2 else memory.mask.sum(dim=-1)
+    roots = counts.to(memory.values.dtype).sqrt().view(-1, 1, 1)
+    return roots.repeat_interleave(fold, dim=0) if fold > 1 else roots

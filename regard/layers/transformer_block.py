@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.attention import Attention, Memory, extend
 from regard.dropout import Dropout
-from regard.layers.feedforward import FeedForward
+from regard.layers.feedforwards import FeedForward
 from regard.layers.layer import Layer
 from regard.layers.shared_source import look
 from regard.linear import Linear
@@ -16,32 +16,37 @@ from regard.records import Encoded
 class BlockPast(NamedTuple):
     """What a block remembers of the rows it writes."""
 
-    own: Memory | None = None  # keys and values of the words so far
-    own_past: tuple[Any, ...] | None = None
+    own: Memory | None = None  # keys and values of the words so far, where attention reads them
+    own_past: Any = None  # of that attention, or of what stands in its place
     source_past: tuple[Any, ...] | None = None
+    feedforward: Any = None
 
 
 class TransformerBlock(Layer):
     """x = x + Drop(own attention), then cross attention where there is one, then feed-forward; each with a LayerNorm.
 
-    pre: x + Drop(f(LN(x))); post, as in the paper: LN(x + Drop(f(x))).
+    pre: x + Drop(f(LN(x))); post, as in the paper: LN(x + Drop(f(x))). Another layer may stand in the place of the
+    attention to its own sequence: `history`.
     """
 
     def __init__(
         self,
         dim: int,
-        own: Attention,
+        own: Attention | None,
         cross: Attention | None,
         feedforward: FeedForward,
         *,
+        history: Layer | None = None,
         context_dim: int | None = None,
         norm: Literal["pre", "post"] = "pre",
         dropout: float = 0.1,
     ) -> None:
         """`context_dim` is how wide the cross attention's contexts are; another width than `dim` is projected."""
         super().__init__()
+        if (own is None) == (history is None):
+            raise ValueError("a block knows its own sequence by attention or by a history: give one of them")
         self.dim, self.pre = dim, norm == "pre"
-        self.own, self.cross, self.feedforward = own, cross, feedforward
+        self.own, self.history, self.cross, self.feedforward = own, history, cross, feedforward
         self.own_norm, self.feedforward_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
         self.cross_norm = None if cross is None else nn.LayerNorm(dim)
         fits = context_dim in (None, dim)
@@ -79,19 +84,26 @@ class TransformerBlock(Layer):
 
         With `fold` > 1 the memory has one row per `fold` rows of inputs, which then must be one word long (n = 1).
         """
-        states = self._enter(inputs, self.own_norm)
-        own = extend(past.own, self.own.remember(states, mask=mask))
-        itself = self.own(states, own, past.own_past)
-        outputs = self._leave(inputs, itself.context, self.own_norm)
+        seen, own, own_past = self._look_back(self._enter(inputs, self.own_norm), mask, past)
+        outputs = self._leave(inputs, seen, self.own_norm)
         source_past = weights = None
         if self.cross is not None and self.cross_norm is not None and source is not None:
             states = self._enter(outputs, self.cross_norm)
             looked = look(self.cross, states, source, past.source_past, fold=fold, need_weights=need_weights)
             outputs = self._leave(outputs, self.from_context(looked.context), self.cross_norm)
             source_past, weights = looked.past, looked.weights
-        states = self._enter(outputs, self.feedforward_norm)
-        outputs = self._leave(outputs, self.feedforward(states), self.feedforward_norm)
-        return outputs, BlockPast(own, itself.past, source_past), weights
+        states, after = self.feedforward(self._enter(outputs, self.feedforward_norm), mask, past.feedforward)
+        outputs = self._leave(outputs, states, self.feedforward_norm)
+        return outputs, BlockPast(own, own_past, source_past, after), weights
+
+    def _look_back(self, states: Tensor, mask: Tensor | None, past: BlockPast) -> tuple[Tensor, Memory | None, Any]:
+        if self.history is not None:
+            seen, after = self.history(states, mask, past.own_past)
+            return seen, None, after
+        assert self.own is not None  # one of the two, as built
+        memory = extend(past.own, self.own.remember(states, mask=mask))
+        itself = self.own(states, memory, past.own_past)
+        return itself.context, memory, itself.past
 
     def _enter(self, states: Tensor, norm: nn.LayerNorm) -> Tensor:
         return norm(states) if self.pre else states

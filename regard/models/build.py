@@ -1,14 +1,18 @@
 """The only file that turns names into modules. Parts receive ready parts and never see a config."""
 
+import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
 from regard.attention.spans.all_of import AllOf
 from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RegardError
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
@@ -16,6 +20,7 @@ from regard.models.settings import AttentionSettings, ModelSettings
 from regard.models.translator import Reader, Route, Translator
 from regard.registry import Choice, Registry
 
+_PART = re.compile(r"^attention(?=\.|$)")  # as parts name their socket
 ROUTE = "translate"  # the name of the only route of a model of one source and one target language
 
 
@@ -29,17 +34,56 @@ def build_translator(settings: ModelSettings, source_size: int, target_size: int
     decoder = DECODERS.build(choice, target_embedder, encoder.dim, sockets)
     weight = None if settings.tied == "none" else target_embedder.output_weight()
     head = HEADS.build(settings.head, decoder.dim, target_size, weight)
+    if head.needs_weights:
+        _need_shares(settings)
     return Translator(
         {ROUTE: Reader(source_embedder, encoder)}, {ROUTE: decoder}, {ROUTE: head}, {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
     )
 
 
-def build_attention(settings: AttentionSettings, query_dim: int, key_dim: int, *, causal: bool = False) -> Attention:
+def unused_sockets(settings: ModelSettings) -> list[str]:
+    """Which of a model's settings of attention neither its encoder nor its decoder asks for; none where it is no model.
+
+    The model is built without numbers, so it costs next to nothing.
+    """
+    asked: set[str] = set()
+
+    def noting(place: str, make: Callable[..., Attention]) -> Callable[..., Attention]:
+        def made(*dims: int) -> Attention:
+            asked.add(place)
+            return make(*dims)
+
+        return made
+
+    cross, itself, causal = _sockets(settings)
+    sockets = Sockets(noting("attention", cross), noting("self_attention", itself), noting("self_attention", causal))
+    try:
+        with torch.device("meta"):
+            embedder = _embedder(settings, 4)
+            encoder = ENCODERS.build(_with_dropout(ENCODERS, settings.encoder, settings), embedder.dim, sockets)
+            choice = _with_dropout(DECODERS, settings.decoder, settings)
+            DECODERS.build(choice, embedder, encoder.dim, sockets)
+    except (RegardError, RuntimeError):  # told where the model is built in earnest
+        return []
+    return [place for place in ("attention", "self_attention") if place not in asked]
+
+
+def build_attention(
+    settings: AttentionSettings, query_dim: int, key_dim: int, *, causal: bool = False, place: str = "attention"
+) -> Attention:
     """One socket, filled. With heads, score, span and weighting live in the heads' width.
 
-    Raises ConfigError where several heads are to do without projections, or `causal` meets a part that must know
-    every key from the start.
+    Raises ConfigError where several heads are to do without projections, `causal` meets a part that must know every key
+    from the start, or a part refuses its settings; `place` is where a config says them.
     """
+    try:
+        return _filled(settings, query_dim, key_dim, causal)
+    except ConfigError as error:  # a part knows its key, but not whose it is
+        faults = (fault._replace(place=_PART.sub(place, fault.place)) for fault in error.faults)
+        raise ConfigError.of(faults) from error
+
+
+def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: bool) -> Attention:
     if settings.num_heads > 1 and settings.project is False:
         problem = f"{settings.num_heads} heads are made by projections"
         raise ConfigError("attention.project", problem, "leave it out, or use num_heads: 1")
@@ -62,17 +106,29 @@ def build_attention(settings: AttentionSettings, query_dim: int, key_dim: int, *
     return Attention(score, span, weighting, heads, gate, dropout=settings.dropout)
 
 
+def _need_shares(settings: ModelSettings) -> None:
+    """What a head takes for shares of a probability must not be negative."""
+    weighting: Any = WEIGHTINGS[settings.attention.weighting.name]
+    if weighting.signed:
+        problem = f"weights by '{settings.attention.weighting.name}' may be negative, so '{settings.head.name}'"
+        hint = "model.attention.weighting=softmax or sigmoid, or model.head=linear"
+        raise ConfigError("model.attention.weighting", f"{problem} cannot take them for shares", hint)
+
+
 def _need_growing(choice: Choice, part: Part) -> None:
     if part.whole:
         problem = f"'{choice.name}' must know every key from the start, but a decoder's own words come one by one"
-        raise ConfigError("model.self_attention", problem, "use it in model.attention, which reads the source")
+        hint = "use it in model.attention, which reads the source, or beside a decoder without self-attention"
+        raise ConfigError("attention", problem, hint)
 
 
 def _sockets(settings: ModelSettings) -> Sockets:
+    cross = partial(build_attention, settings.attention, place="model.attention")
+    itself = partial(build_attention, settings.self_attention, place="model.self_attention")
     return Sockets(
-        cross=lambda query_dim, key_dim: build_attention(settings.attention, query_dim, key_dim),
-        itself=lambda dim: build_attention(settings.self_attention, dim, dim),
-        causal=lambda dim: build_attention(settings.self_attention, dim, dim, causal=True),
+        cross=cross,
+        itself=lambda dim: itself(dim, dim),
+        causal=lambda dim: itself(dim, dim, causal=True),
     )
 
 

@@ -27,6 +27,7 @@ class Writing(NamedTuple):
     decoder: Any
     encoded: Encoded | None  # one row per row being written, for a head that reads the source
     route: str
+    width: int  # places of the source: an encoder may have unfolded to more
 
     def select(self, rows: Tensor) -> "Writing":
         """Rows of the decoder's state and of what the head reads."""
@@ -74,7 +75,15 @@ class Translator(nn.Module):
         decoder, target = self.decoders[route.decoder], batch.sequences("target")
         need_weights = need_weights or self.heads[route.head].needs_weights
         decoded, _ = decoder(shifted(target.items), decoder.start(encoded), need_weights=need_weights)
-        return decoded, encoded
+        return _within(decoded, batch.sequences("source").mask.shape[1]), encoded
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Which embedder reads which ids of a batch."""
+        route = self.routes[batch.route]
+        return [
+            (self.encoders[route.encoder].embedder, batch.sequences("source").items),
+            (self.decoders[route.decoder].embedder, shifted(batch.sequences("target").items)),
+        ]
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, target) in nats per target token, 0 at padding."""
@@ -87,7 +96,8 @@ class Translator(nn.Module):
         """One row per source sentence."""
         route, encoded = self.routes[batch.route], self.encode(batch)
         kept = encoded if self.heads[route.head].reads_source else None
-        return Writing(self.decoders[route.decoder].start(encoded), kept, batch.route)
+        width = batch.sequences("source").mask.shape[1]
+        return Writing(self.decoders[route.decoder].start(encoded), kept, batch.route, width)
 
     def step(self, ids: Tensor, state: Writing, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → log-probabilities (rows, vocab) of the next word."""
@@ -96,6 +106,7 @@ class Translator(nn.Module):
         decoded, after = self.decoders[route.decoder](
             ids, state.decoder, need_weights=need_weights or head.needs_weights
         )
+        decoded = _within(decoded, state.width)
         log_probs = head.log_probs(decoded, state.encoded)[:, -1]
         weights = None if decoded.weights is None else decoded.weights[:, -1]
         return Step(log_probs, weights), state._replace(decoder=after)
@@ -106,3 +117,8 @@ def shifted(target: Tensor) -> Tensor:
     read = target.roll(1, dims=-1)
     read[..., 0] = BOS
     return read
+
+
+def _within(decoded: Decoded, width: int) -> Decoded:
+    """Without what was looked at behind the end of the source."""
+    return decoded if decoded.weights is None else decoded._replace(weights=decoded.weights[..., :width])

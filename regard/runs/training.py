@@ -9,6 +9,7 @@ from shlex import quote
 
 from regard.config.quoting import quoted
 from regard.experiment import Experiment, read_experiment
+from regard.models.counting import count_for_embedders
 from regard.registry import Choice
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
@@ -91,6 +92,8 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     task = task_of(experiment, tokenizers, quick=True)
     batches = training_batches(experiment, folder, task, tokenizers, progress.say)
     model = model_of(experiment, task).to(device)
+    if not folder.started:
+        count_for_embedders(model, batches)
     texts = dev_texts(experiment, progress.say)
     validation = None
     if texts is not None:

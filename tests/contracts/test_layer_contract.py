@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.layers.feedforward import FeedForward
+from regard.layers.convolutional import Chain, Convolution, GatedBlock, MultiplicativeUnit, ResidualBlock
+from regard.layers.feedforwards import FEEDFORWARDS, FeedForward, PositionWise
+from regard.layers.histories import HISTORIES
 from regard.layers.layer import Layer
+from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT, Recurrent, Stack
 from regard.layers.transformer_block import TransformerBlock
 from regard.models import AttentionSettings, build_attention
@@ -23,17 +26,49 @@ def recurrent(name: str, **settings: object) -> Recurrent:
     return RECURRENT.build(Choice(name, settings), DIM, DIM)
 
 
-def block(norm: str) -> TransformerBlock:
-    own = build_attention(AttentionSettings(num_heads=2), DIM, DIM, causal=True)
-    return TransformerBlock(DIM, own, None, FeedForward(DIM, 6), norm=norm, dropout=0.3)
+def feedforward(name: str) -> FeedForward:
+    return FEEDFORWARDS.build(Choice(name), DIM, 6)
+
+
+def history(name: str, **settings: object) -> Layer:
+    return HISTORIES.build(Choice(name, settings), DIM, 6)
+
+
+def block(norm: str, below: FeedForward | None = None, instead: Layer | None = None) -> TransformerBlock:
+    own = None if instead else build_attention(AttentionSettings(num_heads=2), DIM, DIM, causal=True)
+    return TransformerBlock(DIM, own, None, below or PositionWise(DIM, 6), history=instead, norm=norm, dropout=0.3)
 
 
 MAKERS = {
     **{name: lambda name=name: recurrent(name) for name in RECURRENT},
     "gru-reset-before": lambda: recurrent("gru", reset_after=False),
+    "lstmn-capped": lambda: recurrent("lstmn", tape=2),
+    "sru-1-tanh": lambda: recurrent("sru", version=1, activation="tanh", highway_bias=-1.0),
     "stack": lambda: Stack([recurrent("gru"), recurrent("lstm")], dropout=0.3),
+    "stack-residual": lambda: Stack([recurrent("lstmn"), recurrent("sru"), recurrent("gru")], residual_from=2),
+    **{f"feedforward-{n}": lambda n=n: feedforward(n) for n in FEEDFORWARDS if not FEEDFORWARDS[n].whole},
+    **{f"history-{name}": lambda name=name: history(name) for name in HISTORIES},
+    "history-average-bare": lambda: history("average", feedforward=False, gate=False),
+    "history-lstmn": lambda: history("recurrent", cell=Choice("lstmn")),
+    "block-sru": lambda: block("pre", feedforward("sru")),
+    "block-ssru": lambda: block("pre", None, history("recurrent")),
+    "block-average-sru": lambda: block("post", feedforward("sru"), history("average")),
     "block-pre": lambda: block("pre"),
     "block-post": lambda: block("post"),
+    **{f"norm-{name}": lambda name=name: NORMALISATIONS.build(Choice(name), DIM) for name in NORMALISATIONS},
+    "convolution": lambda: Convolution(DIM, 5, kernel=3, dilation=2),
+    "convolution-wide": lambda: Convolution(DIM, DIM, kernel=4, dilation=5, std=0.5),
+    "convolution-one": lambda: Convolution(DIM, DIM, kernel=1),
+    "gated-glu": lambda: GatedBlock(DIM, 6, gate="glu", dropout=0.3),
+    "gated-gtu": lambda: GatedBlock(DIM, DIM, gate="gtu", kernel=4),
+    "gated-relu": lambda: GatedBlock(DIM, DIM, gate="relu"),
+    "multiplicative-unit": lambda: MultiplicativeUnit(DIM, dilation=2),
+    "residual-relu": lambda: ResidualBlock(DIM, kind="relu", dilation=2),
+    "residual-multiplicative": lambda: ResidualBlock(DIM, kind="multiplicative"),
+    "residual-cumulative": lambda: ResidualBlock(DIM, norm=Choice("cumulative")),
+    "chain": lambda: Chain(
+        DIM, [GatedBlock(DIM, 6), RECURRENT.build(Choice("gru"), 6, DIM), ResidualBlock(DIM, dilation=2)]
+    ),
 }
 MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
 

@@ -12,6 +12,8 @@ from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
 from regard.errors import ConfigError
 from regard.heads import HEADS
+from regard.layers.histories import HISTORIES
+from regard.layers.recurrent import RECURRENT
 from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_attention, build_translator
 from regard.models.translator import Reader, Route, shifted
 from regard.records import BOS, EOS, PAD, Batch, Sequences
@@ -24,14 +26,15 @@ SMALL_ENCODER = {**SMALL, "hidden_dim": 4}  # in each direction
 PAIRS = list(itertools.product(ENCODERS, DECODERS))
 
 
-def small(table: Registry[Any], name: str, sizes: dict[str, int]) -> Choice:
-    """A part with those of the sizes that it has."""
-    return Choice(name, {size: sizes[size] for size in table.settings(name) if size in sizes})
+def small(table: Registry[Any], part: str | Choice, sizes: dict[str, int]) -> Choice:
+    """A part with those of the sizes that it has, and its own settings."""
+    name, settings = (part, {}) if isinstance(part, str) else part
+    return Choice(name, {**{size: sizes[size] for size in table.settings(name) if size in sizes}, **settings})
 
 
 def make(
-    encoder: str = "transformer",
-    decoder: str = "transformer",
+    encoder: str | Choice = "transformer",
+    decoder: str | Choice = "transformer",
     head: str = "linear",
     own: AttentionSettings = OWN_HEADS,
     **cross: object,
@@ -67,13 +70,35 @@ def batch() -> Batch:
     return batch_of(SOURCES, TARGETS)
 
 
-@pytest.fixture(params=PAIRS, ids="-".join)
-def model(request: pytest.FixtureRequest) -> Translator:
-    return make(*request.param)
-
-
+SYSTEMS = {  # where a part's settings change what it is
+    "gnmt": {
+        "encoder": Choice("recurrent", {"num_layers": 3, "bidirectional": "lowest", "residual_from": 3}),
+        "decoder": Choice("recurrent", {"order": "gnmt", "num_layers": 3, "residual_from": 3, "readout": "linear"}),
+    },
+    "cho": {
+        "encoder": Choice("recurrent", {"bidirectional": False}),
+        "decoder": Choice("recurrent", {"reads": "summary", "readout": "maxout"}),
+    },
+    **{
+        f"recurrent-{cell}-{order}": {
+            "encoder": Choice("recurrent", {"cell": Choice(cell)}),
+            "decoder": Choice("recurrent", {"cell": Choice(cell), "order": order}),
+        }
+        for cell in RECURRENT
+        for order in ("bahdanau", "luong")
+    },
+    "transformer-sru": {
+        "encoder": Choice("transformer", {"feedforward": Choice("bidirectional_sru")}),
+        "decoder": Choice("transformer", {"feedforward": Choice("sru")}),
+    },
+    **{
+        f"transformer-{name}": {"decoder": Choice("transformer", {"history": Choice(name), "norm": norm})}
+        for name, norm in zip(HISTORIES, itertools.cycle(["pre", "post"]))
+    },
+}
 MODELS = (
     [pytest.param(make, {"encoder": e, "decoder": d}, id=f"{e}-{d}") for e, d in PAIRS]
+    + [pytest.param(make, parts, id=name) for name, parts in SYSTEMS.items()]
     + [pytest.param(make, {"decoder": d, "head": head}, id=f"{d}-{head}") for d in DECODERS for head in HEADS]
     + [pytest.param(make, {"decoder": d, "score": Choice(s)}, id=f"{d}-{s}") for d in DECODERS for s in SCORES]
     + [pytest.param(make, {"decoder": d, "span": (Choice(s),)}, id=f"{d}-{s}") for d in DECODERS for s in SPANS]
@@ -84,6 +109,12 @@ OWN = (
     + [("span", (Choice(name),)) for name in SPANS]
     + [("weighting", Choice(name)) for name in WEIGHTINGS]
 )
+
+
+@pytest.fixture(params=[*PAIRS, *SYSTEMS], ids=lambda some: some if isinstance(some, str) else "-".join(some))
+def model(request: pytest.FixtureRequest) -> Translator:
+    parts = request.param
+    return make(**SYSTEMS[parts]) if isinstance(parts, str) else make(*parts)
 
 
 @pytest.mark.parametrize(("maker", "settings"), MODELS)
@@ -111,7 +142,9 @@ def assert_steps_equal_the_whole(model: Translator, batch: Batch) -> None:
     for place in range(read.shape[1]):
         step, state = model.step(read[:, place : place + 1], state, need_weights=True)
         assert_close(step.log_probs, wanted[:, place])
-        assert_close(step.weights, decoded.weights[:, place])
+        assert (step.weights is None) == (decoded.weights is None)  # a decoder that looks nowhere tells of nowhere
+        if decoded.weights is not None:
+            assert_close(step.weights, decoded.weights[:, place])
 
 
 @pytest.mark.parametrize(("maker", "settings"), MODELS)

@@ -15,10 +15,10 @@ from regard.registry import Choice
 Step = Callable[[Tensor, list[tuple[Tensor, ...]]], list[tuple[Tensor, ...]]]
 
 
-def cells_of(model: RecurrentDecoder) -> Step:
-    """One step of all layers by torch's own cells."""
+def cells_of(model: RecurrentDecoder, only: int | None = None) -> Step:
+    """One step of all layers, or of one, by torch's own cells."""
     cells = []
-    for layer in model.stack.layers:
+    for layer in model.stack.layers if only is None else [model.stack.layers[only]]:
         network = layer.network
         kind = {"GRU": nn.GRUCell, "LSTM": nn.LSTMCell, "RNN_TANH": nn.RNNCell}[network.mode]
         cell = kind(network.input_size, network.hidden_size).double()
@@ -49,11 +49,11 @@ def read(scores: list[Tensor], keys: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def out(model: RecurrentDecoder, *parts: Tensor) -> Tensor:
-    """The readout: tanh, or the larger of each pair."""
+    """The readout: tanh, the larger of each pair, or nothing more."""
     total = model.to_state.weight @ torch.cat(parts) + model.to_state.bias
-    return (
-        torch.stack([max(total[2 * i], total[2 * i + 1]) for i in range(model.dim)]) if model.maxout else total.tanh()
-    )
+    if model.readout == "maxout":
+        return torch.stack([max(total[2 * i], total[2 * i + 1]) for i in range(model.dim)])
+    return total.tanh() if model.readout == "tanh" else total
 
 
 def bahdanau(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
@@ -83,11 +83,33 @@ def luong(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> 
 
 
 def cho(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    step, pasts, states = cells_of(model), begin(model, final), []
+    """c is the last state, or tanh(V h + b) of it; s_0 = tanh(V' c), s_t = f(s_(t-1), [y; c]); y and c are read out."""
+    c = final
+    if model.to_summary is not None:
+        c = torch.tanh(model.to_summary.weight @ final + model.to_summary.bias)
+    step, pasts, states = cells_of(model), begin(model, c), []
     for y in model.embedder.table[ids]:
-        pasts = step(torch.cat([y, final]), pasts)
-        states.append(out(model, pasts[-1][0], y, final))
+        pasts = step(torch.cat([y, c]), pasts)
+        states.append(out(model, pasts[-1][0], y, c))
     return states, []
+
+
+def gnmt(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Asked by the lowest layer's state before; every layer reads the context, and from the third on adds its input."""
+    pasts, states, rows = begin(model, final), [], []
+    for y in model.embedder.table[ids]:
+        scores = [pasts[0][0] @ (model.attention.score.from_key.weight @ key) for key in keys]
+        context, weights = read(scores, keys)
+        below, after = y, []
+        for number, layer in enumerate(model.stack.layers):
+            one = cells_of(model, number)(torch.cat([below, context]), [pasts[number]])[0]
+            below = one[0] + below if number >= 2 else one[0]
+            assert layer.dim == len(below)
+            after.append(one)
+        pasts = after
+        states.append(out(model, below))
+        rows.append(weights)
+    return states, rows
 
 
 def assert_equal(
@@ -96,11 +118,12 @@ def assert_equal(
     ids: Tensor,
     loop: Callable[..., tuple[list[Tensor], list[Tensor]]],
     assert_agrees: Callable[..., None],
+    entry: str = "A34",
 ) -> None:
     decoded, _ = model(ids, model.start(seen), need_weights=True)
     for row, length in enumerate(seen.mask.sum(dim=1).tolist()):
         states, weights = loop(model, seen.states[row, :length], seen.final[row], ids[row])
-        assert_agrees("A34", decoded.states[row], torch.stack(states))
+        assert_agrees(entry, decoded.states[row], torch.stack(states))
         if weights:
             assert_close(decoded.weights[row, :, :length], torch.stack(weights))
             assert bool((decoded.weights[row, :, length:] == 0).all())
@@ -126,5 +149,15 @@ def test_luong(cell, feeding, num_layers, make, encoded, ids, assert_agrees):
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_an_encoder_decoder_without_attention(cell, make, encoded, ids, assert_agrees):
-    assert_equal(make(reads="final", cell=Choice(cell), readout="maxout"), encoded(), ids, cho, assert_agrees)
+@pytest.mark.parametrize("reads", ["final", "summary"])
+def test_an_encoder_decoder_without_attention(reads, cell, make, encoded, ids, assert_agrees):
+    model = make(reads=reads, cell=Choice(cell), readout="maxout")
+    assert_equal(model, encoded(), ids, cho, assert_agrees, "C01")
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("num_layers", [1, 2, 4])
+def test_gnmt(num_layers, cell, make, encoded, ids, assert_agrees):
+    settings = {"order": "gnmt", "num_layers": num_layers, "residual_from": 3, "readout": "linear"}
+    model = make(AttentionSettings(score=Choice("bilinear")), cell=Choice(cell), **settings)
+    assert_equal(model, encoded(), ids, gnmt, assert_agrees, "C05")

@@ -9,19 +9,33 @@ from torch.testing import assert_close
 
 from regard.attention import SCORES, SPANS
 from regard.errors import ConfigError
+from regard.layers.recurrent import RECURRENT
 from regard.models import AttentionSettings
 from regard.registry import Choice
 
-STATES = {"gru": 1, "lstm": 2, "rnn": 1}  # of each layer
+STATES = {"gru": 1, "lstm": 2, "rnn": 1, "sru": 2, "ssru": 2}  # of each layer; a tape of states is never copied
 CHOICES = {
-    "order": ["bahdanau", "luong"],
+    "order": ["bahdanau", "luong", "gnmt"],
     "input_feeding": [False, True],
-    "reads": ["states", "final"],
+    "reads": ["states", "final", "summary"],
     "copy_past": [False, True],
     "readout": ["tanh", "maxout"],
-    "cell": list(STATES),
+    "cell": ["gru", "lstm"],
 }
 SETTINGS = [dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())]
+SETTINGS += [
+    {
+        **dict.fromkeys(("input_feeding", "copy_past"), False),
+        "order": order,
+        "reads": reads,
+        "readout": "linear",
+        "cell": cell,
+    }
+    for cell in RECURRENT
+    for order in CHOICES["order"]
+    for reads in ("states", "final")
+    if cell not in CHOICES["cell"]
+]
 
 
 def takes_unequal_widths(score: str) -> bool:
@@ -54,7 +68,7 @@ def settings(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture
 def seen(settings, encoded):
-    return encoded(2, STATES[settings["cell"].name])
+    return encoded(2, STATES.get(settings["cell"].name, 0))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from regard.attention import Attention, Sockets
 from regard.encoders.recurrent import RecurrentEncoder
+from regard.errors import ConfigError
 from regard.layers.recurrent import RECURRENT
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
@@ -56,6 +57,24 @@ def test_two_layers_equal_torch(cell, bidirectional):
     assert_close(seen.states, wanted)
     assert_close(seen.final, torch.cat(list(hidden[1]), dim=-1))
     assert_close([past[0] for past in seen.past], [torch.cat(list(one), dim=-1) for one in hidden])
+
+
+@pytest.mark.parametrize("cell", TORCHS)
+def test_the_lowest_layer_alone_both_ways_and_residuals_above(cell, assert_agrees):
+    """GNMT: layer 1 in both directions; 2 and up from left to right, and from 3 on what is read is added."""
+    mine, read = encoder(cell, num_layers=4, bidirectional="lowest", residual_from=3), source()
+    assert mine.dim == HIDDEN
+    states, _ = mine.layers[0](read.items, read.mask)
+    assert states.shape[-1] == 2 * HIDDEN
+    states, _ = mine.layers[1](states, read.mask)
+    for layer in mine.layers[2:]:
+        states = layer(states, read.mask)[0] + states
+    assert_agrees("C05", mine(read).states, states)
+
+
+def test_what_cannot_be_added_is_refused():
+    with pytest.raises(ConfigError, match=r"model.encoder.residual_from: layer 2 reads 8 numbers and writes 4"):
+        encoder(num_layers=2, bidirectional="lowest", residual_from=2)
 
 
 @pytest.mark.parametrize("num_layers", [1, 2])

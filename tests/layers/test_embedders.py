@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.embedders.words import WordEmbedder
@@ -43,4 +44,5 @@ def assert_chunks_equal_the_whole(embedder, entry, assert_agrees):
     first, past = embedder(ids[:, :4])
     second, past = embedder(ids[:, 4:], past)
     assert_agrees(entry, torch.cat([first, second], dim=1), whole)
-    assert count == past == 6 and whole.shape[-1] == embedder.dim
+    assert_close(past, count)
+    assert whole.shape[-1] == embedder.dim

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.layers.feedforward import FeedForward
+from regard.layers.feedforwards import PositionWise
 from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.models import AttentionSettings, build_attention
 
@@ -19,7 +19,7 @@ def block(norm: str, *, cross: bool, causal: bool) -> TransformerBlock:
         DIM,
         build_attention(settings, DIM, DIM, causal=causal),
         build_attention(settings, DIM, DIM) if cross else None,
-        FeedForward(DIM, HIDDEN),
+        PositionWise(DIM, HIDDEN),
         norm=norm,
         dropout=0.0,
     ).double()
@@ -81,7 +81,7 @@ def test_causal_block_in_chunks_equals_the_whole():
 
 
 def test_feed_forward_equals_two_convolutions_of_width_one():
-    layer, states = FeedForward(DIM, HIDDEN).double(), torch.randn(2, 5, DIM, dtype=torch.float64)
+    layer, states = PositionWise(DIM, HIDDEN).double(), torch.randn(2, 5, DIM, dtype=torch.float64)
     hidden = functional.conv1d(states.mT, layer.to_hidden.weight.unsqueeze(-1), layer.to_hidden.bias).relu()
     wanted = functional.conv1d(hidden, layer.to_out.weight.unsqueeze(-1), layer.to_out.bias).mT
-    assert_close(layer(states), wanted)
+    assert_close(layer(states)[0], wanted)

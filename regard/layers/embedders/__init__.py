@@ -1,12 +1,14 @@
 """Embedders: ids in, vectors out. One file a row, each built with (vocab_size, dim, position)."""
 
+from regard.layers.embedders.character_ngrams import CharacterNgramEmbedder
 from regard.layers.embedders.complex_order import ComplexOrderEmbedder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.embedders.words import WordEmbedder
 from regard.registry import Registry
 
 EMBEDDERS: Registry[Embedder] = Registry(
-    "model.embedder", {"complex_order": ComplexOrderEmbedder, "words": WordEmbedder}
+    "model.embedder",
+    {"character_ngrams": CharacterNgramEmbedder, "complex_order": ComplexOrderEmbedder, "words": WordEmbedder},
 )
 
 __all__ = ["EMBEDDERS", "Embedder"]

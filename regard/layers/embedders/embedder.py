@@ -1,6 +1,7 @@
 """The contract of embedders: ids in, vectors out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -21,3 +22,10 @@ class Embedder(nn.Module, ABC):
     def output_weight(self) -> nn.Parameter | None:
         """The table (vocab_size, dim) a head may share, or None when there is none of that shape."""
         return None
+
+    def counted(self, ids: Tensor) -> Sequence[Tensor]:
+        """ids (batch, n) of the training text → numbers to be counted, (…) of each kind; most want nothing counted."""
+        return ()
+
+    def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Before the first update, for each kind: the numbers in the training text, rising, and how often each is."""

@@ -15,7 +15,8 @@ from regard.layers.positions.position import Position
 class WordEmbedder(Embedder):
     """E[id] · sqrt(dim) + PE(place), then dropout (https://arxiv.org/abs/1706.03762, sections 3.4, 3.5 and 5.4).
 
-    merge "concatenate" puts the position beside the word: vectors are then 2 · dim wide. The past counts places.
+    merge "concatenate" puts the position beside the word: vectors are then 2 · dim wide. The past counts places. E is
+    drawn from N(0, std²), 1/dim for std² if it is null.
     """
 
     def __init__(
@@ -25,12 +26,13 @@ class WordEmbedder(Embedder):
         position: Position | None = None,
         *,
         scale: bool = True,
+        std: float | None = None,
         merge: Literal["add", "concatenate"] = "add",
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(vocab_size, dim))
-        nn.init.normal_(self.table, std=dim**-0.5)
+        nn.init.normal_(self.table, std=dim**-0.5 if std is None else std)
         self.position, self.merge = position, merge
         self.scale = math.sqrt(dim) if scale else 1.0
         self.dropout = Dropout(dropout)

@@ -12,6 +12,7 @@ from regard.layers.pooling.max import MaxPooling
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import QueryPooling, windows_mask
+from regard.layers.pooling.sliced import SlicedPooling
 from regard.layers.pooling.structured import StructuredPooling
 from regard.registry import Choice, Registry
 
@@ -25,6 +26,7 @@ POOLINGS: Registry[Pooling] = Registry(
         "max": MaxPooling,
         "mean": MeanPooling,
         "query": QueryPooling,
+        "sliced": SlicedPooling,
         "structured": StructuredPooling,
     },
 )

@@ -10,15 +10,17 @@ from regard.layers.positions.position import Position
 
 
 class LearnedPosition(Position):
-    """A vector per place, drawn from N(0, 1/dim) at the start, as words are.
+    """A vector per place, drawn from N(0, std²) at the start, 1/dim for std² if it is null, as words are.
 
     Beyond the last of `max_length` places it raises RegardError, or repeats that place's vector (beyond "clamp").
     """
 
-    def __init__(self, dim: int, *, max_length: int = 1024, beyond: Literal["error", "clamp"] = "error") -> None:
+    def __init__(
+        self, dim: int, *, max_length: int = 1024, beyond: Literal["error", "clamp"] = "error", std: float | None = None
+    ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, dim))
-        nn.init.normal_(self.table, std=dim**-0.5)
+        nn.init.normal_(self.table, std=dim**-0.5 if std is None else std)
         self.clamps = beyond == "clamp"
 
     def forward(self, start: int, length: int) -> Tensor:

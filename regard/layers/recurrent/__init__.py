@@ -6,13 +6,26 @@ from regard.config import PartOf
 from regard.layers.recurrent.directions import Bidirectional, reverse
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
+from regard.layers.recurrent.lstmn import LstmnLayer
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.layers.recurrent.rnn import RnnLayer
-from regard.layers.recurrent.stack import Stack
+from regard.layers.recurrent.sru import SruLayer
+from regard.layers.recurrent.ssru import SsruLayer
+from regard.layers.recurrent.stack import Stack, adds
 from regard.registry import Choice, Registry
 
-RECURRENT: Registry[Recurrent] = Registry("cell", {"gru": GruLayer, "lstm": LstmLayer, "rnn": RnnLayer})
+RECURRENT: Registry[Recurrent] = Registry(
+    "cell",
+    {
+        "gru": GruLayer,
+        "lstm": LstmLayer,
+        "lstmn": LstmnLayer,
+        "rnn": RnnLayer,
+        "sru": SruLayer,
+        "ssru": SsruLayer,
+    },
+)
 
 Cell = Annotated[Choice, PartOf(RECURRENT)]
 
-__all__ = ["RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "reverse"]
+__all__ = ["RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "adds", "reverse"]

@@ -34,8 +34,8 @@ class GruLayer(Recurrent):
         from_input = nn.functional.linear(inputs, weights["weight_ih_l0"], weights["bias_ih_l0"])
         gates, new = weights["weight_hh_l0"].split([2 * self.dim, self.dim])
         gates_bias, new_bias = weights["bias_hh_l0"].split([2 * self.dim, self.dim])
-        for place in range(inputs.shape[1]):
-            reset, keep, candidate = from_input[:, place].chunk(3, dim=-1)
+        for place, step in enumerate(from_input.unbind(dim=1)):  # one gradient for all slices
+            reset, keep, candidate = step.chunk(3, dim=-1)
             r, z = (torch.cat([reset, keep], dim=-1) + state @ gates.t() + gates_bias).sigmoid().chunk(2, dim=-1)
             candidate = torch.tanh(candidate + (r * state) @ new.t() + new_bias)
             updated = z * state + (1 - z) * candidate

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from regard.dropout import Dropout
@@ -11,20 +12,38 @@ from regard.modules import module_list
 
 
 class Stack(Layer):
-    """Each layer reads the outputs of the one below, with dropout between them (https://arxiv.org/abs/1409.2329)."""
+    """Each layer reads the outputs of the one below, with dropout between them (https://arxiv.org/abs/1409.2329).
 
-    def __init__(self, layers: Sequence[Recurrent], *, dropout: float = 0.0) -> None:
+    From layer number `residual_from` on (1 is the lowest) what a layer reads is added to what it writes.
+    """
+
+    def __init__(self, layers: Sequence[Recurrent], *, dropout: float = 0.0, residual_from: int | None = None) -> None:
         super().__init__()
         self.layers, self.dropout, self.dim = module_list(layers), Dropout(dropout), layers[-1].dim
+        self.residual_from = residual_from
 
     def forward(
-        self, inputs: Tensor, mask: Tensor | None, past: tuple[Past, ...] | None = None
+        self,
+        inputs: Tensor,
+        mask: Tensor | None,
+        past: tuple[Past, ...] | None = None,
+        beside: Tensor | None = None,
     ) -> tuple[Tensor, tuple[Past, ...]]:
-        """inputs (batch, n, input_dim) → outputs (batch, n, dim) and a past per layer."""
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim) and a past per layer.
+
+        `beside` (batch, n, …) is what every layer reads together with the outputs of the one below.
+        """
         pasts = []
         outputs = inputs
         for number, layer in enumerate(self.layers):
             below = self.dropout(outputs) if number else outputs
-            outputs, after = layer(below, mask, None if past is None else past[number])
+            read = below if beside is None else torch.cat([below, beside], dim=-1)
+            outputs, after = layer(read, mask, None if past is None else past[number])
+            outputs = outputs + below if adds(number, self.residual_from) else outputs
             pasts.append(after)
         return outputs, tuple(pasts)
+
+
+def adds(number: int, residual_from: int | None) -> bool:
+    """Whether layer `number`, counted from 0, is one whose input is added to its output."""
+    return residual_from is not None and number + 1 >= residual_from

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from torch import nn, optim
 
 from regard.registry import Registry
+from regard.training.optimizers.nesterov import nesterov
 
 Parameters = Iterable[nn.Parameter]
 
@@ -35,5 +36,10 @@ def _fusable(parameters: list[nn.Parameter]) -> bool:
     return not any(parameter.is_complex() for parameter in parameters)
 
 
-_TABLE: dict[str, Callable[..., optim.Optimizer]] = {"adam": adam, "adamw": adamw, "sgd": sgd}
+_TABLE: dict[str, Callable[..., optim.Optimizer]] = {
+    "adam": adam,
+    "adamw": adamw,
+    "nesterov": nesterov,
+    "sgd": sgd,
+}
 OPTIMIZERS: Registry[optim.Optimizer] = Registry("training.optimizer", _TABLE)

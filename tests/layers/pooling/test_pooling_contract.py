@@ -12,9 +12,13 @@ from regard.registry import Choice
 BATCH, LENGTH, DIM = 4, 6, 3
 LENGTHS = [6, 4, 1, 0]
 MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
-SETTINGS = {"structured": {"hops": 2, "hidden_dim": 5}, "attention": {"hidden_dim": 5}}
+SETTINGS = {
+    "structured": {"hops": 2, "hidden_dim": 5},
+    "attention": {"hidden_dim": 5},
+    "sliced": {"slices": 2, "depth": 2, "hidden_dim": 4},
+}
 ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured")
-IN_ANY_ORDER = [name for name in POOLINGS if name != "last"]
+IN_ANY_ORDER = [name for name in POOLINGS if name not in ("last", "sliced")]
 
 
 def build(name: str) -> Pooling:

@@ -1,26 +1,29 @@
 """The position-wise network of https://arxiv.org/abs/1706.03762, section 3.3: two convolutions of width one."""
 
+from typing import Any
+
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.dropout import Dropout
+from regard.layers.feedforwards.feedforward import FeedForward
 from regard.linear import Linear
 
 
-class FeedForward(nn.Module):
+class PositionWise(FeedForward):
     """max(0, x W1 + b1) W2 + b2, the same at every position."""
 
     def __init__(self, dim: int, hidden_dim: int, *, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dim = dim
         self.to_hidden, self.to_out = Linear(dim, hidden_dim), Linear(hidden_dim, dim)
         self.dropout = Dropout(dropout)
         for linear in (self.to_hidden, self.to_out):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """(..., dim) → (..., dim)."""
+    def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:
+        """(batch, n, dim) → (batch, n, dim). No position knows of another, so there is no past."""
         hidden: Tensor = self.to_hidden(inputs)
         hidden = functional.relu(hidden, inplace=not hidden.requires_grad)
-        outputs: Tensor = self.to_out(self.dropout(hidden))
-        return outputs
+        return self.to_out(self.dropout(hidden)), None

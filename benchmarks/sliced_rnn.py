@@ -1,0 +1,97 @@
+"""A sliced recurrent network, SRNN(8, 2), against the plain one, by torch and written step by step.
+
+    python benchmarks/sliced_rnn.py [--rounds 5] [--shape BATCH STEPS DIM] [--threads 2] [--json FILE]
+
+A turn is forward and backward of the last state of one network of GRUs in float32. Each network is there twice: with
+torch's GRU, and with a cell that is called once per step. Without a shape: 512 steps, 64 wide, 4, 8 and 32 rows.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from rounds import Contender, machine, race, save, table
+from torch import Tensor, nn
+
+from regard.layers.pooling.sliced import SlicedPooling
+from regard.layers.recurrent.gru import GruLayer
+from regard.layers.recurrent.recurrent import Past, Recurrent
+from regard.memory import keep_memory
+
+SHAPES = ((4, 512, 64), (8, 512, 64), (32, 512, 64))  # batch, steps, dim
+SECONDS = 0.25  # of a turn at least
+REFERENCE = "GRU step by step"
+CONTENDERS = (REFERENCE, "nn.GRU", "SRNN(8, 2) of nn.GRU", "SRNN(8, 2) step by step")
+
+
+class Stepped(Recurrent):
+    """A cell of torch's, called once per step."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim, self.cell = dim, nn.GRUCell(dim, dim)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, dim), no padding → outputs (batch, n, dim), (h,)."""
+        (state,) = self.nothing(inputs) if past is None else past
+        outputs = []
+        for one in inputs.unbind(dim=1):
+            state = self.cell(one, state)
+            outputs.append(state)
+        return torch.stack(outputs, dim=1), (state,)
+
+    def nothing(self, inputs: Tensor) -> Past:
+        """h = 0."""
+        return (inputs.new_zeros(len(inputs), self.dim),)
+
+
+def contender(name: str, batch: int, steps: int, dim: int) -> Contender:
+    """One network of this kind and width, with the allocator setting of training."""
+    keep_memory()
+    model, run = _network(name, dim)
+    inputs = torch.randn(batch, steps, dim, requires_grad=True)
+
+    def turn() -> float:
+        words, start = 0.0, time.perf_counter()
+        while time.perf_counter() < start + SECONDS:
+            model.zero_grad()
+            inputs.grad = None
+            run(inputs).square().mean().backward()
+            words += batch * steps
+        return words
+
+    return Contender(turn, model, [])
+
+
+def _network(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
+    cell: Callable[[], Recurrent] = (lambda: Stepped(dim)) if "step" in name else (lambda: GruLayer(dim, dim))
+    if name.startswith("SRNN"):
+        pooling = SlicedPooling(dim, slices=8, depth=2)
+        pooling.layers = nn.ModuleList(cell() for _ in pooling.layers)
+        return pooling, pooling
+    layer = cell()
+    return layer, lambda inputs: layer(inputs, None)[1][0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
+    parser.add_argument("--threads", type=int, default=2, help="of torch (default 2)")
+    parser.add_argument("--shape", type=int, nargs=3, metavar=("BATCH", "STEPS", "DIM"), help="one shape")
+    parser.add_argument("--json", type=Path, help="write every figure here")
+    chosen = parser.parse_args()
+    races: dict[str, Any] = {}
+    for batch, steps, dim in SHAPES if chosen.shape is None else (tuple(chosen.shape),):
+        title = f"{batch} rows, {steps} steps, dim {dim}"
+        makes = {name: (contender, (name, batch, steps, dim)) for name in CONTENDERS}
+        races[title] = race(makes, chosen.rounds, chosen.threads)
+        print(f"\n{title}\n\n{table(races[title], 'words/s', REFERENCE)}", flush=True)
+    if chosen.json is not None:
+        save(chosen.json, machine(chosen.threads), races)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Recurrent ByteNet: recurrent stacks in place of the convolutional ones (https://arxiv.org/abs/1610.10099v1)."""
+
+from regard.attention import Sockets
+from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.recurrent import RECURRENT, Cell, Stack
+from regard.registry import Choice
+
+
+def recurrent_bytenet(
+    embedder: Embedder,
+    source_dim: int | None,
+    sockets: Sockets,
+    *,
+    cell: Cell = Choice("gru"),
+    hidden_dim: int = 256,
+    num_layers: int = 1,
+    merge: Merge = "add",
+    couplings: int | None = None,
+    dropout: float = 0.1,
+) -> CoupledDecoder:
+    """num_layers recurrent layers over [word before + source at the same place], by the span `same_position`.
+
+    With `couplings: 1` only the first word reads the source: an encoder-decoder without attention.
+    """
+    coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)
+    widths = [embedder.dim, *[hidden_dim] * num_layers]
+    stack = Stack([RECURRENT.build(cell, width, hidden_dim) for width in widths[:-1]], dropout=dropout)
+    return CoupledDecoder(embedder, coupling, stack, dropout=dropout)

@@ -1,0 +1,52 @@
+"""The encoder of ByteNet: https://arxiv.org/abs/1610.10099."""
+
+from torch import nn
+
+from regard.attention import Sockets
+from regard.dropout import Dropout
+from regard.encoders.encoder import Encoder
+from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
+from regard.layers.normalisation import Normalisation
+from regard.layers.pooling.mean import MeanPooling
+from regard.layers.unfolding import Unfolding
+from regard.linear import Linear
+from regard.records import Encoded, Sequences
+from regard.registry import Choice
+
+
+class ByteNetEncoder(Encoder):
+    """num_layers residual blocks of centred convolutions, dilated by `dilations` in turn, unfolded to |t| places.
+
+    States are 2 · hidden_dim wide. |t| = ratio · |s| + extra; `final` is the mean of the states.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        sockets: Sockets,
+        *,
+        hidden_dim: int = 128,
+        num_layers: int = 10,
+        kernel: Kernel = 3,
+        dilations: Dilations = (1, 2, 4, 8, 16),
+        block: BlockKind = "relu",
+        norm: Normalisation = Choice("layer"),
+        ratio: float = 1.2,
+        extra: float = 0.0,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.dim = 2 * hidden_dim
+        self.unfolding = Unfolding(input_dim, ratio=ratio, extra=extra)
+        self.enter = nn.Identity() if input_dim == self.dim else Linear(input_dim, self.dim)
+        self.blocks = residual_chain(
+            self.dim, num_layers, kernel=kernel, dilations=dilations, kind=block, norm=norm, causal=False
+        )
+        self.dropout, self.mean = Dropout(dropout), MeanPooling(self.dim)
+
+    def forward(self, source: Sequences) -> Encoded:
+        """vectors (batch, source, input_dim) → states (batch, |t|, dim); padded ones are zero."""
+        items, mask = self.unfolding(source)
+        states, _ = self.blocks(self.enter(items), mask)
+        states = self.dropout(states).masked_fill(~mask.unsqueeze(-1), 0.0)
+        return Encoded(states, mask, self.mean(states, mask))

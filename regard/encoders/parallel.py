@@ -1,0 +1,57 @@
+"""Encoders beside each other: each kind of layer sees what the others do not."""
+
+from itertools import pairwise
+from typing import Annotated
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.attention import Sockets
+from regard.config import PartOf
+from regard.encoders.encoder import Encoder
+from regard.encoders.plain import OPEN, PLAIN, with_dropout
+from regard.encoders.sequential import SequentialEncoder
+from regard.modules import module_list
+from regard.records import Encoded, Sequences
+from regard.registry import Choice, Registry
+
+BRANCHES: Registry[Encoder] = Registry(
+    "model.encoder", {**{name: PLAIN[name] for name in PLAIN}, "sequential": SequentialEncoder}
+)
+Branch = Annotated[Choice, PartOf(BRANCHES, leave=OPEN)]
+
+
+class ParallelEncoder(Encoder):
+    """[E_1(x); E_2(x); …]: the states of all, side by side, and so `final`. One that unfolds makes the others longer.
+
+    Behind its own end an encoder's states are zero.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        sockets: Sockets,
+        *,
+        encoders: tuple[Branch, ...] = (Choice("convolutional"), Choice("recurrent"), Choice("self_attention")),
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        choices = with_dropout(BRANCHES, encoders, dropout)
+        self.branches = module_list(BRANCHES.build(choice, input_dim, sockets) for choice in choices)
+        self.dim = sum(branch.dim for branch in self.branches)
+
+    def forward(self, source: Sequences) -> Encoded:
+        """vectors (batch, source, input_dim) → states (batch, longest of all, dim), final (batch, dim)."""
+        seen: list[Encoded] = [branch(source) for branch in self.branches]
+        width = max(one.mask.shape[1] for one in seen)
+        mask = _widened(seen[0].mask, width)
+        for one, other in pairwise(seen):
+            if other.mask is not one.mask:
+                mask = mask | _widened(other.mask, width)
+        states = torch.cat([functional.pad(one.states, (0, 0, 0, width - one.states.shape[1])) for one in seen], dim=-1)
+        return Encoded(states, mask, torch.cat([one.final for one in seen], dim=-1))
+
+
+def _widened(mask: Tensor, width: int) -> Tensor:
+    return functional.pad(mask, (0, width - mask.shape[1]))

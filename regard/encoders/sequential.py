@@ -1,0 +1,40 @@
+"""Encoders one after the other: convolutions, then a recurrent network, then whatever looks at its states."""
+
+from typing import Annotated
+
+from regard.attention import Sockets
+from regard.config import PartOf
+from regard.encoders.encoder import Encoder
+from regard.encoders.plain import OPEN, PLAIN, with_dropout
+from regard.modules import module_list
+from regard.records import Encoded, Sequences
+from regard.registry import Choice
+
+Stage = Annotated[Choice, PartOf(PLAIN, leave=OPEN)]
+
+
+class SequentialEncoder(Encoder):
+    """E_n(… E_2(E_1(x))): each reads the states of the one before; what is seen is what the last one saw."""
+
+    def __init__(
+        self,
+        input_dim: int,
+        sockets: Sockets,
+        *,
+        encoders: tuple[Stage, ...] = (Choice("convolutional"), Choice("recurrent")),
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        stages, width = list[Encoder](), input_dim
+        for choice in with_dropout(PLAIN, encoders, dropout):
+            stages.append(PLAIN.build(choice, width, sockets))
+            width = stages[-1].dim
+        self.stages, self.dim = module_list(stages), width
+
+    def forward(self, source: Sequences) -> Encoded:
+        """vectors (batch, source, input_dim) → states (batch, source, dim); `final` and the rest are the last one's."""
+        first, *rest = self.stages
+        encoded: Encoded = first(source)
+        for stage in rest:
+            encoded = stage(Sequences(encoded.states, encoded.mask))
+        return encoded

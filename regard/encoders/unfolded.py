@@ -1,0 +1,27 @@
+"""Only dynamic unfolding: the first part of a chain that makes any encoder one for a coupling by position."""
+
+from torch import nn
+
+from regard.attention import Sockets
+from regard.encoders.encoder import Encoder
+from regard.layers.pooling.mean import MeanPooling
+from regard.layers.unfolding import Unfolding
+from regard.records import Encoded, Sequences
+
+
+class UnfoldedEncoder(Encoder):
+    """The vectors themselves, |t| = ratio · |s| + extra of them (https://arxiv.org/abs/1610.10099, section 3.2).
+
+    Recurrent ByteNet reads its source by [unfolded, recurrent] in sequence. `final` is the mean.
+    """
+
+    def __init__(self, input_dim: int, sockets: Sockets, *, ratio: float = 1.2, extra: float = 0.0) -> None:
+        super().__init__()
+        self.dim = input_dim
+        self.unfolding = Unfolding(input_dim, ratio=ratio, extra=extra)
+        self.mean: nn.Module = MeanPooling(input_dim)
+
+    def forward(self, source: Sequences) -> Encoded:
+        """vectors (batch, source, dim) → (batch, |t|, dim)."""
+        items, mask = self.unfolding(source)
+        return Encoded(items, mask, self.mean(items, mask))

@@ -1,0 +1,86 @@
+"""Convolutions along a sequence: masked or centred, dilated or not (https://arxiv.org/abs/1610.10099, section 3)."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+from torch.nn import functional
+
+from regard.errors import ConfigError
+from regard.layers.convolutional.weight_normalised import WeightNormalised
+from regard.layers.layer import Layer
+from regard.linear import Linear
+
+Kernel = Annotated[int, Ge(1)]  # how many inputs an output sees at once
+Dilations = tuple[Annotated[int, Ge(1)], ...]  # how far apart they are, for blocks in turn
+
+
+class Convolution(Layer):
+    """out_i = b + sum_j W_j in_(i - (kernel - 1 - j) · dilation), j = 0 … kernel - 1; what is not there is zero.
+
+    causal: as above, with a past of the last (kernel - 1) · dilation inputs. Else the kernel is centred (an even one
+    sees one more to the left), which needs all of a sequence: its past is None, and it can be given none.
+    The weight (out_dim, kernel · input_dim) holds the taps beside each other, the oldest first. What stands under
+    padding counts as zero and reaches no neighbour. With `std` weights are normalised and drawn from N(0, std²).
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        kernel: int = 3,
+        dilation: int = 1,
+        causal: bool = True,
+        std: float | None = None,
+    ) -> None:
+        super().__init__()
+        for name, value in (("kernel", kernel), ("dilation", dilation)):
+            if value < 1:
+                raise ConfigError(f"convolution.{name}", f"is {value}", "at least 1")
+        self.dim, self.kernel, self.dilation, self.causal = dim, kernel, dilation, causal
+        width = kernel * input_dim
+        self.linear = Linear(width, dim) if std is None else WeightNormalised(width, dim, std=std)
+
+    @property
+    def reach(self) -> int:
+        """How many inputs beside the present one an output sees."""
+        return (self.kernel - 1) * self.dilation
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """inputs (batch, n, input_dim), mask (batch, n) → outputs (batch, n, dim), the last `reach` inputs."""
+        if past is not None and not self.causal:
+            raise ValueError("a centred convolution cannot be run in pieces")
+        if mask is not None:
+            inputs = inputs.masked_fill(~mask.unsqueeze(-1), 0.0)
+        if not self.causal:
+            right = self.reach // 2
+            return self._outputs(functional.pad(inputs, (0, 0, self.reach - right, right))), None
+        before = inputs.new_zeros(len(inputs), self.reach, inputs.shape[-1]) if past is None else past
+        seen = torch.cat([before, inputs], dim=1)
+        return self._outputs(seen), latest(seen, mask, self.reach)
+
+    def _outputs(self, seen: Tensor) -> Tensor:
+        """seen (batch, reach + n, input_dim) → (batch, n, dim): one product for all taps."""
+        length = seen.shape[1] - self.reach
+        starts = range(0, self.reach + 1, self.dilation)
+        taps = [seen[:, start : start + length] for start in starts]
+        outputs: Tensor = self.linear(torch.cat(taps, dim=-1) if len(taps) > 1 else seen)
+        return outputs
+
+
+def latest(seen: Tensor, mask: Tensor | None, count: int) -> Tensor:
+    """The last `count` of each row of seen (batch, count + n, dim) that are no padding; mask (batch, n) ends rows."""
+    if mask is None:
+        return seen[:, seen.shape[1] - count :]
+    places = mask.sum(dim=1, keepdim=True) + torch.arange(count, device=seen.device)
+    return seen.gather(1, places.unsqueeze(-1).expand(-1, -1, seen.shape[-1]))
+
+
+def receptive_field(kernel: int, dilations: list[int]) -> int:
+    """1 + sum over the layers of (kernel - 1) · dilation: how many inputs an output of a stack sees, itself included.
+
+    Kernels of 3 with dilations 1, 2, 4, 8, 16 see 63; six such sets see 373, though section 4 of the paper says 315.
+    """
+    return 1 + sum((kernel - 1) * dilation for dilation in dilations)

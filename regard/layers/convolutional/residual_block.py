@@ -1,0 +1,86 @@
+"""The residual blocks of ByteNet: https://arxiv.org/abs/1610.10099, section 3.6 and figure 3."""
+
+import itertools
+from typing import Any, Literal
+
+from torch import Tensor
+from torch.nn import functional
+
+from regard.errors import ConfigError
+from regard.layers.convolutional.chain import Chain
+from regard.layers.convolutional.convolution import Convolution
+from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
+from regard.layers.layer import Layer
+from regard.layers.normalisation import NORMALISATIONS, Normalisation
+from regard.linear import Linear
+from regard.modules import module_list
+from regard.registry import Choice
+
+BlockKind = Literal["relu", "multiplicative"]
+
+
+class ResidualBlock(Layer):
+    """x + f(x), through a middle of half the width: 1×1 convolution to dim / 2, 1×kernel there, 1×1 back to dim.
+
+    relu: norm, ReLU before each of the three. multiplicative: norm before the first and before the middle one, which is
+    a multiplicative unit. `norm` is by position ("layer", the paper's second version), or what the first version has.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        kind: BlockKind = "relu",
+        kernel: int = 3,
+        dilation: int = 1,
+        causal: bool = True,
+        norm: Normalisation = Choice("layer"),
+    ) -> None:
+        """`dim` is that of the block's inputs, 2d in the paper."""
+        super().__init__()
+        self.dim, self.relu = dim, kind == "relu"
+        inner = max(1, dim // 2)
+        self.narrow, self.widen = Linear(dim, inner), Linear(inner, dim)
+        self.middle: Layer
+        if self.relu:
+            self.middle = Convolution(inner, inner, kernel=kernel, dilation=dilation, causal=causal)
+        else:
+            self.middle = MultiplicativeUnit(inner, kernel=kernel, dilation=dilation, causal=causal)
+        widths = (dim, inner, inner) if self.relu else (dim, inner)
+        self.norms = module_list(NORMALISATIONS.build(norm, width) for width in widths)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Any = None) -> tuple[Tensor, Any]:
+        """inputs (batch, n, dim) → outputs (batch, n, dim), pasts of the norms and of the convolution."""
+        before = (None,) * (len(self.norms) + 1) if past is None else past
+        pasts: list[Any] = []
+
+        def enter(states: Tensor) -> Tensor:
+            place = len(pasts)
+            states, after = self.norms[place](states, mask, before[place])
+            pasts.append(after)
+            return functional.relu(states) if self.relu else states
+
+        states = self.narrow(enter(inputs))
+        states, seen = self.middle(enter(states), mask, before[-1])
+        states = self.widen(enter(states) if self.relu else states)
+        return inputs + states, (*pasts, seen)
+
+
+def residual_chain(
+    dim: int,
+    num_layers: int,
+    *,
+    kind: BlockKind,
+    kernel: int,
+    dilations: tuple[int, ...],
+    causal: bool,
+    norm: Normalisation,
+) -> Chain:
+    """Blocks whose dilations go round: 1, 2, 4, 8, 16, 1, 2 … Raises ConfigError where none is given."""
+    if not dilations:
+        raise ConfigError("dilations", "is empty", "one number for each block of a set: [1, 2, 4, 8, 16]")
+    rates = itertools.islice(itertools.cycle(dilations), num_layers)
+    return Chain(
+        dim,
+        [ResidualBlock(dim, kind=kind, kernel=kernel, dilation=rate, causal=causal, norm=norm) for rate in rates],
+    )

@@ -1,0 +1,108 @@
+"""Bags of character n-grams: the embedding of the first version of ByteNet (https://arxiv.org/abs/1610.10099v1)."""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.dropout import Dropout
+from regard.errors import ConfigError
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.positions.position import Position
+from regard.records import PAD
+
+NEVER = torch.iinfo(torch.int64).max  # behind every code
+Past = tuple[Tensor, int]  # the last order - 1 ids (batch, order - 1), how many places there are
+
+
+class CharacterNgramEmbedder(Embedder):
+    """e_i = sum over n = 1 … `order` of E_n[the n ids that end at i], times sqrt(dim) with `scale`; then its place.
+
+    Behind the `rows` most frequent n-grams of the training text there is one row more for all others. Before the first
+    id stands padding. As an n-gram ends at i, a writer may read it. E_1 has a row for every id, which a head may share.
+    """
+
+    codes: Tensor
+
+    def __init__(
+        self,
+        vocab_size: int,
+        dim: int,
+        position: Position | None = None,
+        *,
+        order: Annotated[int, Ge(1)] = 5,
+        rows: Annotated[int, Ge(0)] = 4000,
+        scale: bool = True,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        if vocab_size**order > NEVER:
+            problem = f"{order}-grams of {vocab_size:,} pieces are too many to be numbered"
+            raise ConfigError("model.embedder.order", problem, "lower it, or cut text.tokenizer into characters")
+        self.dim, self.vocab_size, self.order, self.rows = dim, vocab_size, order, rows
+        self.scale = math.sqrt(dim) if scale else 1.0
+        self.table = nn.Parameter(torch.empty(vocab_size, dim))
+        self.more = nn.Parameter(torch.empty((order - 1) * (rows + 1), dim))  # of 2-grams, of 3-grams …
+        nn.init.normal_(self.table, std=dim**-0.5)
+        nn.init.normal_(self.more, std=dim**-0.5)
+        self.register_buffer("codes", torch.full((order - 1, rows), NEVER))  # the known ones of each order, rising
+        self.position, self.dropout = position, Dropout(dropout)
+
+    def forward(self, ids: Tensor, past: Past | None = None) -> tuple[Tensor, Past]:
+        """ids (batch, n) → vectors (batch, n, dim); the past is the last order - 1 ids and a counter of places."""
+        before, start = (ids.new_full((len(ids), self.order - 1), PAD), 0) if past is None else past
+        seen = torch.cat([before, ids], dim=1)
+        vectors = functional.embedding(ids, self.table)
+        if self.order > 1 and ids.numel():
+            grams = self._numbers(seen).flatten(0, 1)
+            vectors = vectors + functional.embedding_bag(grams, self.more, mode="sum").view_as(vectors)
+        vectors = vectors * self.scale
+        if self.position is not None:
+            vectors = vectors + self.position(start, ids.shape[-1]).to(vectors.dtype)
+        after = seen[:, seen.shape[1] - self.order + 1 :], start + ids.shape[-1]
+        return self.dropout(vectors), after
+
+    def output_weight(self) -> nn.Parameter:
+        """E_1, (vocab_size, dim)."""
+        return self.table
+
+    def counted(self, ids: Tensor) -> list[Tensor]:
+        """ids (batch, n), padded behind → the codes of its 2-grams, of its 3-grams …"""
+        padded = functional.pad(ids, (self.order - 1, 0), value=PAD)
+        return [codes[ids != PAD] for codes in self._coded(padded)]
+
+    @torch.no_grad()
+    def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Keeps the most frequent n-grams of each order; of equals those of smaller codes."""
+        self.codes.fill_(NEVER)
+        for place, (codes, often) in enumerate(counts):
+            kept = codes[often.argsort(descending=True, stable=True)[: self.rows]].sort().values
+            self.codes[place, : len(kept)] = kept
+
+    def _coded(self, seen: Tensor) -> list[Tensor]:
+        """seen (batch, order - 1 + n) → of 2-grams, 3-grams … the code of that ending at each of the n, (batch, n).
+
+        The code is that of a number whose digits are the ids.
+        """
+        length, codes = seen.shape[1] - self.order + 1, []
+        code = seen[:, self.order - 1 :]
+        for back in range(1, self.order):
+            first = self.order - 1 - back
+            code = code + seen[:, first : first + length] * self.vocab_size**back
+            codes.append(code)
+        return codes
+
+    def _numbers(self, seen: Tensor) -> Tensor:
+        """seen (batch, order - 1 + n) → which row of `more` each n-gram has, (batch, n, order - 1)."""
+        rows = []
+        for place, code in enumerate(self._coded(seen)):
+            known = self.codes[place]
+            found = torch.searchsorted(known, code.contiguous())
+            if self.rows:
+                found = torch.where(known[found.clamp(max=self.rows - 1)] == code, found, self.rows)
+            rows.append(found + place * (self.rows + 1))
+        return torch.stack(rows, dim=-1)

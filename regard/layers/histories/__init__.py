@@ -1,0 +1,15 @@
+"""What a decoder's block may know its own words by in place of attention. Each row is built with (dim, hidden_dim)."""
+
+from typing import Annotated
+
+from regard.config import PartOf
+from regard.layers.histories.average import AverageAttention
+from regard.layers.histories.recurrent import RecurrentHistory
+from regard.layers.layer import Layer
+from regard.registry import Choice, Registry
+
+HISTORIES: Registry[Layer] = Registry("history", {"average": AverageAttention, "recurrent": RecurrentHistory})
+
+HistoryChoice = Annotated[Choice, PartOf(HISTORIES)]
+
+__all__ = ["HISTORIES", "HistoryChoice"]

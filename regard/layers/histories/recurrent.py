@@ -1,0 +1,21 @@
+"""A recurrent layer in place of self-attention, as fast decoders have it (https://aclanthology.org/D19-5632)."""
+
+from torch import Tensor
+
+from regard.layers.layer import Layer
+from regard.layers.recurrent import RECURRENT, Cell
+from regard.layers.recurrent.recurrent import Past
+from regard.registry import Choice
+
+
+class RecurrentHistory(Layer):
+    """h_t = f(h_(t-1), y_t), f any recurrent layer: what is kept of the words written is as wide as one of them."""
+
+    def __init__(self, dim: int, hidden_dim: int, *, cell: Cell = Choice("ssru")) -> None:
+        super().__init__()
+        self.dim = dim
+        self.layer = RECURRENT.build(cell, dim, dim)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """y (batch, n, dim) → h (batch, n, dim), the layer's past."""
+        return self.layer(inputs, mask, past)

@@ -1,0 +1,18 @@
+"""Normalisations of the states of a sequence. One file a row, each a layer, built with (dim,)."""
+
+from typing import Annotated
+
+from regard.config import PartOf
+from regard.layers.layer import Layer
+from regard.layers.normalisation.cumulative import CumulativeNorm
+from regard.layers.normalisation.positionwise import PositionNorm
+from regard.layers.normalisation.sub_batch import SubBatchNorm, main_rows
+from regard.registry import Choice, Registry
+
+NORMALISATIONS: Registry[Layer] = Registry(
+    "norm", {"cumulative": CumulativeNorm, "layer": PositionNorm, "sub_batch": SubBatchNorm}
+)
+
+Normalisation = Annotated[Choice, PartOf(NORMALISATIONS)]
+
+__all__ = ["NORMALISATIONS", "Normalisation", "main_rows"]

@@ -1,0 +1,17 @@
+"""Layer normalisation (https://arxiv.org/abs/1607.06450)."""
+
+from torch import Tensor, nn
+
+from regard.layers.layer import Layer
+
+
+class PositionNorm(Layer):
+    """gain · (x - mean) / sqrt(var + eps) + bias, over the channels of each position, so it sees no other one."""
+
+    def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.dim, self.norm = dim, nn.LayerNorm(dim, eps=eps)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: None = None) -> tuple[Tensor, None]:
+        """(batch, n, dim) → (batch, n, dim); there is no past."""
+        return self.norm(inputs), None

@@ -1,0 +1,6 @@
+"""The recurrence of simple recurrent units in three ways; the choice is made here alone, and all are proved equal."""
+
+from regard.layers.recurrent.kernels.choose import linear_recurrence, recurrence
+from regard.layers.recurrent.kernels.parts import Ended, Parts
+
+__all__ = ["Ended", "Parts", "linear_recurrence", "recurrence"]

@@ -1,0 +1,55 @@
+"""Simple recurrent units (https://arxiv.org/abs/1709.02755): what is costly is one product for all steps."""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.layers.recurrent.kernels import Parts, recurrence
+from regard.layers.recurrent.recurrent import Past, Recurrent, last
+from regard.linear import linear
+
+
+class SruLayer(Recurrent):
+    """c_t = f · c_(t-1) + (1 - f) · W x; h_t = r · g(c_t) + (1 - r) · a · x; f, r = sigmoid(W' x + v · c_(t-1) + b).
+
+    version 1, as in the paper's first versions: v = 0 and a = 1, so all steps may be computed at once. version 2: v is
+    learned, and a = sqrt(1 + 2 exp(highway_bias)) keeps the variance. x is projected where it has another width.
+    `highway_bias` is where b of r starts: 0 for classification, -3 for translation.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        version: Literal[1, 2] = 2,
+        activation: Literal["identity", "tanh"] = "identity",
+        highway_bias: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.dim, self.tanh = dim, activation == "tanh"
+        self.scale = math.sqrt(1 + 2 * math.exp(highway_bias)) if version == 2 else 1.0
+        self.weight = nn.Parameter(torch.empty((3 if input_dim == dim else 4) * dim, input_dim))
+        self.biases = nn.Parameter(torch.tensor([0.0, highway_bias]).unsqueeze(-1).repeat(1, dim))
+        self.peepholes = nn.Parameter(torch.empty(2, dim)) if version == 2 else None
+        for parameter, width in ((self.weight, input_dim), (self.peepholes, dim)):
+            if parameter is not None:
+                nn.init.uniform_(parameter, -math.sqrt(3 / width), math.sqrt(3 / width))
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim), (h, c)."""
+        shown, state = self.nothing(inputs) if past is None else past
+        products = linear(inputs, self.weight).unflatten(-1, (-1, self.dim))
+        parts = Parts(products, inputs, self.peepholes, self.biases, state, mask, self.scale, self.tanh)
+        outputs, state = recurrence(parts)
+        return outputs, (last(outputs, mask, shown), state)
+
+    def nothing(self, inputs: Tensor) -> Past:
+        """h = c = 0."""
+        return inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), self.dim)
+
+    def begun(self, state: Tensor) -> Past:
+        """c = the state, for h is never read again."""
+        return state, state

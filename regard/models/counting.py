@@ -1,0 +1,55 @@
+"""What embedders want to know of the training text before the first update."""
+
+from contextlib import closing
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.layers.embedders import Embedder
+
+WAITING = 2**22  # numbers that are kept before they are sorted: 32 MB
+
+
+def count_for_embedders(model: Any, batches: Any) -> None:
+    """Shows each embedder what it will read in the first epoch of `batches`, and tells it how often there was what.
+
+    `model.reads(batch)` says which embedder reads which ids. Where none wants to count, one batch is looked at.
+    """
+    tallies: dict[Embedder, list[_Tally]] = {}
+    with closing(batches.stream()) as stream:
+        for after, batch in stream:
+            found = [(embedder, embedder.counted(ids)) for embedder, ids in model.reads(batch)]
+            for embedder, kinds in found:
+                known = tallies.setdefault(embedder, [_Tally() for _ in kinds])
+                for tally, numbers in zip(known, kinds, strict=True):
+                    tally.add(numbers)
+            if after.epoch > 0 or not any(kinds for _, kinds in found):
+                break
+    for embedder, known in tallies.items():
+        embedder.learn([tally.counts() for tally in known])
+
+
+class _Tally:
+    """How often there was each number."""
+
+    def __init__(self) -> None:
+        self.numbers, self.often = torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64)
+        self.waiting: list[Tensor] = []
+        self.room = WAITING
+
+    def add(self, numbers: Tensor) -> None:
+        """Some numbers more."""
+        self.waiting.append(numbers.flatten())
+        self.room -= numbers.numel()
+        if self.room < 0:
+            self.counts()
+
+    def counts(self) -> tuple[Tensor, Tensor]:
+        """The numbers so far, rising, and how often each was there."""
+        new = torch.cat([torch.zeros(0, dtype=torch.int64), *self.waiting])
+        self.numbers, places = torch.cat([self.numbers, new]).unique(return_inverse=True)
+        often = torch.cat([self.often, torch.ones_like(new)])
+        self.often = torch.zeros_like(self.numbers).scatter_add_(0, places, often)
+        self.waiting, self.room = [], WAITING
+        return self.numbers, self.often

@@ -1,0 +1,91 @@
+"""Encoders in sequence and in parallel are what their parts make of each other."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention import Sockets
+from regard.encoders import ENCODERS
+from regard.encoders.encoder import Encoder
+from regard.encoders.plain import PLAIN
+from regard.errors import ConfigError
+from regard.models import AttentionSettings, build_attention
+from regard.records import Sequences
+from regard.registry import Choice
+
+DIM = 8
+PARTS = (
+    Choice("convolutional", {"hidden_dim": 6, "num_layers": 1}),
+    Choice("recurrent", {"hidden_dim": 3}),
+    Choice("self_attention"),
+)
+
+
+def sockets() -> Sockets:
+    own = AttentionSettings(num_heads=2)
+    return Sockets(None, lambda dim: build_attention(own, dim, dim), None)
+
+
+def build(name: str, encoders: tuple[Choice, ...]) -> Encoder:
+    return ENCODERS.build(Choice(name, {"encoders": encoders, "dropout": 0.0}), DIM, sockets()).double()
+
+
+@pytest.fixture
+def source() -> Sequences:
+    return Sequences(torch.randn(3, 5, DIM, dtype=torch.float64), torch.arange(5) < torch.tensor([[5], [2], [0]]))
+
+
+def test_in_sequence_each_reads_the_one_before(source):
+    encoder = build("sequential", PARTS[:2])
+    first, second = encoder.stages
+    below = first(source)
+    wanted = second(Sequences(below.states, below.mask))
+    found = encoder(source)
+    assert_close((found.states, found.final, found.past), (wanted.states, wanted.final, wanted.past), rtol=0, atol=0)
+    assert found.values is None  # what the first would have read is of another width
+    assert encoder.dim == 6 == found.states.shape[-1]
+
+
+def test_in_parallel_all_stand_side_by_side(source):
+    encoder = build("parallel", PARTS)
+    found, parts = encoder(source), [branch(source) for branch in encoder.branches]
+    assert_close(found.states, torch.cat([part.states for part in parts], dim=-1), rtol=0, atol=0)
+    assert_close(found.final, torch.cat([part.final for part in parts], dim=-1), rtol=0, atol=0)
+    assert torch.equal(found.mask, source.mask)
+    assert encoder.dim == DIM + 6 + DIM == found.states.shape[-1]
+
+
+def test_beside_one_that_unfolds_the_others_end_in_zeros(source):
+    encoder = build("parallel", (Choice("unfolded", {"ratio": 2.0}), PARTS[1]))
+    found = encoder(source)
+    assert found.mask.sum(dim=1).tolist() == [10, 4, 0]
+    assert bool((found.states[:, 5:, DIM:] == 0).all()) and bool((found.states[1, 2:, DIM:] == 0).all())
+
+
+def test_parts_that_are_given_no_dropout_take_that_of_the_whole():
+    parts = (Choice("recurrent", {"hidden_dim": 3}), Choice("recurrent", {"hidden_dim": 3, "dropout": 0.5}))
+    encoder = ENCODERS.build(Choice("sequential", {"encoders": parts, "dropout": 0.25}), DIM, sockets())
+    assert [stage.dropout.probability for stage in encoder.stages] == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("name", ["sequential", "parallel"])
+@pytest.mark.parametrize("part", PLAIN)
+def test_any_encoder_may_be_a_part(name, part, source):
+    sizes = {"hidden_dim": 3, "num_layers": 1, "feedforward_dim": 6}
+    choice = Choice(part, {size: value for size, value in sizes.items() if size in PLAIN.settings(part)})
+    encoder = build(name, (choice, choice))
+    assert encoder(source).states.shape[-1] == encoder.dim
+
+
+def test_a_chain_may_stand_beside_others(source):
+    chain = Choice("sequential", {"encoders": PARTS[:2]})
+    encoder = build("parallel", (chain, PARTS[1]))
+    found = encoder(source)
+    assert_close(found.states[..., :6], encoder.branches[0](source).states, rtol=0, atol=0)
+    assert encoder.dim == 12
+
+
+@pytest.mark.parametrize("name", ["sequential", "parallel"])
+def test_none_at_all_is_told(name):
+    with pytest.raises(ConfigError, match="encoders"):
+        build(name, ())

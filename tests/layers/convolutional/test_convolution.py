@@ -1,0 +1,190 @@
+"""Convolutions against torch's own, and what each output sees by the support of its gradient."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.testing import assert_close
+
+from regard.errors import ConfigError
+from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock, receptive_field
+from regard.layers.feedforwards import PositionWise
+
+BATCH, LENGTH, INPUT, DIM = 3, 9, 4, 5
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def as_torchs(weight: Tensor, kernel: int) -> Tensor:
+    """(dim, kernel · input_dim), tap by tap → (dim, input_dim, kernel), as torch's convolutions have it."""
+    return weight.unflatten(1, (kernel, -1)).transpose(1, 2)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
+@pytest.mark.parametrize("dilation", [1, 2, 4, 16])
+@pytest.mark.parametrize("std", [None, 0.5])
+def test_masked_and_centred_ones_equal_torchs(kernel, dilation, std, assert_agrees):
+    inputs, reach = random(BATCH, LENGTH, INPUT), (kernel - 1) * dilation
+    for causal in (True, False):
+        layer = Convolution(INPUT, DIM, kernel=kernel, dilation=dilation, causal=causal, std=std).double()
+        nn.init.normal_(layer.linear.bias)
+        weight = layer.linear.weight
+        if std is not None:
+            nn.init.normal_(layer.linear.gain)
+            weight = nn.functional.normalize(weight, dim=1) * layer.linear.gain.unsqueeze(-1)
+        right = 0 if causal else reach // 2
+        padded = functional.pad(inputs.transpose(1, 2), (reach - right, right))
+        oracle = functional.conv1d(padded, as_torchs(weight, kernel), layer.linear.bias, dilation=dilation)
+        outputs, _ = layer(inputs, None)
+        assert_agrees("B12" if causal else "B13", outputs, oracle.transpose(1, 2), tolerance=1e-12)
+
+
+def test_a_masked_one_is_a_centred_one_whose_future_half_is_zero(assert_agrees):
+    masked = Convolution(INPUT, DIM, kernel=3).double()
+    centred = Convolution(INPUT, DIM, kernel=5, causal=False).double()
+    centred.linear.weight.data = torch.cat([masked.linear.weight.data, torch.zeros(DIM, 2 * INPUT)], dim=1)
+    centred.linear.bias = masked.linear.bias
+    inputs = random(BATCH, LENGTH, INPUT)
+    assert_agrees("B12", masked(inputs, None)[0], centred(inputs, None)[0], tolerance=1e-12)
+
+
+def test_by_hand():
+    layer = Convolution(1, 1, kernel=2, dilation=2).double()
+    layer.linear.weight.data, layer.linear.bias.data = (
+        torch.tensor([[10.0, 1.0]]).double(),
+        torch.tensor([0.5]).double(),
+    )
+    outputs, past = layer(torch.tensor([[[1.0], [2.0], [3.0], [4.0]]]).double(), None)
+    assert outputs.flatten().tolist() == [1.5, 2.5, 13.5, 24.5]  # x_t + 10 x_(t-2) + 1/2
+    assert past.flatten().tolist() == [3.0, 4.0]
+
+
+def seen_by(layer: nn.Module, length: int, place: int, dim: int) -> list[int]:
+    """The inputs that move an output, by its gradient."""
+    inputs = random(1, length, dim).requires_grad_()
+    outputs, _ = layer(inputs, None)
+    (gradient,) = torch.autograd.grad(outputs[0, place].sum(), inputs)
+    return gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dilations", "field"),
+    [(3, [1, 2, 4], 15), (3, [1, 2, 4, 8, 16], 63), (2, [1, 2, 4, 8], 16), (3, [1, 1, 1], 7), (1, [1], 1)],
+)
+def test_receptive_fields_are_exactly_as_wide_as_the_formula(kernel, dilations, field):
+    assert receptive_field(kernel, dilations) == field
+    length = 2 * field + 1
+    for causal in (True, False):
+        layers = [Convolution(2, 2, kernel=kernel, dilation=rate, causal=causal) for rate in dilations]
+        first = field + 1 - field if causal else (length - field) // 2
+        place = (
+            first + field - 1 if causal else first + sum((kernel - 1) * r - (kernel - 1) * r // 2 for r in dilations)
+        )
+        assert seen_by(Chain(2, layers).double(), length, place, 2) == list(range(first, first + field))
+
+
+def test_six_sets_of_five_dilations_see_373():
+    assert receptive_field(3, [1, 2, 4, 8, 16] * 6) == 373
+
+
+@pytest.mark.parametrize("num_layers", [1, 3])
+def test_gated_blocks_see_one_and_k_minus_one_for_each(num_layers):
+    layers = [GatedBlock(2, 2, kernel=3) for _ in range(num_layers)]
+    field = 1 + num_layers * 2
+    assert seen_by(Chain(2, layers).double(), 10, 9, 2) == list(range(10 - field, 10))
+
+
+@pytest.mark.parametrize("kind", ["relu", "multiplicative"])
+def test_residual_blocks_see_no_more_than_their_convolution(kind):
+    layers = [ResidualBlock(4, kind=kind, dilation=rate) for rate in (1, 2)]
+    seen = seen_by(Chain(4, layers).double(), 12, 11, 4)
+    assert seen == list(range(12 - receptive_field(3, [1, 2]), 12))
+
+
+@pytest.mark.parametrize(("dilations", "side"), [([1], 3), ([1, 2], 7), ([1, 2, 4], 15)])
+def test_in_two_dimensions_the_field_is_a_square_of_the_same_side(dilations, side):
+    assert receptive_field(3, dilations) == side
+    stack = nn.Sequential(*(nn.Conv2d(1, 1, 3, dilation=rate, padding=rate) for rate in dilations)).double()
+    image = random(1, 1, 31, 31).requires_grad_()
+    (gradient,) = torch.autograd.grad(stack(image)[0, 0, 15, 15], image)
+    rows, columns = gradient[0, 0].nonzero().unbind(dim=1)
+    assert len(rows) == side**2
+    assert (
+        (int(rows.min()), int(rows.max()))
+        == (int(columns.min()), int(columns.max()))
+        == (15 - side // 2, 15 + side // 2)
+    )
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_what_stands_under_padding_counts_as_zero(causal):
+    layer = Convolution(INPUT, DIM, kernel=5, causal=causal).double()
+    inputs, mask = random(2, LENGTH, INPUT), torch.arange(LENGTH) < torch.tensor([[LENGTH], [4]])
+    dirty = inputs.masked_fill(~mask.unsqueeze(-1), torch.nan)
+    outputs, _ = layer(dirty, mask)
+    alone, _ = layer(inputs[1:, :4], None)
+    assert_close(outputs[1:, :4], alone)
+
+
+def test_a_centred_one_cannot_go_on():
+    layer = Convolution(INPUT, DIM, causal=False)
+    with pytest.raises(ValueError, match="in pieces"):
+        layer(torch.zeros(1, 2, INPUT), None, torch.zeros(1, 2, INPUT))
+
+
+def test_the_past_is_what_the_next_outputs_see():
+    layer = Convolution(INPUT, DIM, kernel=3, dilation=4).double()
+    inputs = random(2, LENGTH, INPUT)
+    assert_close(layer(inputs, None)[1], inputs[:, -8:])
+    short, mask = inputs[:, :3], torch.tensor([[True, True, True], [True, False, False]])
+    past = layer(short, mask)[1]
+    assert past.shape == (2, 8, INPUT)
+    assert_close(past[1, -1], short[1, 0])
+    assert bool((past[1, :-1] == 0).all())
+
+
+def test_two_of_width_one_are_the_feed_forward_network(assert_agrees):
+    network = PositionWise(INPUT, 7).double()
+    first, second = Convolution(INPUT, 7, kernel=1).double(), Convolution(7, INPUT, kernel=1).double()
+    first.linear, second.linear = network.to_hidden, network.to_out
+    inputs = random(BATCH, LENGTH, INPUT)
+    by_torch = functional.conv1d(
+        functional.conv1d(inputs.mT, network.to_hidden.weight.unsqueeze(-1), network.to_hidden.bias).relu(),
+        network.to_out.weight.unsqueeze(-1),
+        network.to_out.bias,
+    ).mT
+    hidden, _ = first(inputs, None)
+    assert_agrees("B22", second(hidden.relu(), None)[0], network(inputs)[0])
+    assert_agrees("B22", by_torch, network(inputs)[0])
+
+
+def test_gradients_are_those_of_finite_differences():
+    layer = Convolution(2, 2, kernel=2, dilation=2, std=1.0).double()
+    past, inputs = random(1, 2, 2).requires_grad_(), random(1, 4, 2).requires_grad_()
+    assert torch.autograd.gradcheck(lambda one, before: layer(one, None, before)[0], (inputs, past))
+
+
+def test_no_empty_kernel():
+    with pytest.raises(ConfigError, match="kernel"):
+        Convolution(1, 1, kernel=0)
+    with pytest.raises(ConfigError, match="dilation"):
+        Convolution(1, 1, dilation=0)
+
+
+@given(cuts=st.lists(st.integers(0, 20), max_size=5).map(sorted), causal_layers=st.integers(1, 3))
+def test_any_split_into_chunks_equals_the_whole_to_ten_digits(cuts, causal_layers):
+    layer = Chain(2, [Convolution(2, 2, dilation=2**depth, std=0.5) for depth in range(causal_layers)]).double()
+    inputs = random(2, 20, 2)
+    whole, _ = layer(inputs, None)
+    past, pieces = None, []
+    for start, end in itertools.pairwise([0, *cuts, 20]):
+        piece, past = layer(inputs[:, start:end], None, past)
+        pieces.append(piece)
+    assert_close(torch.cat(pieces, dim=1), whole, rtol=0, atol=1e-10)
+    assert [one.shape[1] for one in past] == [2 * 2**depth for depth in range(causal_layers)]

@@ -1,0 +1,83 @@
+"""The network with a tape of its own states: the paper's equations, its borders, and an LSTM as its special case."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from regard.errors import ConfigError
+from regard.layers.recurrent.lstmn import LstmnLayer
+
+INPUT, DIM, LENGTH = 3, 4, 6
+LENGTHS = [6, 3, 1, 0]
+MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
+
+
+def random(*shape: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def make(tape: int | None) -> LstmnLayer:
+    layer = LstmnLayer(INPUT, DIM, hidden_dim=5, tape=tape).double()
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.7)
+    return layer
+
+
+def by_hand(layer: LstmnLayer, inputs: Tensor) -> list[Tensor]:
+    """Section 3.1 of the paper, one row, state by state."""
+    score, zeros = layer.score, torch.zeros(DIM, dtype=torch.float64)
+    h_read, tape = zeros, []
+    for x in inputs:
+        seen = tape if layer.tape is None else tape[-layer.tape :]
+        scores = [
+            score.to_score.weight[0]
+            @ torch.tanh(score.from_key.weight @ h + score.from_query.weight @ torch.cat([x, h_read]))
+            for h, _ in seen
+        ]
+        weights = torch.softmax(torch.stack(scores), dim=0) if scores else []
+        h_read = sum((s * h for s, (h, _) in zip(weights, seen, strict=True)), zeros)
+        c_read = sum((s * c for s, (_, c) in zip(weights, seen, strict=True)), zeros)
+        gates = layer.from_input.weight @ x + layer.from_input.bias + layer.from_state.weight @ h_read
+        i, f, g, o = gates.chunk(4)
+        c = f.sigmoid() * c_read + i.sigmoid() * g.tanh()
+        tape.append((o.sigmoid() * c.tanh(), c))
+    return [h for h, _ in tape]
+
+
+@pytest.mark.parametrize("tape", [None, 1, 2, 50])
+def test_equals_the_equations_whatever_the_lengths(tape, assert_agrees):
+    layer, inputs = make(tape), random(4, LENGTH, INPUT)
+    outputs, past = layer(inputs, MASK)
+    for row, length in enumerate(LENGTHS):
+        if length:
+            wanted = torch.stack(by_hand(layer, inputs[row, :length]))
+            assert_agrees("D16", outputs[row, :length], wanted)
+            assert_close(past[0][row], wanted[-1])
+        assert bool((outputs[row, length:] == 0).all())
+
+
+def test_a_tape_of_one_state_is_an_lstm(assert_agrees):
+    layer, theirs = make(1), nn.LSTM(INPUT, DIM, batch_first=True).double()
+    state = {"weight_ih_l0": layer.from_input.weight, "weight_hh_l0": layer.from_state.weight}
+    theirs.load_state_dict({**state, "bias_ih_l0": layer.from_input.bias, "bias_hh_l0": torch.zeros(4 * DIM)})
+    inputs, begun = random(4, LENGTH, INPUT), random(4, DIM)
+    assert_agrees("D16", layer(inputs, None)[0], theirs(inputs)[0])
+    wanted, _ = theirs(inputs, (begun.unsqueeze(0), torch.zeros(1, 4, DIM, dtype=torch.float64)))
+    assert_agrees("D16", layer(inputs, None, layer.begun(begun))[0], wanted)
+
+
+@pytest.mark.parametrize("tape", [None, 2])
+def test_gradients_are_those_of_finite_differences(tape):
+    layer = make(tape)
+    assert torch.autograd.gradcheck(lambda some: layer(some, MASK)[0], random(4, LENGTH, INPUT).requires_grad_())
+
+
+def test_a_capped_tape_stays_short_and_another_grows():
+    inputs = random(2, LENGTH, INPUT)
+    assert [make(tape)(inputs, None)[1][2].shape[1] for tape in (None, 3)] == [LENGTH, 3]
+
+
+def test_a_tape_of_nothing_is_refused():
+    with pytest.raises(ConfigError, match="a tape of 0 states remembers nothing"):
+        LstmnLayer(INPUT, DIM, tape=0)
