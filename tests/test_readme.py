@@ -13,6 +13,7 @@ from regard.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 READMES = ("README.md", "README.zh-CN.md")
+GUIDES = ("docs/how-to/attention.md",)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAIRS = [("Good morning!", "Guten Morgen!"), ("The old man reads a book.", "Der alte Mann liest ein Buch.")] * 30
 SMALL = [
@@ -26,10 +27,10 @@ SMALL = [
 ]
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
+def blocks(language: str, files: tuple[str, ...] = READMES) -> list[tuple[str, str]]:
     return [
         (name, text)
-        for name in READMES
+        for name in files
         for kind, text in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))
         if kind == language
     ]
@@ -82,9 +83,18 @@ def test_every_regard_command_runs(folder, monkeypatch):
 
 def test_every_python_block_runs(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    for _, text in blocks("python"):
-        exec(compile(text, "README", "exec"), {})
+    for name, text in blocks("python"):
+        exec(compile(text, name, "exec"), {})
         assert capsys.readouterr().out.strip()
+
+
+def test_every_python_block_of_a_guide_runs(capsys):
+    told = blocks("python", GUIDES)
+    assert told
+    for name, text in told:
+        exec(compile(text, name, "exec"), {})
+        out = capsys.readouterr().out.strip()
+        assert out and "False" not in out
 
 
 def test_the_tree_names_folders_that_exist():

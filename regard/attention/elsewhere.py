@@ -13,13 +13,16 @@ class Elsewhere(NamedTuple):
     use: str
 
 
+_ARTICLES = {"embedder": "an"}
+
+
 def _socket(part: str, about: str, names: str, use: str) -> Elsewhere:
     return Elsewhere(tuple(names.split(", ")), "socket", part, about, use)
 
 
 def _row(kind: str, part: str, about: str, names: str, use: str = "") -> Elsewhere:
     known = use or f"regard list {kind} shows it: {part}"
-    return Elsewhere(tuple(names.split(", ")), kind, part, f"a {kind}: {about}", known)
+    return Elsewhere(tuple(names.split(", ")), kind, part, f"{_ARTICLES.get(kind, 'a')} {kind}: {about}", known)
 
 
 def _python(part: str, about: str, names: str) -> Elsewhere:

@@ -3,10 +3,15 @@
 What bears the name of an attention and is none between a query and its keys (a pooling, a position, a layer) is listed
 in `elsewhere.py`. Capitals, spaces, hyphens and the word "attention" itself make no difference: "Local-M attention" is
 `local_m`. A row of the tables needs no line here: its own name stands for it.
+
+A name changes what it stands for and nothing else: `attention: hard` is `attention: {weighting: hard}`, so the score
+and the heads of a file stay as they are, while `multihead` says both a score and a number of heads. A name that stands
+for a score, a span or a weighting alone can also be given where that part is: `score: bahdanau`.
 """
 
+import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +26,7 @@ from regard.registry import Registry
 Settings = Mapping[str, Any]
 
 _TABLES: Mapping[str, Registry[Any]] = {"score": SCORES, "span": SPANS, "weighting": WEIGHTINGS}
+WITHOUT = "a recurrent decoder does without attention by model.decoder.reads=final"
 _HEADS = {"score": "scaled_dot", "num_heads": 8}
 
 MEANINGS: tuple[tuple[Settings, str], ...] = (  # what a config would say, and all its names
@@ -123,14 +129,72 @@ def resolve(name: str) -> Settings:
     Raises ConfigError for a name nobody knows, and for one of something that is no socket: it tells what that is.
     """
     known = bare(str(name))
+    if not known:
+        raise ConfigError("model.attention", f"'{name}' names nothing", WITHOUT)
     if known in _ELSEWHERE:
         one = _ELSEWHERE[known]
         raise ConfigError("model.attention", f"'{name}' is {one.about}", one.use)
     if known not in _SETTINGS:
-        raise ConfigError("model.attention", f"there is no '{name}'", _nearest(known))
+        hint = _joined(re.split(r"[\s,;+&/]+", str(name))) or _nearest(known)
+        raise ConfigError("model.attention", f"there is no '{name}'", hint)
     if known in _AMBIGUOUS:
         warnings.warn(f"attention '{name}' is taken as {_AMBIGUOUS[known]}", stacklevel=2)
     return _SETTINGS[known]
+
+
+def short(kind: str, name: str) -> Settings | None:
+    """What a name says where a score, a span or a weighting is asked for, if it stands for one of these alone."""
+    settings = _SETTINGS.get(bare(name), {})
+    if set(settings) != {kind}:
+        return None
+    part = settings[kind]
+    return part if isinstance(part, Mapping) else {"name": part}
+
+
+def short_row(kind: str, name: str) -> Settings | None:
+    """What a name says where a part of another kind than an attention's is asked for: `position: tpe`."""
+    one = _ELSEWHERE.get(bare(name))
+    return {"name": one.part} if one is not None and one.kind == kind else None
+
+
+def short_rows(kind: str) -> list[str]:
+    """The names that `short_row` knows, without those of the rows themselves."""
+    return [name for one in ELSEWHERE if one.kind == kind for name in one.names if name != one.part]
+
+
+def placed(name: str) -> str:
+    """A hint for who gives a position the name of what an attention does about places, or ""."""
+    if bare(name) in ("none", "no", "off", "false"):
+        return "a model without positions has model.position=null"
+    known = look_up(name)
+    return f"it belongs to the attention: model.self_attention={_flow(known)}" if isinstance(known, Mapping) else ""
+
+
+def shorts(kind: str) -> list[str]:
+    """The names that `short` knows, without those of the rows themselves."""
+    return [name for name in ALIASES if name not in _TABLES[kind] and short(kind, name) is not None]
+
+
+def advised(kind: str, name: str) -> str:
+    """A hint for who gives a score, a span or a weighting a name that stands for something else, or ""."""
+    known = look_up(name)
+    if isinstance(known, Elsewhere):
+        return f"it is {known.about}: {known.use}"
+    if known is None:
+        return ""
+    others = [other for other in _TABLES if set(known) == {other}]
+    if others:
+        return f"it is a {others[0]}: {others[0]}: {_flow(known[others[0]])}"
+    return f"it says {_flow(known)}, so it is a name of the attention itself"
+
+
+def instead(value: Any) -> str:
+    """What to write for an attention that is given neither a name nor a group of settings."""
+    if value is None:
+        return WITHOUT
+    if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
+        return _joined(value) or "one name, or a group: {name: luong, span: local_predictive}"
+    return "for example bahdanau, or {score: additive, span: window}"
 
 
 def look_up(name: str) -> Settings | Elsewhere | None:
@@ -144,6 +208,22 @@ def names_of(kind: str, part: str) -> list[str]:
     chosen = [name for name, settings in ALIASES.items() if _names(settings.get(kind)) == part]
     chosen += [name for one in ELSEWHERE if (one.kind, one.part) == (kind, part) for name in one.names]
     return [name for name in chosen if name != part]
+
+
+def _joined(names: Sequence[str]) -> str:
+    """How several names are said at once, if all of them stand for settings."""
+    first, *rest = [_SETTINGS.get(bare(name)) for name in names] if len(names) > 1 else [None]
+    if first is None or None in rest:
+        return ""
+    more = {kind: part for settings in rest for kind, part in (settings or {}).items()}
+    return f"together: {_flow({'name': names[0], **more})}"
+
+
+def _flow(value: Any) -> str:
+    """A value as one writes it in a config, on one line."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {_flow(item)}" for name, item in value.items()) + "}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _names(choice: Any) -> Any:

@@ -91,8 +91,12 @@ def bench_command(  # noqa: PLR0913  an option each
 def _lengths(text: str) -> tuple[int, ...]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdecimal() and 0 < int(word) < 2**31 for word in words):
-        raise ConfigError("--lengths", f"must be numbers with commas between them, not '{text}'", "128,256,512")
-    return tuple(sorted({int(word) for word in words}))
+        problem = f"must be numbers with commas between them, not '{text}'"
+        raise ConfigError("--lengths", problem, "each at least 1, as in 128,256,512")
+    lengths = sorted({int(word) for word in words})
+    if len(lengths) < len(words):
+        print("a length that is given twice is measured once", file=sys.stderr)
+    return tuple(lengths)
 
 
 def _show(timings: "list[Timing]", work: "Workload") -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from regard.config.faults import found
+from regard.config.marker import Marker, marker_of
 from regard.config.merging import lay
 from regard.config.plain import plain
 from regard.config.types import limited, strict
@@ -25,6 +26,14 @@ def read_settings(kind: type[T], settings: Mapping[str, Any]) -> T:
     if faults:
         raise ConfigError.of(faults)
     return kind(**values)
+
+
+def spelled(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for a dataclass, with every name in them that stands for settings replaced by these.
+
+    So whatever they are laid on keeps what the name says nothing of. What is wrong is left to `read_settings`.
+    """
+    return Fields(declared(kind)).spelled(settings)
 
 
 def schema_of(kind: type) -> dict[str, Any]:
@@ -71,13 +80,25 @@ class Fields:
             elif name in given or name not in self.leave:
                 value = plain(default)
                 try:
-                    value = lay(value, given[name], name) if name in given else value
+                    value = lay(value, self._spelled(name, given[name]), name) if name in given else value
                     values[name] = self._adapters[name].validate_python(value)
                 except ValidationError as error:
                     faults += found(error, name, value)
                 except ConfigError as error:  # a list has no such item
                     faults += error.faults
         return values
+
+    def spelled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is given, with every name that stands for settings replaced by these."""
+        return {name: self._spelled(name, value) for name, value in given.items()}
+
+    @cached_property
+    def _markers(self) -> dict[str, Marker]:
+        found = {name: marker_of(setting.annotation) for name, setting in self.settings.items()}
+        return {name: marker for name, marker in found.items() if marker is not None}
+
+    def _spelled(self, name: str, value: Any) -> Any:
+        return self._markers[name].spelled(value) if name in self._markers else value
 
     def schema(self, title: str = "") -> dict[str, Any]:
         """As a JSON schema object."""

@@ -1,6 +1,5 @@
 """What stands in `Annotated[…]` so that plain values are read into groups, parts and lists of parts."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -9,42 +8,41 @@ from pydantic_core import CoreSchema, core_schema
 
 from regard.config.faults import refuse, shown
 from regard.config.fields import Fields, declared, first_line
+from regard.config.marker import Marker
 from regard.config.merging import merge
 from regard.errors import ConfigError, Fault, nearest
 from regard.registry import Choice, Registry
 
 Alias = Callable[[str], Mapping[str, Any]]
 Short = Callable[[str], Mapping[str, Any] | None]
+Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
 
 
-class _Marker(ABC):
-    """What stands in `Annotated[…]` to read a plain value its own way."""
-
-    @abstractmethod
-    def read(self, value: Any) -> Any:
-        """A plain value → what it means. Raises ConfigError."""
-
-    @abstractmethod
-    def schema(self) -> dict[str, Any]:
-        """What may stand there, as a JSON schema."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return self.schema()
-
-
-class FieldsOf(_Marker):
+class FieldsOf(Marker):
     """`Annotated[ModelSettings, FieldsOf(ModelSettings, encoder=…)]`: a group of settings read into a dataclass.
 
     `types` complete annotations that leave something open. With `aliases`, a text in the group's place or its `name`
-    stands for some of the settings, as `resolve` tells.
+    stands for some of the settings, as `resolve` tells; `advice` says what to write instead of something else.
     """
 
-    def __init__(self, kind: type, aliases: Iterable[str] = (), resolve: Alias | None = None, **types: Any) -> None:
-        self.kind, self.aliases, self.resolve = kind, sorted(aliases), resolve
+    def __init__(
+        self,
+        kind: type,
+        aliases: Iterable[str] = (),
+        resolve: Alias | None = None,
+        advice: Advice | None = None,
+        **types: Any,
+    ) -> None:
+        self.kind, self.aliases, self.resolve, self.advice = kind, sorted(aliases), resolve, advice
         self.fields = Fields(declared(kind, types))
+
+    def spelled(self, value: Any) -> Any:
+        """A name becomes the settings it stands for, so that it is laid on others as they are: setting by setting."""
+        try:
+            group = self._group(value)
+        except ConfigError:
+            return value
+        return self.fields.spelled(group)
 
     def read(self, value: Any) -> Any:
         """A group of settings or an alias → the dataclass."""
@@ -68,7 +66,8 @@ class FieldsOf(_Marker):
     def _group(self, value: Any) -> Mapping[str, Any]:
         group = {"name": value} if isinstance(value, str) and self.resolve else value
         if not isinstance(group, Mapping):
-            raise ConfigError("", f"must be a group of settings, not {shown(value)}")
+            wanted = "a name or a group of settings" if self.resolve else "a group of settings"
+            raise ConfigError("", f"must be {wanted}, not {shown(value)}", self.advice(value) if self.advice else "")
         if self.resolve is None or "name" not in group:
             return group
         rest = {name: item for name, item in group.items() if name != "name"}
@@ -78,26 +77,36 @@ class FieldsOf(_Marker):
             raise ConfigError.of(fault._replace(place="") for fault in error.faults) from None
 
 
-class PartOf(_Marker):
+class PartOf(Marker):
     """`Annotated[Choice, PartOf(SCORES)]`: a part by name, its settings checked against its signature.
 
     Settings named in `leave` stay open when they are not given; the others are completed with their defaults.
-    `short` may turn a text that is no part's name into a name and settings (a file's name into its reader).
+    `short` may turn a text that is no part's name into a name and settings (a file's name into its reader); where these
+    texts can be listed, they are `aliases`. `advice` may know better than the nearest name what is meant by another.
     """
 
-    def __init__(self, table: Registry[Any], leave: tuple[str, ...] = (), short: Short | None = None) -> None:
-        self.table, self.short = table, short
+    def __init__(
+        self,
+        table: Registry[Any],
+        leave: tuple[str, ...] = (),
+        short: Short | None = None,
+        *,
+        aliases: Iterable[str] = (),
+        advice: Advice | None = None,
+    ) -> None:
+        self.table, self.short, self.aliases, self.advice = table, short, sorted(aliases), advice
         self.fields = {name: Fields(table.settings(name), leave) for name in table}
 
     def read(self, value: Any) -> Choice:
         """`name` or `{name: …, setting: …}` → Choice."""
-        group = self._group(value) if isinstance(value, str) else value
+        group = self._group(value)
         name = group.get("name") if isinstance(group, Mapping) else None
         if not isinstance(name, str):
             problem = f"must be the name of a part, or its name and settings, not {shown(value)}"
             refuse([Fault("", problem, nearest("", self.table))], value)
         if name not in self.table:
-            refuse([Fault("", f"there is no '{name}'", nearest(name, self.table))], value)
+            known = self.advice(name) if self.advice else ""
+            refuse([Fault("", f"there is no '{name}'", known or nearest(name, [*self.table, *self.aliases]))], value)
         faults: list[Fault] = []
         values = self.fields[name].read({key: item for key, item in group.items() if key != "name"}, faults)
         if faults:
@@ -107,12 +116,22 @@ class PartOf(_Marker):
     def schema(self) -> dict[str, Any]:
         """A name alone where nothing must be given, or an object."""
         free = [name for name in self.table if not self.fields[name].schema()["required"]]
-        text: dict[str, Any] = {"type": "string"} if self.short else {"enum": sorted(free)}
+        listed = {"enum": sorted({*free, *self.aliases})}
+        text: dict[str, Any] = {"type": "string"} if self.short and not self.aliases else listed
         return {"anyOf": [text, *(self._row(name) for name in sorted(self.table))]}
 
-    def _group(self, text: str) -> Mapping[str, Any]:
-        meant = self.short(text) if self.short and text not in self.table else None
-        return {"name": text} if meant is None else meant
+    def spelled(self, value: Any) -> Any:
+        """An alias, alone or with settings, becomes what it stands for."""
+        if not self.aliases:
+            return value
+        group = self._group(value)
+        return group["name"] if isinstance(value, str) and len(group) == 1 else group
+
+    def _group(self, value: Any) -> Any:
+        group = {"name": value} if isinstance(value, str) else value
+        name = group.get("name") if isinstance(group, Mapping) else None
+        meant = self.short(name) if self.short and isinstance(name, str) and name not in self.table else None
+        return group if meant is None else {**meant, **{key: item for key, item in group.items() if key != "name"}}
 
     def _row(self, name: str) -> dict[str, Any]:
         row = self.fields[name].schema(first_line(self.table[name]))

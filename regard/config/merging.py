@@ -1,6 +1,6 @@
 """Defaults < file < `key=value`: groups of settings laid over each other."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from regard.config.reading import parse
@@ -49,10 +49,11 @@ def _kind(group: Settings, kinds: Kinds) -> Any:
     return kind.get("name") if isinstance(kind, Mapping) else kind
 
 
-def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
+def parse_changes(changes: Iterable[str], spelled: Callable[[Settings], Settings] = dict) -> dict[str, Any]:
     """`model.dim=512 model.encoder.num_layers=6` → nested groups; values are read as YAML, the last word counts.
 
-    A change that would throw away what an earlier one said of a part (`x.size=3 x=greedy`) is a fault.
+    A change that would throw away what an earlier one said of a part (`x.size=3 x=greedy`) is a fault. `spelled` puts
+    settings in the place of a name that stands for some, in each change by itself.
     """
     settings: dict[str, Any] = {}
     faults: list[Fault] = []
@@ -64,7 +65,8 @@ def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
             faults.append(Fault(change, "a change is written key=value", "for example training.max_updates=1000"))
             continue
         try:
-            settings = _put(settings, names, parse(text, key), key)
+            names, value = _meant(names, parse(text, key), spelled)
+            settings = _put(settings, names, value, key)
         except ConfigError as error:
             faults.extend(error.faults)
             continue
@@ -75,6 +77,19 @@ def parse_changes(changes: Iterable[str]) -> dict[str, Any]:
     if faults:
         raise ConfigError.of(faults)
     return settings
+
+
+def _meant(names: list[str], value: Any, spelled: Callable[[Settings], Settings]) -> tuple[list[str], Any]:
+    """Where a change goes and what it says there; a `name` that stands for settings of its group is the group."""
+    tree: Any = value
+    for name in reversed(names):
+        tree = {name: tree}
+    tree = spelled(tree)
+    for place, name in enumerate(names):
+        if name not in tree:
+            return names[:place], tree
+        tree = tree[name]
+    return names, tree
 
 
 def _holds(group: Any, names: list[str]) -> bool:

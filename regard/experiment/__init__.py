@@ -1,7 +1,7 @@
 """The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
 
 from regard.experiment.data import DataSettings
-from regard.experiment.reading import count_examples, load_experiment, read_experiment, schema
+from regard.experiment.reading import count_examples, load_experiment, read_changes, read_experiment, schema
 from regard.experiment.settings import (
     SETTINGS_FILE,
     DecodingSettings,
@@ -25,6 +25,7 @@ __all__ = [
     "count_examples",
     "defaults_for",
     "load_experiment",
+    "read_changes",
     "read_experiment",
     "schema",
 ]

@@ -1,18 +1,21 @@
 """Defaults by the size of the data < file < changes → an experiment, or all that is wrong with it."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from regard.config import lay, merge, parse_changes, read_settings, read_yaml, schema_of
+from regard.config import lay, merge, parse_changes, read_settings, read_yaml, schema_of, spelled, warned_last
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, nearest
 from regard.evaluation import METRICS
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.heads import HEADS
+from regard.models import unused_sockets
 from regard.objectives import OBJECTIVES
 from regard.tasks import TASKS
 from regard.training.stopping import higher_is_better
@@ -22,7 +25,11 @@ LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wa
 
 def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
     """The complete settings of a new run. Raises a ConfigError of all faults, or a DataError of its training files."""
-    settings = merge({} if path is None else read_yaml(path), parse_changes(changes))
+    with warned_last():
+        return _completed(_read(path, changes))
+
+
+def _completed(settings: dict[str, Any]) -> Experiment:
     given = read_settings(Experiment, settings)
     faults = [*given.data.faults(given.columns), *_impossible(given)]
     if faults:
@@ -33,12 +40,25 @@ def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
         defaults["training"].pop("max_updates")
     complete: dict[str, Any] = lay(defaults, settings)
     experiment = read_settings(Experiment, complete)
+    if _task(experiment).translates:
+        _warn_of_unused(experiment, settings.get("model", {}))
     return replace(experiment, data=experiment.data.located())
 
 
 def load_experiment(path: Path, changes: Iterable[str] = ()) -> Experiment:
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
-    return read_settings(Experiment, merge(read_yaml(path), parse_changes(changes)))
+    with warned_last():
+        return read_settings(Experiment, _read(path, changes))
+
+
+def _read(path: Path | None, changes: Iterable[str]) -> dict[str, Any]:
+    """A file with changes laid on it. The name of a mechanism changes what it stands for and leaves all else."""
+    return merge({} if path is None else spelled(Experiment, read_yaml(path)), read_changes(changes))
+
+
+def read_changes(changes: Iterable[str]) -> dict[str, Any]:
+    """`key=value` … → nested groups, in which the name of a mechanism is the settings it stands for."""
+    return parse_changes(changes, partial(spelled, Experiment))
 
 
 def count_examples(experiment: Experiment) -> int:
@@ -71,6 +91,15 @@ def _impossible(experiment: Experiment) -> Iterator[Fault]:
         yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, names))
     elif higher_is_better(steering) is None:
         yield Fault("training.metric", f"'{steering}' cannot choose: neither more nor less of it is better", "bleu")
+
+
+def _warn_of_unused(experiment: Experiment, said: dict[str, Any]) -> None:
+    """Settings of an attention that the model does not have change nothing."""
+    model = experiment.model
+    for socket in unused_sockets(model) if {"attention", "self_attention"} & said.keys() else []:
+        if socket in said:
+            whose = f"encoder '{model.encoder.name}' nor decoder '{model.decoder.name}'"
+            warnings.warn(f"model.{socket} changes nothing: neither {whose} looks that way", stacklevel=2)
 
 
 def _task(experiment: Experiment) -> Any:

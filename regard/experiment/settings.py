@@ -1,14 +1,15 @@
 """The settings of a whole run, validated all at once against every table of parts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
-from regard.attention.names import ALIASES, resolve
+from regard.attention.names import ALIASES, advised, instead, placed, resolve, short, short_row, short_rows, shorts
 from regard.config import FieldsOf, OneOrMany, PartOf, plain, write_yaml
 from regard.decoders import DECODERS
 from regard.decoding import SEARCHES
@@ -21,7 +22,7 @@ from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
 from regard.models.settings import AttentionSettings, ModelSettings
 from regard.objectives import OBJECTIVES, PENALTIES
-from regard.registry import Choice
+from regard.registry import Choice, Registry
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
@@ -33,18 +34,30 @@ SETTINGS_FILE = "experiment.yaml"  # in a run folder
 Parts = tuple[Choice, ...]
 OPEN = ("dropout",)  # a part that is given none of its own takes the model's
 
+
+def _part(kind: str, table: Registry[Any]) -> PartOf:
+    """A part of an attention, which can be given by every name that stands for it alone."""
+    return PartOf(table, short=partial(short, kind), aliases=shorts(kind), advice=partial(advised, kind))
+
+
+def _row(kind: str, table: Registry[Any], advice: Callable[[str], str] | None = None) -> PartOf:
+    """A part that has other names in the literature of attention."""
+    return PartOf(table, short=partial(short_row, kind), aliases=short_rows(kind), advice=advice)
+
+
 SOCKET = FieldsOf(
     AttentionSettings,
     ALIASES,
     resolve,
-    score=Annotated[Choice, PartOf(SCORES)],
-    span=Annotated[tuple[Annotated[Choice, PartOf(SPANS)], ...], OneOrMany()],
-    weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
+    instead,
+    score=Annotated[Choice, _part("score", SCORES)],
+    span=Annotated[tuple[Annotated[Choice, _part("span", SPANS)], ...], OneOrMany()],
+    weighting=Annotated[Choice, _part("weighting", WEIGHTINGS)],
 )
 _MODEL = FieldsOf(
     ModelSettings,
     embedder=Annotated[Choice, PartOf(EMBEDDERS, OPEN)],
-    position=Annotated[Choice, PartOf(POSITIONS)] | None,
+    position=Annotated[Choice, _row("position", POSITIONS, placed)] | None,
     encoder=Annotated[Choice, PartOf(ENCODERS, OPEN)],
     decoder=Annotated[Choice, PartOf(DECODERS, OPEN)],
     attention=Annotated[AttentionSettings, SOCKET],
@@ -97,7 +110,8 @@ class Experiment:
     text: Annotated[TextSettings, FieldsOf(TextSettings)] = field(default_factory=TextSettings)
     model: Annotated[ModelSettings, _MODEL] = field(default_factory=ModelSettings)
     objective: Annotated[Choice, PartOf(OBJECTIVES)] = Choice("likelihood")
-    penalties: Annotated[tuple[Annotated[Choice, PartOf(PENALTIES)], ...], OneOrMany()] = ()  # on where it looks
+    # penalties are on where the model looks
+    penalties: Annotated[tuple[Annotated[Choice, _row("penalty", PENALTIES)], ...], OneOrMany()] = ()
     training: Annotated[TrainingSettings, _TRAINING] = field(default_factory=TrainingSettings)
     decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
     evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)

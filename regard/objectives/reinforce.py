@@ -1,8 +1,9 @@
 """Learning where to look from what came of it (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import recording
@@ -29,8 +30,8 @@ class ReinforceObjective(Objective):
         self,
         model: nn.Module | None = None,
         *,
-        reward: float = 1.0,
-        entropy: float = 0.01,
+        reward: Annotated[float, Ge(0)] = 1.0,
+        entropy: Annotated[float, Ge(0)] = 0.01,
         samples: int = 1,
         label_smoothing: float = 0.0,
     ) -> None:

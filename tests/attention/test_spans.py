@@ -113,7 +113,7 @@ def test_weights_are_a_softmax_over_the_window_alone_times_the_gaussian():
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        (LocalPredictiveSpan, {"radius": 0}, r"attention.span.radius: is 0 \(at least 1, or a window may hold no key"),
+        (LocalPredictiveSpan, {"radius": 0}, r"attention.span.radius: is 0 \(must be at least 1"),
         (LocalPredictiveSpan, {"gaussian": False, "renormalise": True}, "attention.span.renormalise: there is no Gaus"),
         (LocalMonotonicSpan, {"radius": -1}, "attention.span.radius: is -1"),
         (LocalMonotonicSpan, {"radius": 0, "gaussian": True}, r"radius: is 0 \(at least 1 with a Gaussian"),

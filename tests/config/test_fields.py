@@ -93,9 +93,10 @@ def test_a_group_is_laid_over_the_default_of_its_place():
     assert whole.socket.num_heads == 4
 
 
-def test_an_alias_stands_for_its_settings_alone():
+def test_an_alias_changes_what_it_stands_for_and_leaves_the_rest_of_the_default():
     whole = read_settings(Whole, {"rate": 1.0, "socket": "local"})
-    assert whole.socket == Socket((Choice("window", {"size": 5, "dropout": 0.2}),), num_heads=1)
+    assert whole.socket == Socket((Choice("window", {"size": 5, "dropout": 0.2}),), num_heads=4)
+    assert whole == read_settings(Whole, {"rate": 1.0, "socket": {"span": {"name": "window", "size": 5}}})
     more = read_settings(Whole, {"rate": 1.0, "socket": {"name": "local", "num_heads": 2, "span": {"dropout": 0.5}}})
     assert more.socket == Socket((Choice("window", {"size": 5, "dropout": 0.5}),), num_heads=2)
 
@@ -151,7 +152,7 @@ STRANGE = {"name": "strange", "hidden_dim": 1}
         ),
         ({"files": "x"}, "files: must be a list, not 'x'"),
         ({"files": [1]}, "files.0: must be a path, not 1"),
-        ({"socket": 3}, "socket: must be a group of settings, not 3"),
+        ({"socket": 3}, "socket: must be a name or a group of settings, not 3"),
         ({"socket": "locl"}, "socket: there is no 'locl' (there is: local)"),
         ({"socket": {"num_heads": -2}}, "socket.num_heads: must be at least 1, not -2"),
         ({"socket": {"note": 3}}, "socket.note: must be text, not 3 (in quotes)"),

@@ -24,7 +24,9 @@ def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dt
 def need_window(radius: int, least: int, *, gaussian: bool, renormalise: bool) -> None:
     """Raises ConfigError unless a window holds a key and its Gaussian a width."""
     if radius < least:
-        raise ConfigError("attention.span.radius", f"is {radius}", f"at least {least}, or a window may hold no key")
+        raise ConfigError(
+            "attention.span.radius", f"is {radius}", f"must be at least {least}: a smaller window may hold no key"
+        )
     if gaussian and radius < 1:
         raise ConfigError("attention.span.radius", f"is {radius}", "at least 1 with a Gaussian, or gaussian: false")
     if renormalise and not gaussian:

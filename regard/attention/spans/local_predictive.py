@@ -1,8 +1,9 @@
 """Local attention with a predicted place, "local-p" of https://arxiv.org/abs/1508.04025, section 3.2."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -30,7 +31,7 @@ class LocalPredictiveSpan(Span):
         query_dim: int,
         key_dim: int,
         *,
-        radius: int = 10,
+        radius: Annotated[int, Ge(1)] = 10,
         hidden_dim: int = 64,
         gaussian: bool = True,
         renormalise: bool = False,

@@ -1,8 +1,9 @@
 """Attention that only moves forward (Raffel et al. 2017, https://arxiv.org/abs/1704.00784)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,7 +25,9 @@ class MonotonicWeighting(Weighting):
     whole = True
     normalised = False
 
-    def __init__(self, query_dim: int, *, offset: float = -1.0, noise: float = 1.0, hard: bool = False) -> None:
+    def __init__(
+        self, query_dim: int, *, offset: float = -1.0, noise: Annotated[float, Ge(0)] = 1.0, hard: bool = False
+    ) -> None:
         super().__init__()
         self.offset = nn.Parameter(torch.tensor(float(offset)))
         self.noise, self.hard = noise, hard

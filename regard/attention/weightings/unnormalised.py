@@ -14,6 +14,7 @@ class UnnormalisedWeighting(Weighting):
     """
 
     normalised = False
+    signed = True
 
     def __init__(self, query_dim: int) -> None:
         super().__init__()

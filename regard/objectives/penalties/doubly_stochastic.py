@@ -1,11 +1,9 @@
 """Every part of the source should be looked at (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
 
-from collections.abc import Sequence
-
 from torch import Tensor
 
 from regard.objectives.looking import mask_of
-from regard.objectives.penalties.penalty import SOURCE, Penalty
+from regard.objectives.penalties.penalty import SOURCE, Attentions, Penalty, Weight
 from regard.records import Batch
 
 
@@ -15,7 +13,7 @@ class DoublyStochasticPenalty(Penalty):
     Padding counts on neither side. Of several heads, each of which is to see all of the source, it is the mean.
     """
 
-    def __init__(self, *, weight: float = 1.0, attentions: Sequence[str] = SOURCE) -> None:
+    def __init__(self, *, weight: Weight = 1.0, attentions: Attentions = SOURCE) -> None:
         super().__init__(weight, attentions)
 
     def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:

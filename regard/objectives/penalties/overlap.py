@@ -1,6 +1,5 @@
 """Heads, or hops, should look at different places (Lin et al. 2017, https://arxiv.org/abs/1703.03130, section 2.2)."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -8,7 +7,7 @@ from torch import Tensor
 
 from regard.errors import ConfigError
 from regard.objectives.looking import query_mask
-from regard.objectives.penalties.penalty import SOURCE, Penalty
+from regard.objectives.penalties.penalty import SOURCE, Attentions, Penalty, Weight
 from regard.records import Batch
 
 
@@ -22,8 +21,8 @@ class OverlapPenalty(Penalty):
     def __init__(
         self,
         *,
-        weight: float = 1.0,
-        attentions: Sequence[str] = SOURCE,
+        weight: Weight = 1.0,
+        attentions: Attentions = SOURCE,
         between: Literal["heads", "hops"] = "heads",
     ) -> None:
         super().__init__(weight, attentions)

@@ -3,16 +3,22 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Annotated
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import Attended
+from regard.config import OneOrMany
 from regard.errors import ConfigError
 from regard.objectives.looking import Records, joined
 from regard.records import Batch
 
 SOURCE = ("decoders.*.attention", "decoders.*.cross")  # what decoders look at the source with
+
+Weight = Annotated[float, Ge(0)]
+Attentions = Annotated[tuple[str, ...], OneOrMany()]
 
 
 class Penalty(nn.Module, ABC):
@@ -23,6 +29,8 @@ class Penalty(nn.Module, ABC):
 
     def __init__(self, weight: float, attentions: Sequence[str]) -> None:
         super().__init__()
+        if not attentions:
+            raise ConfigError("penalties.attentions", "is empty", "leave it out, or name one, as decoders.*.cross")
         self.weight, self.attentions = weight, tuple(attentions)
 
     @abstractmethod

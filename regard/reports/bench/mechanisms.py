@@ -29,11 +29,13 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
     `with_plain` adds each with its fast paths off. Raises ConfigError of all that is wrong in any word.
     """
     found, faults = list[Mechanism](), list[Fault]()
+    twice = [word for word in dict.fromkeys(words) if words.count(word) > 1]
+    faults += (Fault(word, "is given twice", "each mechanism once") for word in twice)
     for word in words or USUAL:
         try:
             settings = read_settings(_Named, {"attention": _value(word)}).attention
         except ConfigError as error:
-            faults += (fault._replace(place=f"{word}: {fault.place}") for fault in error.faults)
+            faults += (fault._replace(place=f"{word or repr(word)}: {fault.place}") for fault in error.faults)
             continue
         settings = settings if heads is None else replace(settings, num_heads=heads)
         found.append(Mechanism(word, settings))

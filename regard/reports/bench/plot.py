@@ -16,7 +16,9 @@ MARKERS = "osD^vP*Xh<>d"
 def check_plot(path: Path) -> None:
     """Raises RegardError, before anything is measured, where no picture can be made."""
     if path.suffix.lower() not in KINDS:
-        raise ConfigError("--plot", f"there is no kind of picture '{path.suffix}'", f"a name that ends with {KINDS}")
+        raise ConfigError(
+            "--plot", f"there is no kind of picture '{path.suffix}'", f"a name that ends with {', '.join(KINDS)}"
+        )
     _figure()
 
 
@@ -26,7 +28,7 @@ def plot(timings: Sequence[Timing], *, title: str, kind: str) -> bytes:
     left, right = figure.subplots(1, 2)
     _draw(left, timings, lambda one: one.median * 1e3, "milliseconds a pass")
     _draw(right, timings, lambda one: one.bytes / MEGABYTE, "MB held at most")
-    left.legend(fontsize=8)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.suptitle(visible_line(title), fontsize=10, parse_math=False)
     file = io.BytesIO()
     figure.savefig(file, format=kind.removeprefix(".").lower())

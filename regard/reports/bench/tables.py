@@ -16,7 +16,8 @@ def about(work: Workload) -> str:
     heads = "" if work.heads is None else f", {work.heads} heads"
     threads = torch.get_num_threads()
     where = work.device if work.device != "cpu" else f"{threads} thread{'s' if threads > 1 else ''}"
-    return f"{passes}, batch {work.batch}, dim {work.dim}{heads}, {queries}, {where}, median of {work.rounds} rounds"
+    turns = f"median of {work.rounds} rounds" if work.rounds > 1 else "one round, so slopes are rough"
+    return f"{passes}, batch {work.batch}, dim {work.dim}{heads}, {queries}, {where}, {turns}"
 
 
 def time_table(timings: Sequence[Timing], lengths: Sequence[int]) -> Table:

@@ -22,9 +22,13 @@ def shown(text: Any) -> str:
     return escape(visible_line(str(text)))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, systems: bool = False) -> str:
-    """A table whose columns can be sorted; with `systems` its rows light up with the lines of the charts."""
-    head = "".join(f'<th scope="col">{shown(name)}</th>' for name in columns)
+def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, systems: bool = False, texts: bool = False) -> str:
+    """A table whose columns can be sorted; with `systems` its rows light up with the lines of the charts.
+
+    Columns are of numbers, which stand right, or with `texts` of texts, which stand left as their heads do.
+    """
+    named = ' class="text"' if texts else ""
+    head = "".join(f'<th scope="col"{named}>{shown(name)}</th>' for name in columns)
     body = "".join(
         (f'<tr data-system="{place}">' if systems else "<tr>") + "".join(map(_cell, row)) + "</tr>"
         for place, row in enumerate(rows)

@@ -1,6 +1,8 @@
 """The report of a comparison as one HTML file: works from disk, asks for nothing outside itself."""
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from regard.explain.frame import framed, static
 from regard.reports.compare.charts import Line, Point, chart, colour
@@ -132,7 +134,7 @@ def _legend(compared: Compared) -> str:
 def _differing(compared: Compared) -> str:
     """The longer side goes down."""
     settings = {
-        name: [NONE if value is None else str(value) for value in row] for name, row in compared.differing.items()
+        name: [NONE if value is None else _setting(value) for value in row] for name, row in compared.differing.items()
     }
     if not settings:
         return ""
@@ -140,7 +142,13 @@ def _differing(compared: Compared) -> str:
     if len(settings) < len(compared.names):
         lines = [["System", *settings], *map(list, zip(compared.names, *settings.values(), strict=True))]
     head, *rows = lines
-    return table(head, [[Cell(first), *(Cell(text, None, "text") for text in rest)] for first, *rest in rows])
+    cells = [[Cell(first), *(Cell(text, None, "text") for text in rest)] for first, *rest in rows]
+    return table(head, cells, texts=True)
+
+
+def _setting(value: Any) -> str:
+    """As a config says it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _runs(compared: Compared) -> str:

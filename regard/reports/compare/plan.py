@@ -1,15 +1,15 @@
 """What is to be trained: every config, crossed with every cell of the grid, with every seed."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.config import parse_changes, plain
+from regard.config import parse_changes, plain, warned_last
 from regard.config.quoting import quoted
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment, read_experiment
+from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
 from regard.reports.compare.grid import crossed, flattened, said
 from regard.runs.rehearsal import rehearse
@@ -76,7 +76,15 @@ def contenders_of(
     configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
 ) -> list[Contender]:
     """Each config in each cell of the grid, built in small. Raises ConfigError of all that is wrong in any of them."""
-    parse_changes(changes)
+    with warned_last():
+        return _contenders(configs, changes, grids, budget)
+
+
+def _contenders(
+    configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
+) -> list[Contender]:
+    _not_ours(changes, grids, budget)
+    read_changes(changes)
     wanted = [
         (_name(config, configs, cell), config, _ordered(changes, cell) + budget.changes())
         for config in configs
@@ -99,6 +107,23 @@ def contenders_of(
     if faults:
         raise ConfigError.of(_of_some(fault, some, len(wanted)) for fault, some in faults.items())
     return found
+
+
+def _not_ours(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> None:
+    """Raises ConfigError of settings that the comparison gives every run itself."""
+    cells = [f"{key}={json.dumps(value)}" for cell in crossed(grids) for key, value in cell]
+    ours = {"training.seed": "--seeds N trains each with the seeds 1 to N", "run": "--run FOLDER holds all runs"}
+    limits = dict.fromkeys((one.partition("=")[0] for one in budget.changes()), "leave --minutes and --updates out")
+    told = {**_said_of(limits, cells), **_said_of(ours, [*changes, *cells])}
+    faults = [Fault(name, "is set for each run by the comparison", hint) for name, hint in told.items()]
+    if faults:
+        raise ConfigError.of(faults)
+
+
+def _said_of(hints: Mapping[str, str], changes: Iterable[str]) -> dict[str, str]:
+    """Those of the settings that the changes speak of."""
+    given = {name for change in changes for name, _ in flattened(parse_changes([change]))}
+    return {name: hint for name, hint in hints.items() if name in given}
 
 
 def runs_of(contenders: Iterable[Contender], seeds: int, folder: Path) -> list[Planned]:

@@ -98,7 +98,7 @@ def test_all_that_is_wrong_is_told_at_once_with_whom_it_concerns():
 
 def test_parts_that_do_not_fit_together_are_told_before_anything_is_trained():
     (told,) = faults("first.yaml", grids=["model.attention.num_heads=2,3"])
-    assert told.startswith("num_heads-3: attention.num_heads: 3 heads do not divide dim 16")
+    assert told.startswith("num_heads-3: model.attention.num_heads: 3 heads do not divide dim 16")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,38 @@ def test_a_grid_that_is_none(grid, told):
     (line,) = faults("first.yaml", grids=[grid])
     assert line.startswith(f"--grid {grid}: ")
     assert told in line
+
+
+@pytest.mark.parametrize(
+    ("grids", "changes", "told"),
+    [
+        (["training.seed=1,2"], [], "training.seed: is set for each run by the comparison (--seeds"),
+        (["training={seed: 1},{seed: 2}"], [], "training.seed: is set for each run by the comparison (--seeds"),
+        (["run=a,b"], [], "run: is set for each run by the comparison (--run"),
+        ([], ["training.seed=3"], "training.seed: is set for each run by the comparison (--seeds"),
+    ],
+    ids=str,
+)
+def test_what_the_comparison_sets_itself_cannot_be_compared(grids, changes, told):
+    (line,) = faults("first.yaml", grids=grids, changes=changes)
+    assert line.startswith(told)
+
+
+def test_limits_are_compared_unless_there_is_a_budget_for_all():
+    grids = ["training.max_updates=1,2"]
+    assert len(plan("first.yaml", grids=grids)) == 2
+    (line,) = faults("first.yaml", grids=grids, budget=Budget(None, 5))
+    assert line == "training.max_updates: is set for each run by the comparison (leave --minutes and --updates out)"
+
+
+def test_a_name_of_two_meanings_is_told_of_once():
+    with pytest.warns(UserWarning, match="taken as") as told:
+        plan("first.yaml", "second.yaml", grids=["model.attention=luong,general", "model.dim=8,16"])
+    assert sorted(str(one.message).split()[1] for one in told) == ["'general'", "'luong'"]
+
+
+def test_a_name_of_two_meanings_is_not_told_of_beside_a_fault():
+    assert len(faults("first.yaml", changes=["model.dim=x"], grids=["model.attention=luong,general"])) == 1
 
 
 def test_a_grid_twice_or_a_config_twice():
