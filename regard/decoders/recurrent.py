@@ -22,7 +22,7 @@ class RecurrentState(NamedTuple):
     words: Any  # past of the embedder
     layers: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding
-    final: Tensor  # (rows, source_dim), where that is what is read
+    final: Tensor  # (rows, source_dim), where that is what is read; of no width without a source
     source: SharedSource
     looked: tuple[Any, ...] | None  # past of the attention
 
@@ -40,12 +40,13 @@ class RecurrentDecoder(Decoder):
     order "luong": s_i = f(s_(i-1), y), c_i = attention(s_i), state = readout [c_i; s_i], which `input_feeding` puts
     beside the next y. reads "final": c is the encoder's last state at every step: no attention. The readout is a
     layer of tanh or maxout, as wide as the embedding. s_0 = tanh(W final), or the encoder's own with `copy_past`.
+    Without a source there is no c, and s_0 = 0.
     """
 
     def __init__(
         self,
         embedder: Embedder,
-        source_dim: int,
+        source_dim: int | None,
         sockets: Sockets,
         *,
         order: Literal["bahdanau", "luong"] = "bahdanau",
@@ -62,19 +63,24 @@ class RecurrentDecoder(Decoder):
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
         self.luong, self.feeds = order == "luong", input_feeding
         self.copy_past, self.maxout = copy_past, readout == "maxout"
-        self.attention = sockets.cross(hidden_dim, source_dim) if reads == "states" else None
-        context_dim = source_dim if self.attention is None else self.attention.context_dim(source_dim)
+        alone, width = source_dim is None, source_dim or 0
+        self.attention = sockets.cross(hidden_dim, width) if reads == "states" and not alone else None
+        context_dim = width if self.attention is None else self.attention.context_dim(width)
         input_dim = self.dim + (0 if self.luong else context_dim) + (self.dim if input_feeding else 0)
         layers = [
             RECURRENT.build(cell, hidden_dim if number else input_dim, hidden_dim) for number in range(num_layers)
         ]
         self.stack = Stack(layers, dropout=dropout)
-        self.starts = None if copy_past else nn.Linear(source_dim, hidden_dim * num_layers)
+        self.starts = None if copy_past or alone else nn.Linear(width, hidden_dim * num_layers)
         read_dim = hidden_dim + context_dim + (0 if self.luong else self.dim)
         self.to_state = nn.Linear(read_dim, self.dim * (2 if self.maxout else 1))
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> RecurrentState:
         """The source's keys are computed here, once per sentence."""
+        if not encoded:
+            nothing = self.to_state.weight.new_zeros(0 if rows is None else len(rows), self.dim)
+            layers = tuple(layer.nothing(nothing) for layer in self.stack.layers)
+            return RecurrentState(None, layers, nothing, nothing[:, :0], SharedSource(()), None)
         (seen,) = encoded
         first, fed = self._first(seen), seen.final.new_zeros(len(seen.final), self.dim)
         if self.attention is None:

@@ -30,12 +30,12 @@ class TransformerState(NamedTuple):
 
 
 class TransformerDecoder(Decoder):
-    """num_layers blocks of causal self-attention, attention to the source and feed-forward."""
+    """num_layers blocks of causal self-attention, attention to the source if there is one, and feed-forward."""
 
     def __init__(
         self,
         embedder: Embedder,
-        source_dim: int,
+        source_dim: int | None,
         sockets: Sockets,
         *,
         num_layers: int = 6,
@@ -58,6 +58,8 @@ class TransformerDecoder(Decoder):
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> TransformerState:
         """Keys and values of the source are computed here, once per sentence."""
+        if not encoded:
+            return TransformerState(None, (BlockPast(),) * len(self.blocks), SharedSource(()))
         (seen,) = encoded
         memories = tuple(block.remember(seen) for block in self.blocks)
         begun = tuple(block.begin(memory) for block, memory in zip(self.blocks, memories, strict=True))
@@ -70,8 +72,9 @@ class TransformerDecoder(Decoder):
         """ids (rows, n) → states (rows, n, dim); weights are the mean over the heads of `alignment_layer`."""
         states, words = self.embedder(ids, state.words)
         source = state.source if ids.shape[-1] == 1 else state.source.unfolded()
+        memories = source.memories or (None,) * len(self.blocks)
         pasts, aligned = [], None
-        for layer, (block, past, memory) in enumerate(zip(self.blocks, state.blocks, source.memories, strict=True)):
+        for layer, (block, past, memory) in enumerate(zip(self.blocks, state.blocks, memories, strict=True)):
             wanted = need_weights and layer == self.alignment_layer
             states, after, weights = block.run(states, None, past, memory, fold=source.fold, need_weights=wanted)
             pasts.append(after)
@@ -79,8 +82,14 @@ class TransformerDecoder(Decoder):
         return Decoded(self.norm(states), aligned), TransformerState(words, tuple(pasts), source)
 
     def _block(
-        self, source_dim: int, sockets: Sockets, feedforward: FeedForward, norm: Literal["pre", "post"], dropout: float
+        self,
+        source_dim: int | None,
+        sockets: Sockets,
+        feedforward: FeedForward,
+        norm: Literal["pre", "post"],
+        dropout: float,
     ) -> TransformerBlock:
-        cross = sockets.cross(self.dim, source_dim)
-        own, width = sockets.causal(self.dim), cross.context_dim(source_dim)
+        cross = None if source_dim is None else sockets.cross(self.dim, source_dim)
+        width = None if cross is None or source_dim is None else cross.context_dim(source_dim)
+        own = sockets.causal(self.dim)
         return TransformerBlock(self.dim, own, cross, feedforward, context_dim=width, norm=norm, dropout=dropout)

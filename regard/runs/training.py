@@ -68,7 +68,7 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
         except Interrupted as interrupted:
             progress.say(f"{interrupted}; go on with: regard train --run {quote(str(folder))} --resume")
             return False
-        _tell(report, folder, progress)
+        _tell(report, folder, experiment, progress)
         return True
 
 
@@ -91,7 +91,7 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     task = task_of(experiment, tokenizers, quick=True)
     batches = training_batches(experiment, folder, task, tokenizers, progress.say)
     model = model_of(experiment, task).to(device)
-    texts = dev_texts(experiment, progress.say)
+    texts = dev_texts(experiment, task, progress.say)
     validation = None
     if texts is not None:
         tokens = experiment.decoding.batch_tokens
@@ -128,7 +128,8 @@ def _metrics(experiment: Experiment, task: Task) -> list[Choice]:
     return wanted
 
 
-def _tell(report: Report, folder: RunFolder, progress: Progress) -> None:
+def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    progress.say(f"translate with: regard translate {quote(str(folder))} < FILE")
+    verb = "translate" if len(experiment.columns) > 1 else "predict"
+    progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
