@@ -6,12 +6,15 @@ from regard.config import PartOf
 from regard.layers.recurrent.directions import Bidirectional, reverse
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
+from regard.layers.recurrent.over_states import KeyValueCell, NgramCell
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.layers.recurrent.rnn import RnnLayer
 from regard.layers.recurrent.stack import Stack
 from regard.registry import Choice, Registry
 
-RECURRENT: Registry[Recurrent] = Registry("cell", {"gru": GruLayer, "lstm": LstmLayer, "rnn": RnnLayer})
+RECURRENT: Registry[Recurrent] = Registry(
+    "cell", {"gru": GruLayer, "key_value": KeyValueCell, "lstm": LstmLayer, "ngram": NgramCell, "rnn": RnnLayer}
+)
 
 Cell = Annotated[Choice, PartOf(RECURRENT)]
 

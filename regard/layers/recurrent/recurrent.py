@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.layers.layer import Layer
 
-Past = tuple[Tensor, ...]  # each (batch, dim); what others may see stands first
+Past = tuple[Tensor, ...]  # batch first; what others may see, (batch, dim), stands before all else
 
 
 class Recurrent(Layer):
@@ -21,6 +21,21 @@ class Recurrent(Layer):
     @abstractmethod
     def nothing(self, inputs: Tensor) -> Past:
         """The past of rows that have read nothing."""
+
+    def begun(self, state: Tensor) -> Past:
+        """The past of rows that begin in a state (batch, dim), as those of a decoder do; the rest is nothing."""
+        return state, *self.nothing(state)[1:]
+
+
+def last(outputs: Tensor, mask: Tensor | None, before: Tensor) -> Tensor:
+    """outputs (batch, n, dim) → the last that is no padding (batch, dim), or what was before (batch, dim)."""
+    if not outputs.shape[1]:
+        return before
+    if mask is None:
+        return outputs[:, -1]
+    lengths = mask.sum(dim=1, keepdim=True)
+    found = outputs.take_along_dim((lengths - 1).clamp(min=0).unsqueeze(-1), dim=1).squeeze(1)
+    return torch.where(lengths > 0, found, before)
 
 
 def run(network: nn.RNNBase, inputs: Tensor, mask: Tensor | None, past: Past) -> tuple[Tensor, Past]:
