@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 
 
 class Pairs(NamedTuple):
-    """Some sentences and their translations, in memory."""
+    """Some sentences and their translations, in memory; of a text of one column the sources are missing."""
 
     sources: list[str]
     targets: list[str]
@@ -55,7 +55,8 @@ def test_pairs(experiment: Experiment) -> Pairs | None:
     if experiment.reader("test") is None:
         return None
     examples = list(_reader(experiment, "test"))
-    return Pairs(*([example.texts[column] for example in examples] for column in experiment.columns))
+    columns = [[example.texts[column] for example in examples] for column in experiment.columns]
+    return Pairs(columns[0] if columns[1:] else [], columns[-1])
 
 
 def read_texts(reader: Reader, limit: int | None, say: Say, *, whole: bool = False) -> Texts | None:

@@ -29,6 +29,7 @@ def train(
     *,
     source: Path | str | None = None,
     target: Path | str | None = None,
+    text: Path | str | None = None,
     run: Path | str | None = None,
     quiet: bool = False,
 ) -> Path:
@@ -36,11 +37,13 @@ def train(
 
     >>> regard.train(source="train.en", target="train.de", run="runs/en-de")
 
-    `changes` are settings as on the command line: "training.max_minutes=10". Raises RegardError for what is wrong.
+    A language model learns from a `text`. `changes` are settings as on the command line: "training.max_minutes=10".
+    Raises RegardError for what is wrong.
     """
-    given = {"data.source": source, "data.target": target, "run": run}
+    given = {"data.source": source, "data.target": target, "data.text": text, "run": run}
+    task = ["task.name=language_model"] if text is not None else []
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
-    experiment = named(read_experiment(None if config is None else Path(config), [*changes, *words]))
+    experiment = named(read_experiment(None if config is None else Path(config), [*task, *changes, *words]))
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 

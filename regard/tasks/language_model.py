@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.attention import recording
@@ -99,6 +100,21 @@ class LanguageModelTask(Task):
             self.batch([nothing] * len(rows), [lines[row] for row in rows])._replace(lines=torch.from_numpy(rows))
             for rows in chunks([len(ids) + 1 for ids in lines], tokens)
         ]
+
+    def by_line(self, model: Any, texts: Texts, tokens: int) -> NDArray[np.float64]:
+        """(line, 2): negative log-probability in nats of each line with its end, and how many pieces that are."""
+        device = next(model.parameters()).device
+        sizes = np.array([len(ids) + 1 for ids in self.target.encode_batch(texts[TEXT])], np.int64)
+        found, pieces = np.zeros(len(sizes)), list[NDArray[np.float64]]()
+        for batch in self.held(texts, tokens):
+            losses = model.nll(batch.to(device)).double().cpu()
+            if self.window is None:
+                found[batch.lines.numpy()] = losses.sum(dim=-1).numpy()
+            else:
+                pieces.append(losses[counted(batch)].numpy())
+        if pieces:
+            found = np.add.reduceat(np.concatenate(pieces), np.cumsum(sizes) - sizes)
+        return np.stack([found, sizes], axis=1)
 
     def figures(self, total: float, count: int, texts: Texts) -> dict[str, float]:
         """Perplexity by piece and by word (between spaces; a line's end is one), bits by character (its end is one)."""

@@ -153,6 +153,15 @@ def test_sampled_pieces_do_not_go_with_windows(tmp_path):
           "--run", tmp_path / "run")  # fmt: skip
 
 
+def test_a_text_is_all_that_must_be_said(tmp_path):
+    settings = [word for word in settings_of(tmp_path) if not word.startswith(("task", "data"))]
+    train("--text", tmp_path / "text", *settings, "training.max_updates=1", "task.window=20", "--run", tmp_path / "run")
+    experiment = RunFolder(tmp_path / "run").experiment()
+    assert experiment.task == Choice("language_model", {"window": 20, "context": 0})
+    assert (experiment.training.metric, experiment.objective.settings["label_smoothing"]) == ("perplexity", 0.0)
+    assert experiment.decoding.search.name == "sampling"
+
+
 def test_what_is_held_out_is_the_end_of_the_text(tmp_path):
     experiment = read_experiment(None, [*settings_of(tmp_path), "data.dev_share=0.25"])
     rest = [example.texts["text"] for example in training_reader(experiment)]
