@@ -20,10 +20,13 @@ BAR = 50  # characters for a weight of 1
 
 
 def by_distance(weights: Tensor, window: int) -> Tensor:
-    """weights (batch, n, window + n), the last n keys being the queries' own places → (places, window), 1 back first."""
-    places = torch.arange(window, weights.shape[1])  # those with a whole window before them
+    """weights (batch, n, window + n), the last keys being the queries' own places → (batch, places, window), 1 back first.
+
+    Places are those with a whole window before them.
+    """
+    places = torch.arange(window, weights.shape[1])
     keys = window + places.unsqueeze(-1) - torch.arange(1, window + 1)
-    return weights[:, places].gather(-1, keys.expand(len(weights), -1, -1)).flatten(0, 1)
+    return weights[:, places].gather(-1, keys.expand(len(weights), -1, -1))
 
 
 def main() -> None:
@@ -44,8 +47,7 @@ def main() -> None:
             with recording(model) as records:
                 model.nll(batch)
             (weights,) = [answers[0].weights for answers in records.values()]
-            seen = by_distance(weights, window)
-            found.append(seen[seen.sum(dim=-1) > 0.5])
+            found.append(by_distance(weights, window)[batch.sequences(task.columns[0]).mask[:, window:]])
     means = torch.cat(found).mean(dim=0).tolist()
     for distance, mean in enumerate(means, start=1):
         print(f"{distance:3d} back  {mean:.3f}  {'#' * round(mean * BAR)}")
