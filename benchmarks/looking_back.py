@@ -20,7 +20,7 @@ BAR = 50  # characters for a weight of 1
 
 
 def by_distance(weights: Tensor, window: int) -> Tensor:
-    """weights (batch, n, window + n), the last keys being the queries' own places → (batch, places, window), 1 back first.
+    """weights (batch, n, window + n), the last n keys are the queries' places → (batch, places, window), 1 back first.
 
     Places are those with a whole window before them.
     """
