@@ -7,11 +7,10 @@ a source.
 from collections.abc import Mapping
 from typing import Literal
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.attention import Memory
 from regard.layers.key_value import PARTS, KeyValueLayer
-from regard.layers.layer import Layer
 from regard.layers.ngram import NgramLayer
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
@@ -45,6 +44,7 @@ class KeyValueCell(Recurrent):
         self.dim, self.parts = dim, PARTS[mode]
         self.inner = INNER[cell](input_dim, dim * self.parts)
         self.layer = KeyValueLayer(self.inner.dim, mode=mode, window=window)
+        _widen(self.layer.from_context, self.layer.from_state)
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
         """inputs (batch, n, input_dim) → outputs (batch, n, dim), (output, inner past, keys, values and their mask)."""
@@ -73,7 +73,8 @@ class NgramCell(Recurrent):
         super().__init__()
         self.dim, self.parts = dim, max(1, order - 1)
         self.inner: Recurrent = INNER[cell](input_dim, dim * self.parts)
-        self.layer: Layer = NgramLayer(self.inner.dim, order=order)
+        self.layer = NgramLayer(self.inner.dim, order=order)
+        _widen(self.layer.from_parts)
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
         """inputs (batch, n, input_dim) → outputs (batch, n, dim), (output, inner past, the states before)."""
@@ -91,6 +92,12 @@ class NgramCell(Recurrent):
         """Every part of the first state is the one given."""
         begun = self.inner.begun(state.repeat(1, self.parts))
         return state, *begun, self.nothing(state)[-1]
+
+
+def _widen(*maps: nn.Linear) -> None:
+    """Weights that keep the variance through tanh: torch's own shrink it to a third, and learning lies still at first."""
+    for one in maps:
+        nn.init.xavier_uniform_(one.weight, gain=nn.init.calculate_gain("tanh"))
 
 
 def _seen(outputs: Tensor, mask: Tensor | None, before: Tensor, rest: Past) -> tuple[Tensor, Past]:
