@@ -95,7 +95,7 @@ class NgramCell(Recurrent):
 
 
 def _widen(*maps: nn.Linear) -> None:
-    """Weights that keep the variance through tanh: torch's own shrink it to a third, and learning lies still at first."""
+    """Weights that keep the variance through tanh: torch's own shrink it to a third, and learning starts late."""
     for one in maps:
         nn.init.xavier_uniform_(one.weight, gain=nn.init.calculate_gain("tanh"))
 
