@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from regard.layers.embedders.embedder import Embedder
 from regard.records import Decoded, Encoded, State
 
 
@@ -16,6 +17,7 @@ class Decoder(nn.Module, ABC):
     """
 
     dim: int
+    embedder: Embedder
 
     @abstractmethod
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> State:

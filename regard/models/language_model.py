@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from regard.decoders.decoder import Decoder
 from regard.errors import ConfigError
 from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
 from regard.models.translator import shifted
 from regard.records import BOS, PAD, Batch, Decoded, State, Step, select
 
@@ -39,6 +40,10 @@ class LanguageModel(nn.Module):
         items = batch.sequences(TEXT).items
         decoded, _ = self.decoder(shifted(items), self._start(batch), need_weights=need_weights)
         return decoded
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Which embedder reads which ids of a batch."""
+        return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, n) in nats per piece, 0 where none is counted."""

@@ -118,7 +118,9 @@ def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
     code, said = regard("train", "--run", run, "--resume", *changes)
     assert (code, content(run), said.count("error:")) == (2, before, 2)
     told = "cannot change in a run that has begun, and '{}' has other content than it had then"
-    assert all(f"data.{name}: {told.format(side)}" in said for name, side in zip(("source", "target"), sides, strict=True))
+    assert all(
+        f"data.{name}: {told.format(side)}" in said for name, side in zip(("source", "target"), sides, strict=True)
+    )
 
 
 def test_another_dev_part_is_refused(tmp_path):
