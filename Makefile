@@ -47,6 +47,9 @@ bench: $(READY) ## speed beside peers, as ratios
 	$(BIN)/python benchmarks/translate.py
 	$(BIN)/python benchmarks/window.py
 	$(BIN)/python benchmarks/additive.py
+	$(BIN)/python benchmarks/layers.py
+	$(BIN)/python benchmarks/sru.py
+	$(BIN)/python benchmarks/sliced_rnn.py
 
 docs: $(READY) ## docs/catalogue.md and its pictures, out of the code
 	@$(BIN)/python -m regard.reports.catalogue .

@@ -5,10 +5,12 @@ from regard.objectives.objective import Objective
 from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
 from regard.objectives.reinforce import ReinforceObjective
+from regard.objectives.sub_batch import SubBatchObjective
 from regard.registry import Registry
 
 OBJECTIVES: Registry[Objective] = Registry(
-    "objective", {"likelihood": LikelihoodObjective, "reinforce": ReinforceObjective}
+    "objective",
+    {"likelihood": LikelihoodObjective, "reinforce": ReinforceObjective, "sub_batch": SubBatchObjective},
 )
 
 __all__ = ["OBJECTIVES", "PENALTIES", "Objective", "PenalisedObjective", "build_penalties"]

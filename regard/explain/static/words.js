@@ -24,12 +24,15 @@ export function drawWords(viewer) {
 function drawLine(viewer, line, shown, side) {
   viewer.parts[`${line}Title`].textContent = viewer.t(side);
   const box = viewer.parts[line];
+  const values = shown.map((unit) => (side === "target" && line === "queries" ? chance(viewer.current(), unit) : null));
+  const drawn = JSON.stringify([shown, values]);
+  if (drawn === box.drawn) return; // the same words stay, and with them who points at one or has the focus there
+  box.drawn = drawn;
   box.dir = rightToLeft(shown.map((unit) => unit.text)) ? "rtl" : "ltr";
-  box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, side)));
+  box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, values[at])));
 }
 
-function token(viewer, unit, at, line, side) {
-  const value = side === "target" && line === "queries" ? chance(viewer.current(), unit) : null;
+function token(viewer, unit, at, line, value) {
   const made = button({ class: "token", tabindex: at === 0 ? "0" : "-1", "aria-pressed": "false" }, () => viewer.pin({ line, at }),
     element("bdi", { class: confidence(value) }, visible(unit.text)));
   made.classList.toggle("special", unit.special);

@@ -10,7 +10,7 @@ from fake_api import FakeServer
 SENTENCE = "das alte Haus ist klein"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: playwright knows one driver at a time
 def browser() -> Iterator[Any]:
     with chromium() as opened:
         yield opened

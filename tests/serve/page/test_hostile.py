@@ -90,7 +90,10 @@ def test_the_page_of_a_prediction(opened, predictions):
 
 
 def test_a_notebook(opened, predictions):
-    visit = opened(f"<!doctype html><body>{fragment(to_json(predictions), title=HOSTILE[27])}", "notebook.html")
+    visit = opened(
+        f"<!doctype html><meta charset='utf-8'><body>{fragment(to_json(predictions), title=HOSTILE[27])}",
+        "notebook.html",
+    )
     assert walk(visit.tab.frame_locator("iframe"), len(predictions)) == seen(HOSTILE)
 
 

@@ -73,6 +73,8 @@ def test_memory_is_given_back(visit):
         page.tab.keyboard.press("Control+Enter")
         expect(page.output).to_have_text(f"the house {step}")
         if step in (99, 199):
+            page.tab.wait_for_load_state("networkidle")
+            page.explained()
             client.send("HeapProfiler.collectGarbage")
             sizes.append((page.tab.evaluate(count), client.send("Runtime.getHeapUsage")["usedSize"]))
     assert sizes[1][0] == sizes[0][0]
