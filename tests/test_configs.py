@@ -6,9 +6,11 @@ import pytest
 
 import regard
 from regard.experiment import TABLES, read_experiment
+from regard.reports import evaluate_texts
 from regard.runs import train_run
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.yaml"))
+OF_TEXTS = [path for path in CONFIGS if path.parent.name == "language"]
 PAIRS = [("ein Hund läuft", "a dog runs"), ("zwei Katzen schlafen", "two cats sleep"), ("er liest", "he reads")] * 4
 SMALL = [
     "training.max_updates=1",
@@ -17,7 +19,7 @@ SMALL = [
     "training.average=1",
     "model.dim=16",
 ]
-TRAINED = ("score", "span", "weighting", "position", "encoder", "decoder", "head", "objective", "tokenizer")
+TRAINED = ("task", "score", "span", "weighting", "position", "encoder", "decoder", "head", "objective", "tokenizer")
 
 
 @pytest.fixture
@@ -28,12 +30,19 @@ def corpus(tmp_path: Path) -> list[str]:
     return [f"data.{part}{side}={tmp_path / side}" for part in parts for side in ("source", "target")]
 
 
+@pytest.fixture
+def text(tmp_path: Path) -> list[str]:
+    (tmp_path / "text").write_text("".join(f"{line}\n\n" for pair in PAIRS for line in pair), encoding="utf-8")
+    reader = f"{{name: parallel, files: {{text: '{tmp_path / 'text'}'}}}}"
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
 def shrunk(path: Path) -> list[str]:
     """Changes that make the networks of a config small, whatever they are."""
     text = path.read_text(encoding="utf-8")
     changes = list(SMALL)
     for part in ("encoder", "decoder"):
-        line = next(line for line in text.splitlines() if line.strip().startswith(f"{part}:"))
+        line = next((line for line in text.splitlines() if line.strip().startswith(f"{part}:")), "")
         for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
             if f"{setting}:" in line:
                 changes.append(f"model.{part}.{setting}={small}")
@@ -42,7 +51,7 @@ def shrunk(path: Path) -> list[str]:
     return changes
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in CONFIGS if path not in OF_TEXTS], ids=lambda path: path.stem)
 def test_a_config_builds_trains_a_step_and_translates(path, corpus, tmp_path):
     run = tmp_path / "run"
     experiment = read_experiment(path, [*shrunk(path), *corpus, f"run={run}"])
@@ -50,6 +59,18 @@ def test_a_config_builds_trains_a_step_and_translates(path, corpus, tmp_path):
     prediction, *_ = regard.load(run).predict(["ein Hund läuft"], explain=True)
     assert prediction.explanation is not None
     assert prediction.source == "ein Hund läuft"
+
+
+@pytest.mark.parametrize("path", OF_TEXTS, ids=lambda path: path.stem)
+def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, text, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*shrunk(path), *text, f"run={run}"]), quiet=True)
+    evaluation = evaluate_texts([run])
+    assert evaluation.lines == 4 * len(PAIRS)
+    assert 1 < evaluation.runs[0].figures["perplexity"] < 1e4
+    prediction, nothing = regard.load(run, ["decoding.search.max_extra=5"]).predict(["ein Hund", ""], explain=True)
+    assert prediction.explanation is not None
+    assert (prediction.source, nothing.source) == ("ein Hund", "")
 
 
 @pytest.mark.parametrize("kind", TRAINED)
@@ -62,5 +83,6 @@ def test_every_part_that_is_trained_has_a_config(kind):
         "score": ["dot"],
         "weighting": ["softmax"],
         "position": ["sinusoidal"],
+        "task": ["translation"],
     }
     assert [name for name in missing if name not in everywhere.get(kind, [])] == []

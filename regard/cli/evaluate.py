@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from regard.reports import Evaluation, TextEvaluation
 
 Words = Annotated[
     list[str],
@@ -12,6 +15,9 @@ Words = Annotated[
 ]
 Source = Annotated[Path | None, typer.Option(metavar="FILE", help="Source text. (default: the run's test part)")]
 Target = Annotated[Path | None, typer.Option(metavar="FILE", help="Reference translation, line by line.")]
+Text = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Text for language models. (default: the run's test part)")
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the translations of one run.")
 ]
@@ -24,19 +30,26 @@ def evaluate_command(
     *,
     source: Source = None,
     target: Target = None,
+    text: Text = None,
     output_file: Output = None,
     by_length: ByLength = False,
     as_json: Json = False,
 ) -> None:
     """Score translations (BLEU, chrF, ... with signatures); several are compared with the first, with p-values.
 
+    Language models are scored by perplexity and bits per character, of their test part or --text.
+
     regard evaluate runs/en-de --source test.en --target test.de
 
     regard evaluate runs/a runs/b
     """
-    from regard.reports import evaluate
+    from regard.reports import evaluate, evaluate_texts, know_texts
 
     systems = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     changes = [word for word in words if "=" in word and not Path(word).exists()]
-    report = evaluate(systems, source, target, changes=changes, output=output_file, by_length=by_length)
+    report: Evaluation | TextEvaluation
+    if know_texts(systems, source, target, text, output_file):
+        report = evaluate_texts(systems, text, changes=changes)
+    else:
+        report = evaluate(systems, source, target, changes=changes, output=output_file, by_length=by_length)
     print(json.dumps(report.values(), indent=2, ensure_ascii=False) if as_json else report)

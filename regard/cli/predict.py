@@ -50,6 +50,8 @@ def predict_command(
 ) -> None:
     """Translate (the same as `regard translate`): one line out for each line in, as soon as it is read.
 
+    A language model goes on with each line; after an empty one it begins a text.
+
     echo "Good morning!" | regard predict runs/en-de
     """
     changed = _changes(changes or [], search, n_best)

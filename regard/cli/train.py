@@ -18,6 +18,7 @@ Source = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn 
 Target = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
 DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to choose the best model by.")]
 DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
+Text = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn a language model from (.gz too).")]
 Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
@@ -30,6 +31,7 @@ def train_command(
     target: Target = None,
     dev_source: DevSource = None,
     dev_target: DevTarget = None,
+    text: Text = None,
     run: Run = None,
     resume: Resume = False,
     quiet: Quiet = False,
@@ -38,6 +40,8 @@ def train_command(
 
     regard train --source train.en --target train.de
 
+    regard train --text novel.txt task.window=200 task.context=50
+
     regard train config.yaml training.max_updates=1000 run=runs/first
     """
     from regard.config.quoting import quoted
@@ -45,7 +49,8 @@ def train_command(
     from regard.runs import train_run
 
     config, changes = split_words(words or [])
-    files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target}
+    files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target, "text": text}
+    changes = [*(["task.name=language_model"] if text else []), *changes]
     changes += [f"data.{name}={quoted(file)}" for name, file in files.items() if file is not None]
     changes += [f"run={quoted(str(run))}"] if run else []
     experiment = _resumed(changes) if resume and config is None else read_experiment(config, changes)

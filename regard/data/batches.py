@@ -9,7 +9,8 @@ import struct
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import count
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from regard.errors import ConfigError, DataError
 from regard.records import Batch
 from regard.text.tokenizer import Tokenizer
 
-__all__ = ["Batches", "Cursor", "chunks", "collate"]
+__all__ = ["START", "Batches", "Cursor", "Stream", "chunks", "collate"]
 
 Longs = NDArray[np.int64]
 
@@ -44,6 +45,14 @@ class Cursor(NamedTuple):
 
 
 START = Cursor()
+
+
+class Stream(Protocol):
+    """Batches without end."""
+
+    def stream(self, start: Cursor = START, *, workers: int = 0) -> Generator[tuple[Cursor, Batch], None, None]:
+        """Each batch with the cursor after it."""
+        ...
 
 
 class _Pool(NamedTuple):
@@ -132,8 +141,7 @@ class Batches:
         with closing(prefetch(self._plan, pools, min(workers, 1), 1)) as plans:
             for plan in plans:
                 if (plan.pool.epoch != cursor.epoch and skipped) or skipped > len(plan.batches):
-                    problem = f"epoch {cursor.epoch} has no batch {cursor.index:,}, where a run was to go on"
-                    raise DataError(self.corpus.folder, problem, hint="these are not the data or settings of that run")
+                    raise no_such_place(self.corpus.folder, cursor)
                 for number in range(skipped, len(plan.batches)):
                     yield plan, number
                 skipped = 0
@@ -153,7 +161,8 @@ class Batches:
         tokenizer, corpus, rows = self._samplers[column], self.corpus, list[Sequence[int]]()
         for line in pool.lines.tolist():
             ids = tokenizer.sample(corpus.text(column, line), _mixed(self.seed, pool.epoch, line, column))
-            rows.append(ids if len(ids) <= corpus.max_tokens else corpus.ids(column, line).tolist())
+            short = corpus.max_tokens is None or len(ids) <= corpus.max_tokens
+            rows.append(ids if short else corpus.ids(column, line).tolist())
         return Ragged.of(rows, np.dtype(np.int32))
 
     def _make(self, place: tuple[_Plan, int]) -> tuple[Cursor, Batch]:
@@ -174,6 +183,12 @@ class Batches:
             return Cursor(pool.epoch, pool.start + number + 1)
         following = pool.start + self._pool
         return Cursor(pool.epoch, following) if following < len(self.corpus) else Cursor(pool.epoch + 1)
+
+
+def no_such_place(folder: Path, cursor: Cursor) -> DataError:
+    """What is told of a cursor that a stream does not come to."""
+    problem = f"epoch {cursor.epoch} has no batch {cursor.index:,}, where a run was to go on"
+    return DataError(folder, problem, hint="these are not the data or settings of that run")
 
 
 def _mixed(seed: int, epoch: int, line: int, column: str) -> int:

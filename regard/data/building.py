@@ -32,10 +32,10 @@ def build(
     folder: Path,
     reader: Reader,
     tokenizers: Mapping[str, Tokenizer],
-    max_tokens: int,
+    max_tokens: int | None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Fills a folder; returns what its reader must know besides the files."""
+    """Fills a folder; returns what its reader must know besides the files. Without a limit every example is kept."""
     with ExitStack() as stack:
         files = _Files(folder, reader.columns, tokenizers, stack)
         read = 0
@@ -136,9 +136,9 @@ def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
         yield chunk
 
 
-def _add(files: _Files, chunk: Sequence[Example], tokenizers: Mapping[str, Tokenizer], most: int) -> None:
+def _add(files: _Files, chunk: Sequence[Example], tokenizers: Mapping[str, Tokenizer], most: int | None) -> None:
     """Keeps or skips each example of a chunk."""
-    faults = [_emptiness(example.texts) for example in chunk]
+    faults = [None if most is None else _emptiness(example.texts) for example in chunk]
     full = [example for example, fault in zip(chunk, faults, strict=True) if fault is None]
     ids = {
         column: iter(tokenizer.encode_batch([example.texts[column] for example in full]))
@@ -164,6 +164,8 @@ def _emptiness(texts: Mapping[str, str]) -> Fault | None:
     return Fault("empty" if len(empty) == len(texts) else "one_sided", f"no text in {', '.join(empty)}")
 
 
-def _excess(row: Mapping[str, Sequence[int]], most: int) -> Fault | None:
+def _excess(row: Mapping[str, Sequence[int]], most: int | None) -> Fault | None:
+    if most is None:
+        return None
     longer = [f"{len(ids)} tokens in {column}" for column, ids in row.items() if len(ids) > most]
     return Fault("too_long", f"{', '.join(longer)}, at most {most}") if longer else None

@@ -35,7 +35,7 @@ class Corpus:
         """A folder as `Corpus.open` makes it."""
         self.folder, self.key = folder, folder.name
         self.columns: tuple[str, ...] = tuple(content["columns"])
-        self.max_tokens: int = content["max_tokens"]
+        self.max_tokens: int | None = content["max_tokens"]  # None: every line was kept
         self.report = _report(folder, content)
         self.lines: Longs = _mapped(folder / LINES, np.dtype(np.int64))  # in the reader's files, from 1
         self._ids = {
@@ -51,20 +51,23 @@ class Corpus:
         cache: Path,
         *,
         max_tokens: int = MAX_TOKENS,
+        whole: bool = False,
         progress: Progress | None = None,
     ) -> "Corpus":
         """The corpus of a reader, out of `cache` if it is there and whole, else built there.
 
         Columns without a tokenizer keep their text only. Examples with an empty column or with more than `max_tokens`
-        ids in one (EOS not counted) are skipped and told by `report`. DataError: a file cannot be used, or nothing
-        of it is left. What is in `cache` is keyed by the files' content, the cleaning, the tokenizers and the limit.
+        ids in one (EOS not counted) are skipped and told by `report`; none is where the text is to stay `whole`.
+        DataError: a file cannot be used, or nothing of it is left. What is in `cache` is keyed by the files' content,
+        the cleaning, the tokenizers and the limit.
         """
         before = [_stamp(path) for path in reader.files]
-        place = cache / _key(reader, tokenizers, max_tokens)
+        most = None if whole else max_tokens
+        place = cache / _key(reader, tokenizers, most)
         for _ in range(ATTEMPTS):
             content = sealed.unseal(place)
             if content is None:
-                _build(place, reader, tokenizers, max_tokens, before, progress)
+                _build(place, reader, tokenizers, most, before, progress)
                 continue
             with suppress(FileNotFoundError):  # another process is just replacing what it found damaged
                 return cls(place, content)
@@ -76,6 +79,10 @@ class Corpus:
     def lengths(self, column: str) -> NDArray[np.int32]:
         """Numbers of ids (count,), EOS not counted."""
         return self._ids[column].lengths()
+
+    def pieces(self, column: str) -> Ragged:
+        """The ids of all examples, one after the other."""
+        return self._ids[column]
 
     def ids(self, column: str, line: int) -> NDArray[Any]:
         """The ids of one example."""
@@ -98,7 +105,7 @@ def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(np.memmap(path, dtype, mode="r"))
 
 
-def _key(reader: Reader, tokenizers: Mapping[str, Tokenizer], max_tokens: int) -> str:
+def _key(reader: Reader, tokenizers: Mapping[str, Tokenizer], max_tokens: int | None) -> str:
     """What decides the content of the cache."""
     parts = {
         "format": FORMAT,
@@ -121,7 +128,7 @@ def _build(
     place: Path,
     reader: Reader,
     tokenizers: Mapping[str, Tokenizer],
-    max_tokens: int,
+    max_tokens: int | None,
     before: Sequence[Stamp],
     progress: Progress | None,
 ) -> None:

@@ -12,7 +12,8 @@ from regard.records import Decoded, Encoded, State
 class Decoder(nn.Module, ABC):
     """Writes a sequence, looking at what encoders saw. Built with (embedder, source_dim, sockets).
 
-    It owns the embedder of what it writes. `dim` is the width of its states.
+    It owns the embedder of what it writes. `dim` is the width of its states. With source_dim None it looks at nothing
+    but what it wrote, as a language model does: it then has no part that reads a source, and `start` is given none.
     """
 
     dim: int
@@ -22,7 +23,8 @@ class Decoder(nn.Module, ABC):
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> State:
         """A state with one row per source sentence, or with `rows` (long) naming the sentence of each row.
 
-        Rows of one sentence stand together. `room` is how many steps will be taken at most, if that is known.
+        Rows of one sentence stand together. `room` is how many steps will be taken at most, if that is known. Without
+        a source `rows` tells by its length how many rows there are.
         """
 
     @abstractmethod

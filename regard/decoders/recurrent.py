@@ -23,7 +23,7 @@ class RecurrentState(NamedTuple):
     words: Any  # past of the embedder
     layers: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding
-    final: Tensor  # (rows, source_dim), where that is what is read
+    final: Tensor  # (rows, source_dim), where that is what is read; of no width without a source
     source: SharedSource
     looked: tuple[Any, ...] | None  # past of the attention
 
@@ -43,13 +43,13 @@ class RecurrentDecoder(Decoder):
     reads [what is below; c_i], state = readout of the highest. Layers from number `residual_from` on add what is below.
     reads "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final). The readout
     is a layer of tanh, maxout or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), or W c for a
-    summary, or the encoder's own with `copy_past`.
+    summary, or the encoder's own with `copy_past`. Without a source there is no c, and s_0 = 0.
     """
 
     def __init__(  # noqa: PLR0913  a setting each
         self,
         embedder: Embedder,
-        source_dim: int,
+        source_dim: int | None,
         sockets: Sockets,
         *,
         order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau",
@@ -66,21 +66,26 @@ class RecurrentDecoder(Decoder):
         super().__init__()
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
         self.order, self.feeds, self.readout = order, input_feeding, readout
-        self.attention = sockets.cross(hidden_dim, source_dim) if reads == "states" else None
-        self.to_summary = nn.Linear(source_dim, hidden_dim) if reads == "summary" else None
-        given_dim = source_dim if self.to_summary is None else hidden_dim
-        context_dim = given_dim if self.attention is None else self.attention.context_dim(source_dim)
+        alone, width = source_dim is None, source_dim or 0
+        self.attention = sockets.cross(hidden_dim, width) if reads == "states" and not alone else None
+        self.to_summary = nn.Linear(width, hidden_dim) if reads == "summary" and not alone else None
+        given_dim = width if self.to_summary is None else hidden_dim
+        context_dim = given_dim if self.attention is None else self.attention.context_dim(width)
         first = self.dim + (self.dim if input_feeding else 0) + (context_dim if order == "bahdanau" else 0)
         beside = context_dim if order == "gnmt" else 0
         widths = [(hidden_dim if number else first) + beside for number in range(num_layers)]
         layers = [RECURRENT.build(cell, width, hidden_dim) for width in widths]
         self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
-        self.starts = None if copy_past else nn.Linear(given_dim, hidden_dim * num_layers)
+        self.starts = None if copy_past or alone else nn.Linear(given_dim, hidden_dim * num_layers)
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
         self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> RecurrentState:
         """The source's keys are computed here, once per sentence."""
+        if not encoded:
+            nothing = self.to_state.weight.new_zeros(0 if rows is None else len(rows), self.dim)
+            layers = tuple(layer.nothing(nothing) for layer in self.stack.layers)
+            return RecurrentState(None, layers, nothing, nothing[:, :0], SharedSource(()), None)
         (seen,) = encoded
         final = seen.final if self.to_summary is None else torch.tanh(self.to_summary(seen.final))
         first, fed = self._first(seen, final), final.new_zeros(len(final), self.dim)

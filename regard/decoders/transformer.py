@@ -32,7 +32,7 @@ class TransformerState(NamedTuple):
 
 
 class TransformerDecoder(Decoder):
-    """num_layers blocks of causal self-attention, attention to the source and feed-forward.
+    """num_layers blocks of causal self-attention, attention to the source if there is one, and feed-forward.
 
     history: what stands in the place of self-attention, such as an average or a recurrent layer, whose cost for a word
     does not grow with the words before it.
@@ -41,7 +41,7 @@ class TransformerDecoder(Decoder):
     def __init__(
         self,
         embedder: Embedder,
-        source_dim: int,
+        source_dim: int | None,
         sockets: Sockets,
         *,
         num_layers: int = 6,
@@ -60,7 +60,7 @@ class TransformerDecoder(Decoder):
         self.alignment_layer = alignment_layer % num_layers
         blocks = []
         for _ in range(num_layers):
-            cross = sockets.cross(self.dim, source_dim)
+            cross = None if source_dim is None else sockets.cross(self.dim, source_dim)
             below = build_feedforward(feedforward, self.dim, feedforward_dim, dropout)
             if below.whole:
                 problem = f"'{feedforward.name}' must know all of a sequence, but a decoder's own words come one by one"
@@ -72,7 +72,7 @@ class TransformerDecoder(Decoder):
                     cross,
                     below,
                     history=None if history is None else HISTORIES.build(history, self.dim, feedforward_dim),
-                    context_dim=cross.context_dim(source_dim),
+                    context_dim=None if cross is None or source_dim is None else cross.context_dim(source_dim),
                     norm=norm,
                     dropout=dropout,
                 )
@@ -82,6 +82,8 @@ class TransformerDecoder(Decoder):
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> TransformerState:
         """Keys and values of the source are computed here, once per sentence."""
+        if not encoded:
+            return TransformerState(None, (BlockPast(),) * len(self.blocks), SharedSource(()))
         (seen,) = encoded
         memories = tuple(block.remember(seen) for block in self.blocks)
         begun = tuple(block.begin(memory) for block, memory in zip(self.blocks, memories, strict=True))
@@ -94,8 +96,9 @@ class TransformerDecoder(Decoder):
         """ids (rows, n) → states (rows, n, dim); weights are the mean over the heads of `alignment_layer`."""
         states, words = self.embedder(ids, state.words)
         source = state.source if ids.shape[-1] == 1 else state.source.unfolded()
+        memories = source.memories or (None,) * len(self.blocks)
         pasts, aligned = [], None
-        for layer, (block, past, memory) in enumerate(zip(self.blocks, state.blocks, source.memories, strict=True)):
+        for layer, (block, past, memory) in enumerate(zip(self.blocks, state.blocks, memories, strict=True)):
             wanted = need_weights and layer == self.alignment_layer
             states, after, weights = block.run(states, None, past, memory, fold=source.fold, need_weights=wanted)
             pasts.append(after)

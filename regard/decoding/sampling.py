@@ -104,8 +104,8 @@ def _stream(seed: int, source: list[int], sample: int) -> int:
 
 
 def _sources(batch: Batch) -> list[list[int]]:
-    """The ids of each source; a batch without one has its line numbers to tell rows apart."""
-    column = batch.columns.get("source")
+    """The ids of each source, or prompt; a batch without either has its line numbers to tell rows apart."""
+    column = batch.columns.get("source", batch.columns.get("text"))
     if not isinstance(column, Sequences):
         return [[line] for line in batch.lines.tolist()]
     return [ids[mask].tolist() for ids, mask in zip(column.items, column.mask, strict=True)]

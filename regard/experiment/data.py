@@ -1,4 +1,4 @@
-"""What a config may say of its data: files of two languages, or a reader for each part."""
+"""What a config may say of its data: a file for each column of the task, or a reader for each part."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from regard.registry import Choice
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
-FILE_COLUMNS = ("source", "target")  # that have settings of their own, whatever the task
-FILE_SETTINGS = ("file", "files")  # of a reader: a path, and paths by column
+FILE_COLUMNS = ("source", "target", "text")  # that have settings of their own, whatever the task
+FILE_SETTINGS = ("file", "files", "index")  # of a reader: a path, or paths by column
 
 
 def by_ending(text: str) -> Mapping[str, Any] | None:
@@ -30,8 +30,8 @@ Read = Annotated[Choice, PartOf(READERS, short=by_ending)]
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Either a text file for each column of the task, `source` and `target`, or `train`, a reader; `dev` and `test`
-    likewise.
+    """Either a text file for each column of the task, `source` and `target`, or `text` for a language model, or
+    `train`, a reader; `dev` and `test` likewise.
 
     A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
     variable REGARD_DATA names.
@@ -44,6 +44,9 @@ class DataSettings:
     dev_target: Path | None = None
     test_source: Path | None = None
     test_target: Path | None = None
+    text: Path | None = None
+    dev_text: Path | None = None
+    test_text: Path | None = None
     train: Read | None = None
     dev: Read | None = None
     test: Read | None = None

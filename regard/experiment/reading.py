@@ -1,7 +1,7 @@
 """Defaults by the size of the data < file < changes → an experiment, or all that is wrong with it."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -31,10 +31,10 @@ def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
 
 def _completed(settings: dict[str, Any]) -> Experiment:
     given = read_settings(Experiment, settings)
-    faults = [*given.data.faults(given.columns), *_impossible(given)]
+    faults = [*given.data.faults(given.columns), *_impossible(given, settings), *_foreign(given, settings)]
     if faults:
         raise ConfigError.of(faults)
-    defaults = defaults_for(count_examples(given))
+    defaults = lay(defaults_for(count_examples(given)), _task(given).defaults)
     defaults["training"]["metric"] = _task(given).metric
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         defaults["training"].pop("max_updates")
@@ -74,9 +74,9 @@ def schema() -> dict[str, Any]:
     return {"title": "Regard experiment", **schema_of(Experiment)}
 
 
-def _impossible(experiment: Experiment) -> Iterator[Fault]:
+def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:
     """What is right by itself and wrong together."""
-    if experiment.model.tied == "all" and not experiment.text.shared:
+    if experiment.model.tied == "all" and len(experiment.columns) > 1 and not experiment.text.shared:
         yield Fault("model.tied", "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target")
     head: Any = HEADS[experiment.model.head.name]
     if head.copies and not experiment.text.shared:
@@ -85,7 +85,8 @@ def _impossible(experiment: Experiment) -> Iterator[Fault]:
     if experiment.training.compile and (objective.records or experiment.penalties):
         what = "penalties" if experiment.penalties else f"'{experiment.objective.name}'"
         yield Fault("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
-    steering, task = experiment.training.metric, _task(experiment)
+    task = _task(experiment)
+    steering = settings.get("training", {}).get("metric", task.metric)
     names = [*task.losses, *(METRICS if task.translates else ())]
     if steering not in names:
         yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, names))
@@ -100,6 +101,14 @@ def _warn_of_unused(experiment: Experiment, said: dict[str, Any]) -> None:
         if socket in said:
             whose = f"encoder '{model.encoder.name}' nor decoder '{model.decoder.name}'"
             warnings.warn(f"model.{socket} changes nothing: neither {whose} looks that way", stacklevel=2)
+
+
+def _foreign(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:
+    """What is said of parts that a model of this task does not have."""
+    for place in _task(experiment).without:
+        group, _, name = place.partition(".")
+        if name in settings.get(group, {}):
+            yield Fault(place, f"is nothing that a model of the task '{experiment.task.name}' has", "leave it out")
 
 
 def _task(experiment: Experiment) -> Any:

@@ -122,7 +122,7 @@ class Experiment:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Of an example: "source" and "target" for translation."""
+        """Of an example: "source" and "target" for translation, "text" for a language model."""
         task: Any = TASKS[self.task.name]
         return tuple(task.columns)
 

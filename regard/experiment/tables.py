@@ -17,6 +17,8 @@ from regard.evaluation import METRICS
 from regard.experiment import docstrings
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
+from regard.layers.feedforwards import FEEDFORWARDS
+from regard.layers.histories import HISTORIES
 from regard.layers.pooling import POOLINGS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
@@ -39,6 +41,8 @@ TABLES: Mapping[str, Registry[Any]] = {
     "cell": RECURRENT,
     "encoder": ENCODERS,
     "decoder": DECODERS,
+    "feedforward": FEEDFORWARDS,
+    "history": HISTORIES,
     "head": HEADS,
     "objective": OBJECTIVES,
     "penalty": PENALTIES,

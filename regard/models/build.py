@@ -16,6 +16,7 @@ from regard.errors import ConfigError, RegardError
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
+from regard.models.language_model import LanguageModel
 from regard.models.settings import AttentionSettings, ModelSettings
 from regard.models.translator import Reader, Route, Translator
 from regard.registry import Choice, Registry
@@ -39,6 +40,14 @@ def build_translator(settings: ModelSettings, source_size: int, target_size: int
     return Translator(
         {ROUTE: Reader(source_embedder, encoder)}, {ROUTE: decoder}, {ROUTE: head}, {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
     )
+
+
+def build_language_model(settings: ModelSettings, size: int) -> LanguageModel:
+    """A model for a vocabulary of this size. It has no encoder, and no attention but the decoder's to itself."""
+    embedder = _embedder(settings, size)
+    decoder = DECODERS.build(_with_dropout(DECODERS, settings.decoder, settings), embedder, None, _sockets(settings))
+    weight = None if settings.tied == "none" else embedder.output_weight()
+    return LanguageModel(decoder, HEADS.build(settings.head, decoder.dim, size, weight))
 
 
 def unused_sockets(settings: ModelSettings) -> list[str]:

@@ -10,7 +10,11 @@ from regard.records import Batch
 
 Records = Mapping[str, Sequence[Attended]]  # of `recording`: every answer of each attention, by its name
 
-QUERIES = {"encoders": "source", "decoders": "target"}  # what is read where, by the first word of an attention's name
+QUERIES = {
+    "encoders": "source",
+    "decoders": "target",
+    "decoder": "text",
+}  # what is read where, by the first word of an attention's name
 
 
 def joined(tensors: Sequence[Tensor], dim: int) -> Tensor:

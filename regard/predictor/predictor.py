@@ -35,19 +35,20 @@ class Predictor:
         self.batch_tokens, self.max_source = batch_tokens, max_source
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.task.source)} → {len(self.task.target)} pieces"
+        sizes = " → ".join(f"{len(one)}" for one in dict.fromkeys((self.task.source, self.task.target))) + " pieces"
         count = sum(parameter.numel() for parameter in self.model.parameters())
         return f"Predictor({sizes}, {count / 1e6:.1f} M parameters)"
 
     def predict(self, texts: Iterable[str], *, explain: bool = False) -> Predictions:
         """One prediction per text, in order; with `explain` each carries what it looked at.
 
-        Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
-        than `max_source` pieces, and TypeError for anything but texts.
+        A translator answers nothing with nothing; a language model, which goes on with a text, begins one. Batched by
+        length; a text's answer does not depend on the others. Raises DataError for a text that is longer than
+        `max_source` pieces, and TypeError for anything but texts.
         """
         given = _listed(texts, "predict([text])")
         sources = self._encode(given)
-        written = [row for row, text in enumerate(given) if text.strip()]
+        written = [row for row, text in enumerate(given) if self.task.continues or text.strip()]
         found = self._in_batches(
             [sources[row] for row in written], None, self.task.predict, width=self.task.search.width
         )
@@ -59,7 +60,8 @@ class Predictor:
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
 
-        Raises DataError where the counts differ, or a source is too long.
+        For a language model a target is what follows on its source, which may be empty. Raises DataError
+        where the counts differ, or a source is too long.
         """
         example = "score([source], [target])"
         read = self._encode(_listed(sources, example))

@@ -1,4 +1,7 @@
-"""Scores of runs and of files of translations on the same sentences; several are compared with the first."""
+"""Scores of runs and of files of translations on the same sentences; several are compared with the first.
+
+Language models are another matter: see regard.reports.texts.
+"""
 
 import time
 from collections.abc import Sequence

@@ -17,12 +17,12 @@ TEXT = "ab"  # what can be wrong with shapes does not depend on how many pieces 
 
 
 def rehearse(experiment: Experiment) -> None:
-    """Builds the model, takes a loss and translates a sentence. Raises ConfigError for parts that do not fit."""
+    """Builds the model, takes a loss and predicts. Raises ConfigError for parts that do not fit."""
     try:
         task = small_task(experiment)
         model = model_of(experiment, task).eval()
         objective = objective_of(experiment, model)
-        (batch,) = task.held({column: [TEXT, TEXT[::-1]] for column in experiment.columns}, tokens=64)
+        batch, *_ = task.held({column: [TEXT, TEXT[::-1]] for column in experiment.columns}, tokens=64)
         objective.loss(model, batch, "model")
         Driven(experiment.training, model, objective)
         with torch.inference_mode():

@@ -30,6 +30,7 @@ def train(
     *,
     source: Path | str | None = None,
     target: Path | str | None = None,
+    text: Path | str | None = None,
     run: Path | str | None = None,
     quiet: bool = False,
 ) -> Path:
@@ -37,11 +38,13 @@ def train(
 
     >>> regard.train(source="train.en", target="train.de", run="runs/en-de")
 
-    `changes` are settings as on the command line: "training.max_minutes=10". Raises RegardError for what is wrong.
+    A language model learns from a `text`. `changes` are settings as on the command line: "training.max_minutes=10".
+    Raises RegardError for what is wrong.
     """
-    given = {"data.source": source, "data.target": target, "run": run}
+    given = {"data.source": source, "data.target": target, "data.text": text, "run": run}
+    task = ["task.name=language_model"] if text is not None else []
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
-    experiment = named(read_experiment(None if config is None else Path(config), [*changes, *words]))
+    experiment = named(read_experiment(None if config is None else Path(config), [*task, *changes, *words]))
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 
@@ -69,7 +72,7 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
         except Interrupted as interrupted:
             progress.say(f"{interrupted}; go on with: regard train --run {quote(str(folder))} --resume")
             return False
-        _tell(report, folder, progress)
+        _tell(report, folder, experiment, progress)
         return True
 
 
@@ -94,7 +97,7 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     model = model_of(experiment, task).to(device)
     if not folder.started:
         count_for_embedders(model, batches)
-    texts = dev_texts(experiment, progress.say)
+    texts = dev_texts(experiment, task, progress.say)
     validation = None
     if texts is not None:
         tokens = experiment.decoding.batch_tokens
@@ -131,7 +134,8 @@ def _metrics(experiment: Experiment, task: Task) -> list[Choice]:
     return wanted
 
 
-def _tell(report: Report, folder: RunFolder, progress: Progress) -> None:
+def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    progress.say(f"translate with: regard translate {quote(str(folder))} < FILE")
+    verb = "translate" if len(experiment.columns) > 1 else "predict"
+    progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")

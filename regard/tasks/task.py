@@ -3,12 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 
 from regard.data import Corpus
-from regard.data.batches import Batches
+from regard.data.batches import Batches, Stream
 from regard.decoding import Search
 from regard.decoding.features import Feature
 from regard.models import ROUTE, ModelSettings
@@ -30,6 +30,11 @@ class Task(ABC):
     losses: tuple[str, ...] = ("loss", "perplexity")  # figures of texts that are given; the smaller, the better
     metric: str  # that steers early stopping unless the settings say otherwise
     translates = True  # what it writes is judged beside a reference, by METRICS
+    continues = False  # what is given is the beginning of what is written, so it may be nothing
+    ordered = False  # lines follow on each other: what is held out is the end of the text
+    whole = False  # every line counts, empty and long ones too
+    without: tuple[str, ...] = ()  # settings of a model that one of this task does not have
+    defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file would say them, where others than usual are wise
 
     def __init__(
         self, tokenizers: Mapping[str, Tokenizer], search: Search, features: Sequence[Feature] = (), route: str = ROUTE
@@ -57,7 +62,7 @@ class Task(ABC):
     def explain(self, model: Any, batch: Batch) -> list[Explanation]:
         """What each source and target of the batch looked at."""
 
-    def stream(self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int) -> Batches:
+    def stream(self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int) -> Stream:
         """The corpus as batches to learn from, without end."""
         return Batches(corpus, self.columns, tokenizers, route=self.route, tokens=tokens, seed=seed)
 

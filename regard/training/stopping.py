@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from regard.evaluation import METRICS
 
-LOSSES = ("loss", "perplexity")  # that a validation gives besides metrics
+LOSSES = ("loss", "perplexity", "word_perplexity", "bits_per_character")  # that a validation gives besides metrics
 
 
 class Ranked(NamedTuple):

@@ -1,17 +1,17 @@
 """The one trainer. It knows neither task nor objective by name."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import nn
 
-from regard.data.batches import Cursor
+from regard.data.batches import Cursor, Stream
 from regard.errors import CheckpointError
 from regard.memory import keep_memory
 from regard.objectives import Objective
@@ -27,14 +27,6 @@ from regard.training.updating import Updater
 from regard.training.window import Window
 
 Validate = Callable[[Callable[[], bool]], Mapping[str, float]]  # given: whether to stop early
-
-
-class Stream(Protocol):
-    """Batches without end; `regard.data.batches.Batches` is one."""
-
-    def stream(self, start: Cursor, *, workers: int) -> Generator[tuple[Cursor, Batch], None, None]:
-        """Each batch with the cursor after it."""
-        ...
 
 
 class Report(NamedTuple):

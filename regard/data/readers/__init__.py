@@ -1,19 +1,24 @@
 """Readers: files → a stream of examples. One file a format, each built with (columns,)."""
 
+from regard.data.readers.documents import DocumentsReader
+from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Part
 from regard.data.readers.reader import Reader
+from regard.data.readers.stretch import Stretch
 from regard.data.readers.tsv import TsvReader
 from regard.registry import Registry
 
 READERS: Registry[Reader] = Registry(
     "data.reader",
     {
+        "documents": DocumentsReader,
+        "excerpt": ExcerptReader,
         "jsonl": JsonlReader,
         "parallel": ParallelReader,
         "tsv": TsvReader,
     },
 )
 
-__all__ = ["READERS", "JsonlReader", "ParallelReader", "Part", "Reader", "TsvReader"]
+__all__ = ["READERS", "JsonlReader", "ParallelReader", "Part", "Reader", "Stretch", "TsvReader"]

@@ -7,6 +7,7 @@ from regard.layers.recurrent.directions import Bidirectional, reverse
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
 from regard.layers.recurrent.lstmn import LstmnLayer
+from regard.layers.recurrent.over_states import KeyValueCell, NgramCell
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.layers.recurrent.rnn import RnnLayer
 from regard.layers.recurrent.sru import SruLayer
@@ -18,8 +19,10 @@ RECURRENT: Registry[Recurrent] = Registry(
     "cell",
     {
         "gru": GruLayer,
+        "key_value": KeyValueCell,
         "lstm": LstmLayer,
         "lstmn": LstmnLayer,
+        "ngram": NgramCell,
         "rnn": RnnLayer,
         "sru": SruLayer,
         "ssru": SsruLayer,

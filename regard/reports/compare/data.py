@@ -12,6 +12,7 @@ from regard.explain import align
 from regard.explain.alignment import merge
 from regard.explain.tokens import SPACE_MARK, byte_of, is_end
 from regard.predictor import Predictor
+from regard.reports.compare.likelihood import same_kind
 from regard.reports.compare.plan import Contender
 from regard.results import Prediction
 from regard.runs.resuming import origins_of
@@ -55,11 +56,13 @@ def common_test(contenders: Sequence[Contender], learnt: Learnt, *, any_data: bo
 
     With `any_data` they may learn from other texts, but are still judged on the same ones.
     """
+    same_kind([one.experiment for one in contenders])
     first, *others = _by_data(contenders)
     test, ours = test_pairs(first.experiment), learnt.of(first)
     if test is None:
-        hint = "data.test_source=FILE data.test_target=FILE"
-        raise ConfigError("data.test_source", f"must be given: '{first.name}' names no test part to be judged on", hint)
+        named = [f"data.test_{column}" for column in first.experiment.columns]
+        hint = " ".join(f"{name}=FILE" for name in named)
+        raise ConfigError(named[0], f"must be given: '{first.name}' names no test part to be judged on", hint)
     faults = []
     for other in others:
         if test_pairs(other.experiment) != test:
@@ -85,7 +88,8 @@ def _by_data(contenders: Sequence[Contender]) -> Iterator[Contender]:
 def _differ(part: Any, verb: str, first: Contender, other: Contender, more: str) -> Fault:
     problem = f"'{other.name}' {verb} {_files(other, part)}, '{first.name}' {verb} {_files(first, part)}"
     start = "" if part == "train" else f"{part}_"
-    hint = f"say the same for all: data.{start}source=FILE data.{start}target=FILE{more}"
+    files = " ".join(f"data.{start}{column}=FILE" for column in first.experiment.columns)
+    hint = f"say the same for all: {files}{more}"
     return Fault(f"data.{part}", problem, hint)
 
 

@@ -1,4 +1,7 @@
-"""What a trained run is worth: its translations of the test part, scored sentence by sentence, and how fast it is."""
+"""What a trained run is worth: its translations of the test part, scored sentence by sentence, and how fast it is.
+
+Of a language model it is how likely it finds each line of that part, and how fast it reads.
+"""
 
 import hashlib
 import json
@@ -13,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import plain, write_whole
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, ConfigError
 from regard.evaluation import METRICS, Metric
 from regard.evaluation.metric import corpus_of
 from regard.experiment import Experiment
-from regard.predictor import load
+from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.reports.compare.data import Gold, error_rate
+from regard.reports.compare.likelihood import LIKELIHOODS, knows_texts, likelihoods
 from regard.reports.compare.plan import Planned
 from regard.runs import RunFolder
 from regard.runs.texts import Pairs
@@ -42,7 +46,7 @@ class Result(NamedTuple):
     updates: int
     seconds: float  # of training, validation included
     tokens_per_second: float | None  # target tokens, in training; the median over its log
-    sentences_per_second: float  # in translating the test part
+    sentences_per_second: float  # in translating, or reading, the test part
     error_rate: float | None  # of its word alignments, in per cent
     curve: list[Point]
     texts: list[str]
@@ -61,13 +65,20 @@ class Judge(NamedTuple):
 
     @classmethod
     def of(cls, experiment: Experiment, test: Pairs, gold: Gold | None) -> "Judge":
-        """By the metrics of an experiment, BLEU where it names none."""
+        """By the metrics of an experiment, BLEU where it names none; language models by what they find likely.
+
+        Raises ConfigError for gold links of words that no model is to link.
+        """
+        if knows_texts(experiment):
+            if gold is not None:
+                raise ConfigError("--gold", "is for translators", "leave it out")
+            return cls(test, LIKELIHOODS, (), experiment.training.metric, None)
         choices = experiment.evaluation.metrics or (Choice("bleu"),)
         return cls(test, [METRICS.build(choice) for choice in choices], choices, experiment.training.metric, gold)
 
     def signatures(self) -> list[str]:
         """Of the metrics."""
-        corpus = corpus_of(self.test.targets, self.test.targets, self.test.sources)
+        corpus = corpus_of(self.test.targets, self.test.targets, self.test.sources or None)
         return [metric.signature(corpus) for metric in self.metrics]
 
 
@@ -89,13 +100,7 @@ def measured(planned: Planned, judge: Judge) -> Result:
 
 def _measure(planned: Planned, judge: Judge) -> Result:
     predictor = load(planned.path)
-    sources, targets = judge.test
-    predictor.predict(sources[:WARM])
-    start = time.perf_counter()
-    texts = [prediction.text for prediction in predictor.predict(sources)]
-    seconds = time.perf_counter() - start
-    corpus = corpus_of(texts, targets, sources)
-    tables = [metric.statistics(corpus) for metric in judge.metrics]
+    texts, tables, seconds = (_read if knows_texts(planned.contender.experiment) else _translated)(predictor, judge)
     latest, _ = files.latest_valid(planned.path, training=False)
     return Result(
         name=planned.name,
@@ -104,13 +109,33 @@ def _measure(planned: Planned, judge: Judge) -> Result:
         updates=latest.state["update"],
         seconds=latest.state["seconds"],
         tokens_per_second=_speed(planned.path),
-        sentences_per_second=len(texts) / seconds,
+        sentences_per_second=len(judge.test.targets) / seconds,
         error_rate=None if judge.gold is None else error_rate(predictor, judge.gold),
         curve=_curve(planned.path, judge.steering),
         texts=texts,
         scores=[metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)],
         statistics=tables,
     )
+
+
+def _translated(predictor: Predictor, judge: Judge) -> tuple[list[str], list[NDArray[np.float64]], float]:
+    """Translations of the test part, their statistics for each metric, and the seconds that translating took."""
+    sources, targets = judge.test
+    predictor.predict(sources[:WARM])
+    start = time.perf_counter()
+    texts = [prediction.text for prediction in predictor.predict(sources)]
+    seconds = time.perf_counter() - start
+    corpus = corpus_of(texts, targets, sources)
+    return texts, [metric.statistics(corpus) for metric in judge.metrics], seconds
+
+
+def _read(predictor: Predictor, judge: Judge) -> tuple[list[str], list[NDArray[np.float64]], float]:
+    """No texts, how likely each line of the test part is, and the seconds that reading it took."""
+    model, task, lines = predictor.model, predictor.task, judge.test.targets
+    likelihoods(model, task, lines[:WARM], predictor.batch_tokens)
+    start = time.perf_counter()
+    table = likelihoods(model, task, lines, predictor.batch_tokens)
+    return [], [table] * len(judge.metrics), time.perf_counter() - start
 
 
 def _key(planned: Planned, judge: Judge) -> str:

@@ -86,9 +86,9 @@ class Batcher:
             said = await asyncio.wait_for(pipe.ask(_message(items)), self.limits.stuck_after)
         except TimeoutError:
             raise Gone(f"no answer for {self.limits.stuck_after:g} seconds") from None
+        deliver(items, said)
         self._working.remove(items)
         self._note(items, said, began, full)
-        deliver(items, said)
 
     def _note(self, items: list[Item], said: dict[str, Any], began: float, full: bool) -> None:
         seconds, pieces = said.get("seconds", 0.0), said.get("pieces", 0)

@@ -167,6 +167,8 @@ class Engine:
                 log.error("%s: the process of the model has ended (%s); it is started again", self.name, error)
             except RegardError as error:
                 log.error("%s: cannot be started again: %s", self.name, error)
+            except Exception:  # a fault of our own must not leave those who ask without an answer for ever
+                log.exception("%s: a fault; the process of the model is started again", self.name)
             self._warm = False
             self._batcher.fail(_not_ready)
             await self._close()

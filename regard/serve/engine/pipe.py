@@ -73,9 +73,10 @@ class Pipe:
             del self._answers[number]
 
     async def ended(self) -> None:
-        """Raises Gone when the process ends."""
+        """Raises Gone when the process says nothing more."""
         await asyncio.wait([self._reading])
-        raise Gone(f"code {await self.process.wait()}")
+        fault = self._reading.exception()
+        raise Gone("it ended" if fault is None else f"what it says cannot be read: {fault!r}") from fault
 
     async def close(self, patience: float = PATIENCE) -> None:
         """Ends the process: it hears the end of its stdin, or is killed."""
@@ -101,7 +102,9 @@ class Pipe:
                 answer = self._answers.get(said["number"])
                 if answer is not None and not answer.done():
                     answer.set_result(said)
-        except (asyncio.IncompleteReadError, ConnectionError, ValueError, KeyError):
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        finally:
             for answer in self._answers.values():
                 if not answer.done():
                     answer.set_exception(Gone("it ended"))

@@ -1,6 +1,7 @@
 """Every reader streams the same examples, plain or packed, and names the line of what it cannot use."""
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 
@@ -35,7 +36,11 @@ def jsonl(folder, ending):
     return {"file": save(folder / f"pairs.jsonl{ending}", rows)}
 
 
-WRITERS = {"parallel": parallel, "tsv": tsv, "jsonl": jsonl}
+def documents(folder, ending):
+    return {**parallel(folder, ending), "index": save(folder / "index.tsv", [f"a\tnews\t1\t{len(PAIRS)}"])}
+
+
+WRITERS = {"documents": documents, "excerpt": parallel, "parallel": parallel, "tsv": tsv, "jsonl": jsonl}
 
 
 def read(name, **settings):
@@ -74,6 +79,49 @@ def test_parts_divide_the_examples(name, tmp_path):
     assert sorted([*held, *rest]) == sorted(reader)
     assert len({reader.key(), held.key(), rest.key(), Part(reader, 0.5, seed=4, held_out=True).key()}) == 4
     assert held.files == reader.files
+
+
+@pytest.mark.parametrize("borders", [[0, 0.2, 1], [0, 0.5, 0.55, 1], [0, 1 / 3, 2 / 3, 1]])
+def test_excerpts_that_meet_are_the_whole_text(borders, tmp_path):
+    path = save(tmp_path / "text", [f"line {number}" for number in range(17)])
+    stretches = [
+        [(line, *texts.values()) for line, texts in READERS.build(Choice("excerpt", settings), ("text",))]
+        for start, end in itertools.pairwise(borders)
+        for settings in [{"files": {"text": path}, "start": start, "end": end}]
+    ]
+    assert all(stretches)
+    assert [row for rows in stretches for row in rows] == [(n + 1, f"line {n}") for n in range(17)]
+
+
+@pytest.mark.parametrize(("start", "end"), [(0.5, 0.5), (-0.1, 1), (0, 1.1), (0.9, 0.1)])
+def test_an_excerpt_of_nothing_is_refused(start, end):
+    with pytest.raises(ConfigError, match="shares of the text"):
+        READERS.build(Choice("excerpt", {"files": {"text": "a"}, "start": start, "end": end}), ("text",))
+
+
+def test_documents_fall_to_a_part_as_a_whole(tmp_path):
+    """Ten documents of 1, 2, … lines, and the index knows nothing of what stands between two of them."""
+    lines, index = [], []
+    for number in range(10):
+        index.append(f"d{number}\tnews\t{len(lines) + 1}\t{number + 1}")
+        lines += [f"{number}.{line}" for line in range(number + 1)] + ["between"]
+    settings = {"files": {"text": save(tmp_path / "text", lines)}, "index": save(tmp_path / "index", index), "every": 5}
+    found = {part: {text.split(".")[0] for _, text in _text(settings, part)} for part in ("train", "dev", "test")}
+    assert found == {"train": set("012567"), "dev": set("38"), "test": set("49")}
+    assert sum(len(_text(settings, part)) for part in found) == 55
+    assert all(lines[line - 1] == text for line, text in _text(settings, "test"))
+
+
+def _text(settings, part):
+    reader = READERS.build(Choice("documents", {**settings, "part": part}), ("text",))
+    return [(line, texts["text"]) for line, texts in reader]
+
+
+@pytest.mark.parametrize("row", ["a\tnews\t1", "a\tnews\t1\tmany", "a"])
+def test_an_index_that_is_none_is_named(tmp_path, row):
+    settings = {"files": {"text": save(tmp_path / "t", ["a"])}, "index": save(tmp_path / "i", ["a\tb\t1\t1", row])}
+    with pytest.raises(DataError, match="i:2: this is no document of an index"):
+        _text(settings, "train")
 
 
 def test_columns_of_a_table_are_chosen(tmp_path):

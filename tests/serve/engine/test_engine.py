@@ -302,7 +302,7 @@ def test_as_many_batches_at_a_time_as_threads(models, run):
 def test_who_is_half_worked_on_when_time_is_over_leaves_nothing_behind(engine, models, run, how):
     async def case():
         models[0].gate.clear()
-        task = asking(engine, *"abcd", "x" * 30, seconds=0.02 if how == "late" else 30.0)
+        task = asking(engine, *("x" * 100 for _ in range(5)), seconds=0.02 if how == "late" else 30.0)
         await until(lambda: engine.in_flight > 0)
         if how == "gone":
             task.cancel()
@@ -313,3 +313,19 @@ def test_who_is_half_worked_on_when_time_is_over_leaves_nothing_behind(engine, m
         return again, (engine.queue_size, engine.in_flight)
 
     assert run(case()) == (["AGAIN"], (0, 0))
+
+
+def test_a_fault_of_our_own_does_not_end_the_engine(engine, models, run):
+    def fault(batch):
+        engine.watchers.clear()
+        raise ZeroDivisionError
+
+    engine.watchers.append(fault)
+
+    async def case():
+        first = await texts_of(asking(engine, "first"))
+        await until(lambda: len(models) == 2 and engine.ready)
+        return first + await texts_of(asking(engine, "again"))
+
+    assert run(case()) == ["FIRST", "AGAIN"]
+    assert [model.closed for model in models] == [True, False]

@@ -1,0 +1,57 @@
+"""How far back a language model with key-value attention looks: its mean weight on each of the states before.
+
+    python benchmarks/looking_back.py RUN [--lines 500]
+
+The texts are the first lines of the run's test part, read window by window as `regard evaluate` reads them. Places
+with fewer states before them than the window holds are left out, so that every distance has the same chance.
+"""
+
+import argparse
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from regard.attention import recording
+from regard.runs import RunFolder, assemble
+from regard.runs.texts import test_texts
+
+BAR = 50  # characters for a weight of 1
+
+
+def by_distance(weights: Tensor, window: int) -> Tensor:
+    """weights (batch, n, window + n), the last n keys are the queries' places → (batch, places, window), 1 back first.
+
+    Places are those with a whole window before them.
+    """
+    places = torch.arange(window, weights.shape[1])
+    keys = window + places.unsqueeze(-1) - torch.arange(1, window + 1)
+    return weights[:, places].gather(-1, keys.expand(len(weights), -1, -1))
+
+
+def main() -> None:
+    """Prints a line for each distance."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--lines", type=int, default=500)
+    options = parser.parse_args()
+    model, task, experiment = assemble(RunFolder(options.run))
+    texts = test_texts(experiment, task)
+    if texts is None:
+        parser.error(f"{options.run} names no test part")
+    some = {column: lines[: options.lines] for column, lines in texts.items()}
+    window = model.decoder.stack.layers[-1].layer.window
+    found = []
+    with torch.inference_mode():
+        for batch in task.held(some, experiment.decoding.batch_tokens):
+            with recording(model) as records:
+                model.nll(batch)
+            (weights,) = [answers[0].weights for answers in records.values()]
+            found.append(by_distance(weights, window)[batch.sequences(task.columns[0]).mask[:, window:]])
+    means = torch.cat(found).mean(dim=0).tolist()
+    for distance, mean in enumerate(means, start=1):
+        print(f"{distance:3d} back  {mean:.3f}  {'#' * round(mean * BAR)}")
+
+
+if __name__ == "__main__":
+    main()

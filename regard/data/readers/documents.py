@@ -1,0 +1,58 @@
+"""Text files that an index cuts into documents, which fall to one part of a data set as a whole."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from regard.data.examples import Example
+from regard.data.readers.lines import read_lines
+from regard.data.readers.parallel import ParallelReader
+from regard.data.readers.reader import Reader
+from regard.errors import DataError
+
+FIELDS = 4  # of the index: document, category, first line from 1, number of lines
+
+
+class DocumentsReader(Reader):
+    """Of every `every` documents the last is of the test part, the one before of the dev part, the rest to train on.
+
+    `index` has a line for each document, in the order of the files: name, category, first line (from 1) and number of
+    lines, with tabs between them.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        files: Mapping[str, str],
+        index: str,
+        part: Literal["train", "dev", "test"] = "train",
+        every: Annotated[int, Ge(3)] = 10,
+    ) -> None:
+        self._lines = ParallelReader(columns, files=files)
+        self._index, self._part, self._every = Path(index).expanduser(), part, every
+        self.columns, self.files = self._lines.columns, (*self._lines.files, self._index)
+
+    def key(self) -> str:
+        return f"documents {self._part} {self._every} of {self._lines.key()}"
+
+    def __iter__(self) -> Iterator[Example]:
+        chosen = set(chain.from_iterable(self._documents()))
+        for example in self._lines:
+            if example.line in chosen:
+                yield example
+
+    def _documents(self) -> Iterator[range]:
+        """The lines of each document of the part."""
+        for number, line in enumerate(read_lines(self._index)):
+            fields = line.split("\t")
+            if len(fields) != FIELDS or not all(field.isdecimal() for field in fields[2:]):
+                hint = "name, category, first line, number of lines, with tabs between them"
+                raise DataError(self._index, "this is no document of an index", line=number + 1, hint=hint)
+            first, count = map(int, fields[2:])
+            place = number % self._every - self._every
+            if {-1: "test", -2: "dev"}.get(place, "train") == self._part:
+                yield range(first, first + count)

@@ -1,0 +1,106 @@
+"""Recurrent networks whose last few states, and not the present one alone, are what is seen of them.
+
+Both are of https://arxiv.org/abs/1702.04521. As cells they stand in any recurrent encoder or decoder, with or without
+a source.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from torch import Tensor, nn
+
+from regard.attention import Memory
+from regard.layers.key_value import PARTS, KeyValueLayer
+from regard.layers.ngram import NgramLayer
+from regard.layers.recurrent.gru import GruLayer
+from regard.layers.recurrent.lstm import LstmLayer
+from regard.layers.recurrent.recurrent import Past, Recurrent, last
+from regard.layers.recurrent.rnn import RnnLayer
+
+Inner = Literal["gru", "lstm", "rnn"]
+INNER: Mapping[Inner, type[GruLayer] | type[LstmLayer] | type[RnnLayer]] = {
+    "gru": GruLayer,
+    "lstm": LstmLayer,
+    "rnn": RnnLayer,
+}
+
+
+class KeyValueCell(Recurrent):
+    """tanh(W r_t + V p_t) of the states [k; v; p] of a recurrent network, r_t what k_t finds among the last `window`.
+
+    The network is as wide as `mode` splits it: 3 · dim for "key_value_predict". See KeyValueLayer.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        mode: Literal["plain", "key_value", "key_value_predict"] = "key_value_predict",
+        window: int = 15,
+        cell: Inner = "lstm",
+    ) -> None:
+        super().__init__()
+        self.dim, self.parts = dim, PARTS[mode]
+        self.inner = INNER[cell](input_dim, dim * self.parts)
+        self.layer = KeyValueLayer(self.inner.dim, mode=mode, window=window)
+        _widen(self.layer.from_context, self.layer.from_state)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim), (output, inner past, keys, values and their mask)."""
+        before, *inner, keys, values, shown = self.nothing(inputs) if past is None else past
+        states, after = self.inner(inputs, mask, tuple(inner))
+        outputs, memory = self.layer(states, mask, Memory(keys, values, shown))
+        return _seen(outputs, mask, before, (*after, *memory))
+
+    def nothing(self, inputs: Tensor) -> Past:
+        """Nothing written, and no state to look back to: as many hidden ones as are remembered at most."""
+        none = inputs.new_zeros(len(inputs), self.layer.window, self.dim)
+        zeros = inputs.new_zeros(len(inputs), self.dim)
+        return zeros, *self.inner.nothing(inputs), none, none, none[..., 0].bool()
+
+    def begun(self, state: Tensor) -> Past:
+        """Every part of the first state is the one given."""
+        _, *rest = self.nothing(state)
+        begun = self.inner.begun(state.repeat(1, self.parts))
+        return state, *begun, *rest[len(begun) :]
+
+
+class NgramCell(Recurrent):
+    """tanh(W [h_t^1; h_(t-1)^2; …]), the states h of a recurrent network split in `order` - 1 parts. See NgramLayer."""
+
+    def __init__(self, input_dim: int, dim: int, *, order: int = 4, cell: Inner = "lstm") -> None:
+        super().__init__()
+        self.dim, self.parts = dim, max(1, order - 1)
+        self.inner: Recurrent = INNER[cell](input_dim, dim * self.parts)
+        self.layer = NgramLayer(self.inner.dim, order=order)
+        _widen(self.layer.from_parts)
+
+    def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
+        """inputs (batch, n, input_dim) → outputs (batch, n, dim), (output, inner past, the states before)."""
+        before, *inner, earlier = self.nothing(inputs) if past is None else past
+        states, after = self.inner(inputs, mask, tuple(inner))
+        outputs, latest = self.layer(states, mask, earlier)
+        return _seen(outputs, mask, before, (*after, latest))
+
+    def nothing(self, inputs: Tensor) -> Past:
+        """Nothing written, and zeros before it."""
+        earlier = inputs.new_zeros(len(inputs), self.parts - 1, self.inner.dim)
+        return inputs.new_zeros(len(inputs), self.dim), *self.inner.nothing(inputs), earlier
+
+    def begun(self, state: Tensor) -> Past:
+        """Every part of the first state is the one given."""
+        begun = self.inner.begun(state.repeat(1, self.parts))
+        return state, *begun, self.nothing(state)[-1]
+
+
+def _widen(*maps: nn.Linear) -> None:
+    """Weights that keep the variance through tanh: torch's own shrink it to a third, and learning starts late."""
+    for one in maps:
+        nn.init.xavier_uniform_(one.weight, gain=nn.init.calculate_gain("tanh"))
+
+
+def _seen(outputs: Tensor, mask: Tensor | None, before: Tensor, rest: Past) -> tuple[Tensor, Past]:
+    """Outputs, zero where there is padding, and the last real one before what else is remembered."""
+    shown = outputs if mask is None else outputs.masked_fill(~mask.unsqueeze(-1), 0.0)
+    return shown, (last(outputs, mask, before), *rest)

@@ -1,0 +1,85 @@
+"""Language models: a decoder that looks at nothing but what it wrote."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.decoders.decoder import Decoder
+from regard.errors import ConfigError
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.models.translator import shifted
+from regard.records import BOS, PAD, Batch, Decoded, State, Step, select
+
+TEXT, COUNTED = "text", "counted"  # columns: pieces, and which of them (batch, n) the loss counts; all without it
+
+
+class Continuing(NamedTuple):
+    """A language model's state between steps."""
+
+    decoder: Any
+    last: Tensor | None  # (rows, 1) before the first step: the piece before what is to be written
+
+    def select(self, rows: Tensor) -> "Continuing":
+        """Rows in that order."""
+        return Continuing(self.decoder.select(rows), select(self.last, rows))
+
+
+class LanguageModel(nn.Module):
+    """p(text) = product over its pieces of p(piece | those before it); what is not counted is read only."""
+
+    def __init__(self, decoder: Decoder, head: Head) -> None:
+        super().__init__()
+        if head.reads_source or head.needs_weights:
+            raise ConfigError("model.head", "copies from a source, and a language model has none", "try 'linear'")
+        self.decoder, self.head = decoder, head
+
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> Decoded:
+        """States (batch, n, dim), each having read the pieces before it."""
+        items = batch.sequences(TEXT).items
+        decoded, _ = self.decoder(shifted(items), self._start(batch), need_weights=need_weights)
+        return decoded
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Which embedder reads which ids of a batch."""
+        return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Losses (batch, n) in nats per piece, 0 where none is counted."""
+        targets = batch.sequences(TEXT).items.masked_fill(~counted(batch), PAD)
+        losses: Tensor = self.head.nll(self.decode(batch), None, targets, smoothing=smoothing)
+        return losses
+
+    def start(self, batch: Batch) -> Continuing:
+        """Reads the pieces that are not counted: prompts, which must be of one length. Without any it has read BOS."""
+        text, given = batch.sequences(TEXT), prompts(batch)
+        length = int(given.sum(dim=-1).max()) if len(given) else 0
+        if not bool(given[:, :length].all()):
+            raise ValueError("prompts of different lengths cannot be read together")
+        read = torch.cat([text.items.new_full((len(given), 1), BOS), text.items[:, :length]], dim=1)
+        state = self._start(batch)
+        if length:
+            _, state = self.decoder(read[:, :-1], state)
+        return Continuing(state, read[:, -1:])
+
+    def step(self, ids: Tensor, state: Continuing, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1) → log-probabilities (rows, vocab) of the next piece. The first step reads the prompt's end."""
+        read = ids if state.last is None else state.last
+        decoded, after = self.decoder(read, state.decoder)
+        return Step(self.head.log_probs(decoded, None)[:, -1]), Continuing(after, None)
+
+    def _start(self, batch: Batch) -> Any:
+        return self.decoder.start(rows=torch.arange(len(batch.lines), device=batch.lines.device))
+
+
+def counted(batch: Batch) -> Tensor:
+    """(batch, n): the pieces that the loss counts."""
+    mask = batch.sequences(TEXT).mask
+    chosen: Any = batch.columns.get(COUNTED, mask)
+    return mask & chosen
+
+
+def prompts(batch: Batch) -> Tensor:
+    """(batch, n): the pieces that are given, and go on."""
+    return batch.sequences(TEXT).mask & ~counted(batch)

@@ -1,0 +1,62 @@
+"""Tiny language models and their tasks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.decoders import DECODERS
+from regard.decoders.decoder import Decoder
+from regard.decoding import SEARCHES
+from regard.models import AttentionSettings, LanguageModel, ModelSettings, build_language_model
+from regard.records import Decoded, Encoded
+from regard.registry import Choice
+from regard.tasks import LanguageModelTask
+from regard.text import train_tokenizer
+
+SMALL = {"num_layers": 2, "feedforward_dim": 12, "hidden_dim": 8}
+
+
+def small(name: str, **settings: object) -> Choice:
+    """A decoder with those of the small sizes that it has."""
+    return Choice(name, {**{key: SMALL[key] for key in DECODERS.settings(name) if key in SMALL}, **settings})
+
+
+def model_of(decoder: str | Choice, vocab: int, **settings: Any) -> LanguageModel:
+    """Untrained, in float64, without dropout."""
+    torch.manual_seed(5)
+    choice = small(decoder) if isinstance(decoder, str) else decoder
+    heads = {"self_attention": AttentionSettings(num_heads=2)}
+    return build_language_model(ModelSettings(dim=8, decoder=choice, **{**heads, **settings}), vocab).double().eval()
+
+
+def near_sighted(vocab: int, *, radius: int = 2) -> tuple[LanguageModel, int]:
+    """A model that counts no places and reads no further than a few pieces back, and how many those are."""
+    spans = (Choice("window", {"radius": radius}),)
+    model = model_of("transformer", vocab, position=None, self_attention=AttentionSettings(span=spans))
+    return model, 1 + SMALL["num_layers"] * radius
+
+
+def task_of(texts: Sequence[str], search: str | Choice = "greedy", **settings: Any) -> LanguageModelTask:
+    """By characters."""
+    choice = Choice(search, {"max_extra": 8}) if isinstance(search, str) else search
+    tokenizer = train_tokenizer(Choice("characters"), texts)
+    return LanguageModelTask({"text": tokenizer}, SEARCHES.build(choice), **settings)
+
+
+class Blind(Decoder):
+    """Its states are one number, whatever was written: with the logarithms of shares as weights, a unigram model."""
+
+    dim = 1
+
+    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> Any:
+        return Nothing()
+
+    def forward(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Decoded, Any]:
+        return Decoded(torch.ones(*ids.shape, 1, dtype=torch.float64)), state
+
+
+class Nothing:
+    def select(self, rows: Tensor) -> "Nothing":
+        return self
