@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from inspect import Parameter, formatannotation
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.names import names_of
@@ -63,6 +63,7 @@ MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what 
     "position": POSITIONS,
 }
 SOCKET = ("score", "span", "weighting")  # what an attention is made of
+BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}  # as annotated_types names them
 USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
 
 
@@ -103,6 +104,12 @@ def _use(part: Any) -> dict[str, Any]:
 
 def _about(setting: Setting) -> dict[str, Any]:
     part = next((one for one in get_args(setting.annotation) if isinstance(one, PartOf)), None)
-    named = formatannotation(setting.annotation).replace("typing.", "").replace("collections.abc.", "")
-    kind = {"type": f"a {part.table.place}" if part else named}
+    kind = {"type": f"a {part.table.place}" if part else _named(setting.annotation)}
     return kind if setting.default is Parameter.empty else {**kind, "default": plain(setting.default)}
+
+
+def _named(annotation: Any) -> str:
+    """A type as a person would write it, with its bounds: float >= 0."""
+    kind, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    bounds = [f" {sign} {getattr(mark, key)}" for mark in marks for key, sign in BOUNDS.items() if hasattr(mark, key)]
+    return formatannotation(kind).replace("typing.", "").replace("collections.abc.", "") + ",".join(bounds)

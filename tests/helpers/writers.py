@@ -3,16 +3,18 @@
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.decoders import DECODERS
 from regard.decoding import Feature, Hypothesis
+from regard.encoders import ENCODERS
 from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
 from regard.records import BOS, EOS, PAD, UNK, Batch, Sequences, Step
-from regard.registry import Choice
+from regard.registry import Choice, Registry
 
 Scores = Callable[[tuple[int, ...], tuple[int, ...]], list[float]]  # source, words so far → log-probabilities
 
@@ -107,17 +109,19 @@ def sources_of(count: int, vocab: int, longest: int, seed: int = 1) -> list[list
     return [[draw.randrange(UNK, vocab) for _ in range(draw.randrange(longest))] + [EOS] for _ in range(count)]
 
 
-def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 16, num_layers: int = 2) -> Any:
+def sized(table: Registry[Any], name: str, sizes: Mapping[str, int]) -> Choice:
+    """A part with those of the sizes that it has, and what was written read beside the source if that is a choice."""
+    return Choice(name, {size: sizes[size] for size in table.settings(name) if size in sizes})
+
+
+def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 16, num_layers: int = 2, seed: int = 8) -> Any:
     """An untrained model whose every word hangs on the source and on what was written."""
-    parts = {
-        "transformer": {"num_layers": num_layers, "feedforward_dim": 2 * dim},
-        "recurrent": {"num_layers": 2, "hidden_dim": dim},
-    }
-    torch.manual_seed(8)
+    sizes = {"num_layers": num_layers, "feedforward_dim": 2 * dim, "hidden_dim": dim, "residual": True}
+    torch.manual_seed(seed)
     settings = ModelSettings(
         dim=dim,
-        encoder=Choice(encoder, {**parts, "recurrent": {"num_layers": 2, "hidden_dim": dim // 2}}[encoder]),
-        decoder=Choice(decoder, parts[decoder]),
+        encoder=sized(ENCODERS, encoder, {**sizes, "hidden_dim": dim // 2}),  # in each direction
+        decoder=sized(DECODERS, decoder, sizes),
         attention=AttentionSettings(score=Choice("additive")),
         self_attention=AttentionSettings(num_heads=2),
     )
