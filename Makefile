@@ -50,6 +50,7 @@ bench: $(READY) ## speed beside peers, as ratios
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/sru.py
 	$(BIN)/python benchmarks/sliced_rnn.py
+	@echo "a server under load: $(BIN)/python benchmarks/serve.py RUN --texts FILE"
 
 docs: $(READY) ## docs/catalogue.md and its pictures, out of the code
 	@$(BIN)/python -m regard.reports.catalogue .
