@@ -7,13 +7,12 @@ torch's GRU, and with a cell that is called once per step. Without a shape: 512 
 """
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from rounds import Contender, machine, race, save, table
+from rounds import Contender, learner, machine, race, save, table
 from torch import Tensor, nn
 
 from regard.layers.pooling.sliced import SlicedPooling
@@ -52,18 +51,7 @@ def contender(name: str, batch: int, steps: int, dim: int) -> Contender:
     """One network of this kind and width, with the allocator setting of training."""
     keep_memory()
     model, run = _network(name, dim)
-    inputs = torch.randn(batch, steps, dim, requires_grad=True)
-
-    def turn() -> float:
-        words, start = 0.0, time.perf_counter()
-        while time.perf_counter() < start + SECONDS:
-            model.zero_grad()
-            inputs.grad = None
-            run(inputs).square().mean().backward()
-            words += batch * steps
-        return words
-
-    return Contender(turn, model, [])
+    return learner(model, run, torch.randn(batch, steps, dim, requires_grad=True), SECONDS)
 
 
 def _network(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:

@@ -8,13 +8,12 @@ The LSTM step by step has its inputs' product for all steps at once, as the unit
 """
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from rounds import Contender, machine, race, save, table
+from rounds import Contender, learner, machine, race, save, table
 from torch import Tensor, nn
 
 from regard.layers.recurrent import RECURRENT
@@ -75,18 +74,7 @@ def contender(name: str, steps: int, dim: int) -> Contender:
     """One layer of this kind and width, with the allocator setting of training."""
     keep_memory()
     model, run = _layer(name, dim)
-    inputs = torch.randn(BATCH, steps, dim, requires_grad=True)
-
-    def turn() -> float:
-        words, start = 0.0, time.perf_counter()
-        while time.perf_counter() < start + SECONDS:
-            model.zero_grad()
-            inputs.grad = None
-            run(inputs).square().mean().backward()
-            words += BATCH * steps
-        return words
-
-    return Contender(turn, model, [])
+    return learner(model, run, torch.randn(BATCH, steps, dim, requires_grad=True), SECONDS)
 
 
 def _layer(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:

@@ -46,7 +46,7 @@ def test_links_do_not_decide(detector):
 @pytest.mark.parametrize("text", ["x" * 100_000, "\ud800 a", "\0a", "e\u0301" * 10_000, "字" * 100_000, "1" * 100_000])
 def test_any_text_takes_little_time(detector, text, quick):
     with quick(0.5):
-        detector.detect(text)
+        assert len(detector.detect(text)) <= 3
 
 
 def test_a_sentence_takes_less_than_five_milliseconds(detector, quick):

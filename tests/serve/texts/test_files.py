@@ -110,7 +110,8 @@ def test_hostile_subtitles_are_read_or_refused_in_little_time(text, quick):
 
 def test_thousands_of_subtitles(quick):
     with quick(5.0):
-        loud(("1\n00:00:01,000 --> 00:00:02,000\n{a\n\n" * 3_000).encode(), ".srt")
+        written = loud(("1\n00:00:01,000 --> 00:00:02,000\n{a\n\n" * 3_000).encode(), ".srt")
+    assert written.count(b" --> ") == 3_000
 
 
 def test_wrapping():

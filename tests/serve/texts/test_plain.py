@@ -209,4 +209,4 @@ def test_placeholders_are_found_in_little_time(text, quick):
 def test_a_hostile_text_takes_little_time(text, quick):
     with quick(8.0):
         found = document(text)
-        found.rebuild(shouted(found.texts))
+        assert found.rebuild(shouted(found.texts)) or not text
