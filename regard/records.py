@@ -43,6 +43,11 @@ class Encoded(NamedTuple):
     past: Any = None  # recurrent states, for decoders that copy them
     ids: Tensor | None = None  # (batch, source), for heads that copy words
 
+    @property
+    def read(self) -> Tensor:
+        """What an attention to it reads: `values` where it has them, its states else."""
+        return self.states if self.values is None else self.values
+
 
 class Decoded(NamedTuple):
     """What a decoder wrote."""

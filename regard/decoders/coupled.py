@@ -68,8 +68,7 @@ class Coupling(nn.Module):
         """The source's memory, and the past before the first word."""
         if self.attention is None:
             return SharedSource(()), None
-        values = seen.states if seen.values is None else seen.values
-        memory = self.attention.remember(seen.states, values, mask=seen.mask)
+        memory = self.attention.remember(seen.states, seen.read, mask=seen.mask)
         nothing = seen.states.new_zeros(len(seen.states), 0, self.word_dim)
         return SharedSource((memory,)), self.attention.begin(nothing, memory)
 

@@ -92,8 +92,7 @@ class RecurrentDecoder(Decoder):
         if self.attention is None:
             state = RecurrentState(None, first, fed, final, SharedSource(()), None)
         else:
-            values = seen.states if seen.values is None else seen.values
-            memory = self.attention.remember(seen.states, values, mask=seen.mask)
+            memory = self.attention.remember(seen.states, seen.read, mask=seen.mask)
             looked = self.attention.begin(first[-1][0].unsqueeze(1)[:, :0], memory)
             state = RecurrentState(None, first, fed, final[:, :0], SharedSource((memory,)), looked)
         return state if rows is None else state.select(rows)

@@ -97,8 +97,7 @@ class _Layer(nn.Module):
         """The source as this layer will read it."""
         if self.cross is None:
             raise ValueError("this layer was built without attention to a source")
-        values = seen.states if seen.values is None else seen.values
-        return self.cross.remember(seen.states, values, mask=seen.mask)
+        return self.cross.remember(seen.states, seen.read, mask=seen.mask)
 
     def begin(self, memory: Memory) -> LayerPast:
         """Before the first word."""

@@ -62,8 +62,7 @@ class TransformerBlock(Layer):
         """The source as this block will read it: keys and values projected once per sentence."""
         if self.cross is None:
             raise ValueError("this block was built without attention to a source")
-        values = encoded.states if encoded.values is None else encoded.values
-        return self.cross.remember(encoded.states, values, mask=encoded.mask)
+        return self.cross.remember(encoded.states, encoded.read, mask=encoded.mask)
 
     def begin(self, source: Memory) -> BlockPast:
         """The past before the first word about this source, so that its rows may be repeated before that."""
