@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from regard.serve.api import errors, explain, files, measured, offered, pages, suggest, translate, v1
 from regard.serve.middleware import Bounded, Framed, Guarded
@@ -14,8 +15,23 @@ from regard.serve.service import Service
 ABOUT = "Translation with trained runs: the API of LibreTranslate, and under /v1 what the models looked at."
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service) -> ASGIApp:
     """The ASGI application; it loads the engines when it starts and ends them when it stops."""
+    # around the API, not in it: a request that is refused must cost next to nothing, or a crowd stops the server
+    app: ASGIApp = Guarded(Bounded(_api(service), service), service)
+    if service.settings.cors_origins:
+        app = CORSMiddleware(
+            app,
+            allow_origins=service.settings.cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
+            expose_headers=["Retry-After", "X-Request-Id", "X-Total-Time"],
+        )
+    return Framed(app, service)
+
+
+def _api(service: Service) -> FastAPI:
+    """Every route."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -36,7 +52,6 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.service = service
     errors.install(app)
     routers = [part.router(service) for part in (translate, offered, files, suggest, v1, explain)]
     routers += [measured.router(service)] if settings.metrics else []
@@ -44,17 +59,6 @@ def create_app(service: Service) -> FastAPI:
         app.include_router(router, prefix=prefix)
     app.add_api_route(f"{prefix}/spec", _spec(app), include_in_schema=False)  # where LibreTranslate has it
     pages.mount_files(app, prefix, web_ui=settings.web_ui)
-    app.add_middleware(Bounded, service=service)  # the innermost first
-    app.add_middleware(Guarded, service=service)
-    if settings.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.cors_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["Content-Type", "Authorization", "X-Request-Id"],
-            expose_headers=["Retry-After", "X-Request-Id", "X-Total-Time"],
-        )
-    app.add_middleware(Framed, service=service)
     return app
 
 

@@ -9,12 +9,14 @@ import time
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.api.errors import GONE, ApiError, answer, later
+from regard.serve.api.errors import GONE, ApiError, answer, later, of_engine
+from regard.serve.engine import Busy
 from regard.serve.security.headers import NOTHING, PLAIN
 from regard.serve.service import Service
 from regard.serve.settings import KIB
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+ASKING = ("/translate", "/translate_file", "/v1/translate", "/v1/explain")  # what a model is needed for
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FORM_ROOM = 64 * KIB  # what stands around a file in a form
 DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer
@@ -56,7 +58,7 @@ class Framed:
                     await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
             finally:
                 pair = scope.get("state", {}).get("pair", "")
-                metrics.answered(_route(scope), status, pair, time.perf_counter() - began)
+                metrics.answered(_route(scope, self.service.settings.url_prefix), status, pair, time.perf_counter() - began)
 
     def _headers(self, scope: Scope) -> dict[str, str]:
         given = Headers(scope=scope).get("x-request-id", "")
@@ -97,6 +99,8 @@ class Guarded:
             fault = later(503, f"the server is ending, retry in {ENDING} seconds", ENDING)
             fault.headers["Connection"] = "close"
             return fault
+        if scope["method"] == "POST" and path in ASKING and (seconds := service.busy):
+            return of_engine(Busy(seconds))  # here it costs a fraction of what it costs once the request is read
         return None
 
 
@@ -194,6 +198,8 @@ async def _while_there(app: ASGIApp, scope: Scope, body: bytes, receive: Receive
         await asyncio.gather(work, leaving, return_exceptions=True)
 
 
-def _route(scope: Scope) -> str:
+def _route(scope: Scope, prefix: str) -> str:
     """The path as the app has it, never as the client wrote it."""
-    return getattr(scope.get("route"), "path", "other")
+    path = scope["path"].removeprefix(prefix)
+    known = f"{prefix}{path}" if path in ASKING else "other"  # of what came no further than to the door
+    return getattr(scope.get("route"), "path", known)

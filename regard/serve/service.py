@@ -71,6 +71,12 @@ class Service:
         known = self._catalogue
         return known is not None and not self.draining and all(engine.ready for engine in known.engines)
 
+    @property
+    def busy(self) -> int:
+        """Seconds after which to ask again, since no engine has room for one more text; 0: one has."""
+        known = self._catalogue
+        return 0 if known is None else min(engine.busy for engine in known.engines)
+
     def start(self) -> None:
         """Begins to load."""
         self._starting = asyncio.create_task(self._start())

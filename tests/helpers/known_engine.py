@@ -31,7 +31,7 @@ class KnownEngine:
         self.name, self.source, self.target = name or f"{source}-{target}", source, target
         self.info: dict[str, Any] = {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1}
         self.ready, self.started, self.stopped = False, False, False
-        self.queue_size = 0
+        self.queue_size, self.busy = 0, 0
         self.watchers: list[Callable[[Batched], None]] = []
         self.asked: list[tuple[list[str], Options]] = []
         self.fault: ServingError | None = None  # raised in place of an answer

@@ -71,6 +71,10 @@ def install(app: FastAPI) -> None:
     async def unanswered(_: Request, error: ServingError) -> JSONResponse:
         return answer(of_engine(error))
 
+    @app.exception_handler(Exception)
+    async def fault(_: Request, __: Exception) -> JSONResponse:  # a fault of ours, which is then raised again and logged
+        return answer(ApiError(500, "Internal server error"))
+
     @app.exception_handler(HTTPException)
     async def framework(_: Request, error: HTTPException) -> JSONResponse:
         return answer(ApiError(error.status_code, str(error.detail), error.headers))

@@ -51,6 +51,11 @@ class Engine:
         return self._batcher.queue_size
 
     @property
+    def busy(self) -> int:
+        """Seconds after which to ask again, since there is no room for one more text; 0: there is."""
+        return self._busy(1)
+
+    @property
     def threads(self) -> int:
         """Batches at a time, each on a core of its own; one core is left to the server."""
         return self.limits.threads or shared(cores(), 1)
@@ -108,11 +113,12 @@ class Engine:
     ) -> list[Prediction]:
         if not self.ready:
             raise _not_ready()
-        most, waiting = self.limits.max_queue, self.queue_size
+        most = self.limits.max_queue
         large = len(sources) > most
         portion = max(most // 4, 1) if large else max(len(sources), 1)
-        if waiting + portion > most or (large and self._large >= LARGE):
-            raise Busy(self._batcher.pace.seconds_for(waiting + self.in_flight))
+        later = self._busy(portion)
+        if later or (large and self._large >= LARGE):
+            raise Busy(later or self._seconds())
         until = asyncio.get_running_loop().time() + seconds
         self._open, self._large = self._open + 1, self._large + large
         self._idle.clear()
@@ -128,6 +134,14 @@ class Engine:
             self._open, self._large = self._open - 1, self._large - large
             if self._open == 0:
                 self._idle.set()
+
+    def _busy(self, texts: int) -> int:
+        """As `busy`, of so many texts."""
+        return self._seconds() if self.queue_size + texts > self.limits.max_queue else 0
+
+    def _seconds(self) -> int:
+        """Until what is accepted will be answered, as the queue has moved of late."""
+        return self._batcher.pace.seconds_for(self.queue_size + self.in_flight)
 
     async def _answered(self, request: Request, until: float) -> list[Prediction]:
         if not self._warm:  # no longer: between two portions

@@ -65,6 +65,11 @@ class Translates(Protocol):
         ...
 
     @property
+    def busy(self) -> int:
+        """Seconds after which to ask again, since there is no room for one more text; 0: there is."""
+        ...
+
+    @property
     def watchers(self) -> list[Watcher]:
         """Are told of every batch."""
         ...

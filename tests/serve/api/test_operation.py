@@ -49,13 +49,13 @@ def test_while_it_loads():
 
 def test_when_an_engine_is_not_ready_any_more():
     with served() as client:
-        client.app.state.service.engines["en-de"].ready = False
+        client.app.service.engines["en-de"].ready = False
         assert (client.get("/readyz").status_code, client.get("/healthz").status_code) == (503, 200)
 
 
 def test_when_it_ends():
     with served() as client:
-        client.app.state.service.draining = True
+        client.app.service.draining = True
         found = client.post("/translate", data=HELLO)
         assert (found.status_code, found.headers["Retry-After"], found.headers["Connection"]) == (503, "5", "close")
         assert [client.get(path).status_code for path in ("/readyz", "/healthz", "/health")] == [503, 200, 200]
@@ -104,6 +104,22 @@ def test_some_of_the_languages():
         assert client.get("/readyz").status_code == 200
 
 
+def test_a_crowd_is_turned_away_before_anything_is_read():
+    """Only from what a model is needed for, and only while no model has room."""
+    free, full = pairs("en-de", "de-en")
+    full.busy = 7
+    with served([free, full]) as client:
+        assert client.post("/translate", data=HELLO).status_code == 200
+        free.busy = 3
+        found = [client.post(path, content=b"{") for path in ("/translate", "/translate_file", "/v1/explain")]
+        assert {(one.status_code, one.headers["Retry-After"]) for one in found} == {(429, "3")}
+        assert found[0].json() == {"error": "Slowdown: server busy, retry in 3 seconds"}
+        assert found[0].headers["X-Content-Type-Options"] == "nosniff"
+        assert client.post("/detect", data=HELLO).status_code == 200
+        assert client.get("/translate").status_code == 405
+        assert not free.asked[1:]
+
+
 def measures(client, **headers):
     lines = client.get("/metrics", headers=headers).text.splitlines()
     return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
@@ -115,12 +131,16 @@ def test_metrics():
         client.post("/translate", data=HELLO)
         client.post("/translate", data={**HELLO, "source": "secret-text"})
         client.get("/secret-path")
-        client.app.state.service.engines["en-de"].queue_size = 7
+        for engine in client.app.service.engines.values():
+            engine.busy = 1
+        client.post("/translate", data=HELLO)
+        client.app.service.engines["en-de"].queue_size = 7
         found = measures(client)
     assert found['regard_requests_total{pair="en-de",route="/translate",status="200"}'] == "2.0"
     assert found['regard_requests_total{pair="",route="/translate",status="400"}'] == "1.0"
     assert found['regard_requests_total{pair="",route="other",status="404"}'] == "1.0"
-    assert found['regard_request_seconds_count{route="/translate"}'] == "3.0"
+    assert found['regard_requests_total{pair="",route="/translate",status="429"}'] == "1.0"
+    assert found['regard_request_seconds_count{route="/translate"}'] == "4.0"
     assert found['regard_queue_size{model="en-de",pair="en-de"}'] == "7.0"
     assert found['regard_model_info{attention="dot",model="en-de",pair="en-de",sha="abc"}'] == "1.0"
     assert found["regard_in_flight"] == "1.0"  # this very question

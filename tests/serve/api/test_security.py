@@ -173,7 +173,7 @@ def test_nonces_are_new_each_time(client):
 
 def test_a_fault_of_ours_is_not_shown(caplog):
     with served() as client:
-        [engine, _] = client.app.state.service.engines.values()
+        [engine, _] = client.app.service.engines.values()
         engine.fault = ValueError("secret words")
         found = client.post("/translate", data=HELLO)
     assert (found.status_code, found.json()) == (500, {"error": "Internal server error"})

@@ -23,7 +23,7 @@ def client():
 
 @pytest.fixture
 def engine(client):
-    found = client.app.state.service.engines["en-de"]
+    found = client.app.service.engines["en-de"]
     found.asked.clear()
     return found
 
