@@ -88,7 +88,13 @@ Grace = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", envvar="LT_THREADS", help="Of each model. (default: its share of cores)"),
+    typer.Option(
+        min=1,
+        metavar="N",
+        envvar="LT_THREADS",
+        help="Batches of each model at a time, a core each. (default: its share of all cores but one, which the "
+        "server needs; at most 4)",
+    ),
 ]
 Metrics = Annotated[bool, typer.Option("--metrics", envvar="LT_METRICS", help="Prometheus measures at /metrics.")]
 MetricsToken = Annotated[
@@ -104,7 +110,10 @@ Suggestions = Annotated[
 ]
 Prefix = Annotated[str, typer.Option(metavar="PATH", envvar="LT_URL_PREFIX", help="All addresses begin so.")]
 LoadOnly = Annotated[
-    str, typer.Option(metavar="CODES", envvar="LT_LOAD_ONLY", help="Only runs between these languages: en,de.")
+    str,
+    typer.Option(
+        metavar="CODES", envvar="LT_LOAD_ONLY", help="Only runs between these languages: en,de; no other is loaded."
+    ),
 ]
 
 
@@ -146,13 +155,14 @@ def serve_command(  # noqa: PLR0913  an option each
     """
     given = dict(locals())
     check_installed()
+    from regard.serve.catalogue import wanted
     from regard.serve.server import serve_runs
 
     for run in runs:
         _check_run(run)
     settings = _settings(given)
     _check_open(settings, insecure)
-    serve_runs(settings, runs)
+    serve_runs(settings, wanted(runs, settings.load_only))
 
 
 def _check_open(settings: "Settings", insecure: bool) -> None:

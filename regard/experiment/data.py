@@ -65,10 +65,13 @@ class DataSettings:
         return None if choice is None else self._located(choice)
 
     def located(self) -> "DataSettings":
-        """The same with every file by its full path, so that a run can go on from anywhere."""
+        """The same with every file by its full path, and the languages that their names tell."""
         files = {name: getattr(self, name) for part in PARTS for name in named_files(part, FILE_COLUMNS)}
         found: dict[str, Any] = {name: self.find(file) for name, file in files.items() if file is not None}
         found |= {part: self._located(getattr(self, part)) for part in PARTS if getattr(self, part) is not None}
+        match self.language_pair():
+            case str(source), str(target):
+                found["languages"] = (source, target)
         return replace(self, **found)
 
     def find(self, path: Path | str) -> Path:

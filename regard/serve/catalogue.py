@@ -1,10 +1,14 @@
 """Which languages are served, from which into which, and by what."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
-from regard.errors import nearest
+from regard.config import read_yaml
+from regard.errors import ConfigError, nearest
 from regard.serve.engine import Translates
 from regard.serve.languages import inward
+
+SETTINGS_FILE = "experiment.yaml"  # of a run; what knows the rest of its settings needs torch
 
 
 class Catalogue:
@@ -41,3 +45,35 @@ class Catalogue:
     def hint(self, name: str) -> str:
         """What there is in place of a name that there is not."""
         return nearest(name, [engine.name for engine in self.engines])
+
+
+def wanted(runs: Sequence[Path], only: Collection[str]) -> list[Path]:
+    """The runs between some languages, by what their settings say; of those that say nothing only the model can tell.
+
+    No language stands for all. Nothing is loaded. Raises ConfigError where no run is left.
+    """
+    found = [run for run in runs if (pair := _named(run)) is None or between(*pair, only)] if only else list(runs)
+    if not found:
+        raise none_between()
+    return found
+
+
+def between(source: str, target: str, only: Collection[str]) -> bool:
+    """Whether a pair is among some languages, however they are spelled; no language stands for all."""
+    return not only or {inward(source), inward(target)} <= {inward(code) for code in only}
+
+
+def none_between() -> ConfigError:
+    """For languages that leave nothing to serve."""
+    return ConfigError("--load-only", "no run is between these languages", "leave it away to serve all")
+
+
+def _named(run: Path) -> tuple[str, str] | None:
+    """The codes of source and target that a run's settings name; what is wrong with them tells whoever loads it."""
+    try:
+        match read_yaml(run / SETTINGS_FILE):
+            case {"data": {"languages": [str(source), str(target)]}}:
+                return source, target
+    except ConfigError:
+        pass
+    return None

@@ -57,8 +57,9 @@ class Framed:
                 if status == GONE:
                     await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
             finally:
+                route = _route(scope, self.service.settings.url_prefix)
                 pair = scope.get("state", {}).get("pair", "")
-                metrics.answered(_route(scope, self.service.settings.url_prefix), status, pair, time.perf_counter() - began)
+                metrics.answered(route, status, pair, time.perf_counter() - began)
 
     def _headers(self, scope: Scope) -> dict[str, str]:
         given = Headers(scope=scope).get("x-request-id", "")

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from regard.errors import ConfigError
-from regard.serve.catalogue import Catalogue
+from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engines, NotReady, Translates
-from regard.serve.languages import inward
 from regard.serve.metrics import Metrics
 from regard.serve.security.hosts import Hosts, Origins
 from regard.serve.security.rates import Rates
@@ -107,16 +106,16 @@ class Service:
         self._catalogue, self._detector = catalogue, detector
 
     async def _wanted(self) -> list[Translates]:
-        """The engines between languages that are wanted; the others end."""
-        only, wanted = {inward(code) for code in self.settings.load_only}, []
+        """The engines between languages that are wanted; the others, of which only the model could tell, end."""
+        wanted = []
         for engine in self.engines.values():
             if not (engine.source and engine.target):
                 hint = "name them when it is trained: data.languages=[en,de]"
                 raise ConfigError(engine.name, "nothing says which languages this run translates", hint)
-            if not only or {inward(engine.source), inward(engine.target)} <= only:
+            if between(engine.source, engine.target, self.settings.load_only):
                 wanted.append(engine)
             else:
                 await engine.stop()
         if not wanted:
-            raise ConfigError("--load-only", "no run is between these languages", "leave it away to serve all")
+            raise none_between()
         return wanted

@@ -41,7 +41,7 @@ class Settings:
     batch_wait: float = 0.005  # seconds
     request_timeout: float = 30.0  # seconds
     shutdown_grace: float = 20.0  # seconds
-    threads: int | None = None  # of all models together; None: one a core
+    threads: int | None = None  # batches of each model at a time; None: a share of all cores but one
 
     metrics: bool = False
     metrics_auth_token: str = field(default="", repr=False)

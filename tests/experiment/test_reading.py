@@ -32,6 +32,14 @@ def test_two_files_are_enough(files):
     assert (experiment.training.max_updates, experiment.data.dev_share) == (10_000, 0.05)
 
 
+def test_the_languages_that_names_tell_are_written_down(files, tmp_path):
+    """So that who reads the settings of a run need not know how files are named."""
+    assert read_experiment(None, files).data.located().languages == ("en", "de")
+    (tmp_path / "b").write_text("one\ntwo\nthree\n")
+    untold = read_experiment(None, [*files[:1], f"data.target={tmp_path / 'b'}"])
+    assert untold.data.located().languages is None
+
+
 def test_defaults_grow_with_the_data():
     sizes = [defaults_for(pairs) for pairs in (100, 19_999, 20_000, 499_999, 500_000)]
     assert [size["model"]["dim"] for size in sizes] == [128, 128, 256, 256, 512]

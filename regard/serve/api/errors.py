@@ -72,7 +72,7 @@ def install(app: FastAPI) -> None:
         return answer(of_engine(error))
 
     @app.exception_handler(Exception)
-    async def fault(_: Request, __: Exception) -> JSONResponse:  # a fault of ours, which is then raised again and logged
+    async def fault(_: Request, __: Exception) -> JSONResponse:  # of ours; it is raised again, and logged
         return answer(ApiError(500, "Internal server error"))
 
     @app.exception_handler(HTTPException)

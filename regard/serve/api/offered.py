@@ -72,4 +72,5 @@ def _frontend(service: Service, reader: str) -> dict[str, Any]:
         },
         "batchLimit": settings.batch_limit,
         "alternativesLimit": settings.alternatives_limit,
+        "fileSizeLimit": settings.max_file,
     }

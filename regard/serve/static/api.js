@@ -21,16 +21,42 @@ export async function ask(path, { body = null, signal = null, text = false } = {
   }
   if (text && answer.ok) return answer.text();
   const told = await answer.json().catch((error) => { if (error.name === "AbortError") throw error; return null; });
-  if (answer.ok && told !== null) return told;
-  if (answer.ok) throw new Refused("strange");
+  return answered(answer.status, told, answer.headers.get("Retry-After"));
+}
+
+// Sends a form with a file; `sent` hears the share that has gone, 0 to 1, which fetch cannot tell.
+export function send(path, form, { signal, sent }) {
+  return new Promise((done, failed) => {
+    const asking = new XMLHttpRequest();
+    const stop = () => asking.abort();
+    asking.open("POST", path);
+    asking.responseType = "json";
+    asking.upload.addEventListener("progress", (event) => { if (event.lengthComputable) sent(event.loaded / event.total); });
+    asking.upload.addEventListener("load", () => sent(1));
+    asking.addEventListener("load", () => {
+      try { done(answered(asking.status, asking.response, asking.getResponseHeader("Retry-After"))); } catch (error) { failed(error); }
+    });
+    asking.addEventListener("error", () => failed(new Refused("silent")));
+    asking.addEventListener("abort", () => failed(new DOMException("aborted", "AbortError")));
+    asking.addEventListener("loadend", () => signal.removeEventListener("abort", stop));
+    signal.addEventListener("abort", stop, { once: true });
+    asking.send(form);
+  });
+}
+
+// What the server says, or its refusal as a fault; `after` is its Retry-After.
+function answered(status, told, after) {
+  const good = status >= 200 && status < 300;
+  if (good && told !== null) return told;
+  if (good) throw new Refused("strange");
   const message = typeof told?.error === "string" ? told.error : "";
-  throw new Refused("refused", { message, status: answer.status, wait: waiting(answer) });
+  throw new Refused("refused", { message, status, wait: waiting(status, after) });
 }
 
 // Seconds that a busy server asks to wait; null when asking again would not help.
-function waiting(answer) {
-  if (answer.status !== 429 && answer.status !== 503) return null;
-  const seconds = Number(answer.headers.get("Retry-After") ?? 2);
+function waiting(status, after) {
+  if (status !== 429 && status !== 503) return null;
+  const seconds = Number(after ?? 2);
   return Math.min(Math.max(Number.isFinite(seconds) ? Math.ceil(seconds) : 2, 1), LONGEST_WAIT);
 }
 

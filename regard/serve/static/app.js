@@ -3,11 +3,13 @@ import { connectSettings, tellAll } from "./explain/settings.js";
 import { speaker } from "./explain/strings.js";
 import { percent } from "./explain/text.js";
 import { ask, patiently, Refused, rest } from "./api.js";
+import { FileTab } from "./filetab.js";
 import { copy, link, linked } from "./links.js";
 import { Output } from "./output.js";
 import { Pairs, read } from "./pairs.js";
 import { connectShortcuts, drawShortcuts } from "./shortcuts.js";
 import { drawSource, light } from "./source.js";
+import { Suggesting } from "./suggesting.js";
 import { TEXTS } from "./texts.js";
 
 const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
@@ -18,10 +20,13 @@ const about = { limit: -1, keyRequired: false };
 let t = speaker("en", TEXTS);
 let pairs = null;
 let asking = new AbortController();
+let late = false; // whether something has changed while the text was not to be seen
 let refused = null; // what stands in the line of faults
 
+const suggesting = new Suggesting({ t, thanked: () => toast(t("thanks")) });
+const files = new FileTab({ t, key: () => byId("key").value, pair: () => ({ source: pairs.source, target: pairs.target }), switched });
 const outputs = [0, 1].map((which) => new Output({
-  t, shared: share, copied: put,
+  t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
   lights: light,
   chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
 }));
@@ -34,7 +39,9 @@ function compared() {
 
 // Asks anew; what was asked before is of no use any more.
 async function translate({ pause = 0 } = {}) {
+  late = files.opened;
   asking.abort();
+  if (late) return undefined;
   asking = new AbortController();
   const { signal } = asking;
   const asked = text.value;
@@ -111,17 +118,24 @@ function share() {
   return put(address, t("shared"));
 }
 
+// Between the text and a whole file.
+function switched(toFiles) {
+  byId("app").classList.toggle("of-files", toFiles);
+  if (!toFiles && late && pairs) translate();
+}
+
 function clear() {
+  if (files.opened) return files.asking ? undefined : files.remove();
   text.value = "";
   translate();
-  text.focus();
+  return text.focus();
 }
 
 function spoken(language) {
   t = speaker(language, TEXTS);
   tellAll(t);
   drawShortcuts(t);
-  for (const output of outputs) output.speak(t);
+  for (const each of [...outputs, files, suggesting]) each.speak(t);
   if (pairs) {
     pairs.t = t;
     pairs.draw();
@@ -147,6 +161,8 @@ async function start() {
       () => Promise.all([ask("languages"), ask("v1/models"), ask("frontend/settings")]), asking.signal, (seconds) => tellFault(new Refused("busy"), seconds));
     Object.assign(about, { limit: settings.charLimit ?? -1, keyRequired: settings.keyRequired === true });
     byId("key-label").hidden = !about.keyRequired;
+    files.offer(settings);
+    for (const output of outputs) output.offer(settings.suggestions === true);
     pairs = new Pairs(languages, models, () => translate());
     pairs.t = t;
     pairs.whenSwapped = () => { text.value = outputs[0].whole() || text.value; };
@@ -166,7 +182,9 @@ byId("clear").addEventListener("click", clear);
 byId("again").addEventListener("click", () => (pairs ? translate() : start()));
 globalThis.addEventListener("hashchange", () => { if (pairs) choose(null); });
 connectShortcuts({
-  translate, clear, share, swap: () => pairs?.swap(), copy: () => put(outputs[0].whole()), focus: () => text.focus(),
-}, (event) => compared().map((output) => output.viewer.key(event)).some(Boolean));
+  translate: () => (files.opened ? files.translate() : translate()), clear, swap: () => pairs?.swap(),
+  share: () => !files.opened && share(), copy: () => !files.opened && put(outputs[0].whole()),
+  focus: () => { files.open(false); text.focus(); },
+}, (event) => !files.opened && compared().map((output) => output.viewer.key(event)).some(Boolean));
 spoken(connectSettings(byId("language"), byId("theme"), TEXTS, spoken));
 start();

@@ -14,15 +14,17 @@ function written(prediction) {
 }
 
 export class Output {
-  // `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied.
-  constructor({ t, lights, chosen, copied, shared }) {
-    Object.assign(this, { t, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [] });
+  // `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
+  // `suggested` what a better translation can be sent for.
+  constructor({ t, lights, chosen, copied, shared, suggested }) {
+    Object.assign(this, { t, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
     this.title = element("h2", { class: "by" });
     this.text = element("div", { class: "output", role: "group", "aria-live": "polite", "aria-busy": "false", dir: "auto" });
     this.status = element("span", { class: "quiet" });
-    this.buttons = { copy: button({}, () => copied(this.whole())), share: button({}, shared) };
+    const suggest = () => suggested({ q: this.asked, source: this.from(), target: this.answer.target, ...(this.key ? { api_key: this.key } : {}) }, this.whole());
+    this.buttons = { suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
     this.pane = element("div", { class: "translation" }, this.title, this.text,
-      element("div", { class: "foot" }, this.status, element("span", { class: "space" }), this.buttons.share, this.buttons.copy));
+      element("div", { class: "foot" }, this.status, element("span", { class: "space" }), ...Object.values(this.buttons)));
     this.heading = element("h2", { class: "why" });
     this.place = element("section", { class: "place" });
     const host = element("div");
@@ -38,10 +40,15 @@ export class Output {
     return this.answer.texts[0].model ?? this.answer.model;
   }
 
+  // Whether the server keeps better translations.
+  offer(is) {
+    this.offered = is;
+    this.draw();
+  }
+
   speak(t) {
     this.t = t;
-    this.buttons.copy.textContent = t("copy");
-    this.buttons.share.textContent = t("share");
+    for (const [name, each] of Object.entries(this.buttons)) each.textContent = t(name);
     this.text.setAttribute("aria-label", t("translation"));
     this.viewer.speak(t("tag") === "en" ? "en" : "zh");
     this.draw();
@@ -98,6 +105,7 @@ export class Output {
     this.heading.textContent = answer ? [this.several ? this.model() : "", several ? t("sentence", this.at + 1, this.sentences().length) : ""].filter(Boolean).join(" · ") : "";
     this.heading.hidden = !this.heading.textContent;
     for (const each of Object.values(this.buttons)) each.hidden = !answer;
+    this.buttons.suggest.hidden = !this.offered || !this.sentences().length;
     const drawn = JSON.stringify(answer && [this.at, t("tag"), answer.texts[0].translatedText, this.sentences().map((_, at) => this.cut(at))]);
     if (drawn === this.drawn) return undefined; // so that nobody hears it twice, or loses a place in it
     this.drawn = drawn;

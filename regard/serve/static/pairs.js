@@ -1,6 +1,7 @@
 // Which languages and which models: the selectors, the swap, what was used lately.
 import { button, element, fill } from "./explain/elements.js";
 import { keep, kept } from "./explain/settings.js";
+import { meant } from "./languages.js";
 
 const RECENT = 4;
 const byId = (id) => document.getElementById(id);
@@ -26,13 +27,18 @@ export class Pairs {
 
   // Brings everything into agreement with what the server has.
   settle() {
-    const codes = this.languages.map((language) => language.code);
+    const codes = this.codes();
+    [this.source, this.target] = [meant(this.source, codes), meant(this.target, codes)];
     if (this.source !== "auto" && !codes.includes(this.source)) this.source = "auto";
     const targets = this.targets();
     if (!targets.includes(this.target)) this.target = targets[0] ?? "";
     const names = this.names();
     if (!names.includes(this.model)) this.model = names[0] ?? "";
     if (this.other && (!names.includes(this.other) || this.other === this.model)) this.other = names.find((name) => name !== this.model) ?? "";
+  }
+
+  codes() {
+    return this.languages.map((language) => language.code);
   }
 
   // The language the text is in, as far as it is known.
@@ -68,7 +74,8 @@ export class Pairs {
   // What was kept may be of another server, or not be ours at all.
   recent() {
     const known = new Set(this.models.map((model) => `${model.source} ${model.target}`));
-    return read("recent").filter((pair) => known.has(pair));
+    const pairs = read("recent").map((pair) => pair.split(" ").map((code) => meant(code, this.codes())).join(" "));
+    return [...new Set(pairs)].filter((pair) => known.has(pair));
   }
 
   reversible() {

@@ -12,11 +12,12 @@ export function connectShortcuts(actions, others) {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   const withShift = { KeyS: actions.swap, KeyC: actions.copy, KeyL: actions.share, KeyX: actions.clear };
   document.addEventListener("keydown", (event) => {
+    if (document.querySelector("dialog[open]")) return; // which has keys of its own
     const control = event.ctrlKey || event.metaKey;
     let action = null;
     if (control && event.shiftKey && !event.altKey) action = withShift[event.code];
     else if (control && event.key === "Enter") action = actions.translate;
-    else if (!control && !event.altKey && !dialog.open && !event.target.closest("select, input, textarea")) {
+    else if (!control && !event.altKey && !event.target.closest("select, input, textarea")) {
       if (event.key === "?") action = help;
       else if (event.key === "/") action = actions.focus;
       else if (others(event)) return;

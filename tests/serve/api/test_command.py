@@ -90,6 +90,39 @@ def test_other_machines_may_not_ask_just_so(run, told, host):
     assert told == []
 
 
+@pytest.fixture
+def runs(tmp_path) -> list[Path]:
+    """Runs by what their settings say of their languages: three pairs, and two that do not say it."""
+    told = {name: f"data: {{languages: [{', '.join(name.split('-'))}]}}" for name in ("en-de", "de-en", "en-zh_Hans")}
+    told |= {"unsaid": "data: {languages: null, source: train.fr, target: train.es}", "broken": "data: ["}
+    for name, settings in told.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "experiment.yaml").write_text(settings, encoding="utf-8")
+    return [tmp_path / name for name in told]
+
+
+@pytest.mark.parametrize(
+    ("codes", "kept"),
+    [
+        ("", ["en-de", "de-en", "en-zh_Hans", "unsaid", "broken"]),
+        ("en,DE", ["en-de", "de-en", "unsaid", "broken"]),
+        ("zh,en", ["en-zh_Hans", "unsaid", "broken"]),
+        ("fr, es", ["unsaid", "broken"]),
+    ],
+)
+def test_only_some_languages(runs, told, codes, kept):
+    """Others never come to the server; of those that do not say their languages it learns them from the model."""
+    assert regard("serve", *runs, "--load-only", codes).code == 0
+    [(_, served)] = told
+    assert [run.name for run in served] == kept
+
+
+def test_languages_between_which_there_is_no_run(runs, told):
+    done = regard("serve", *runs[:3], "--load-only", "en,fr")
+    assert unsaid(done, "--load-only: no run is between these languages", "leave it away") == []
+    assert told == []
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [

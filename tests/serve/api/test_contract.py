@@ -5,7 +5,7 @@ from known_engine import KnownEngine, pairs, served
 
 from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, TooLate, TooLong
 from regard.serve.security.keys import Keys
-from regard.serve.settings import Settings
+from regard.serve.settings import MIB, Settings
 
 KINDS = ("json", "form", "multipart", "query")
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
@@ -233,6 +233,7 @@ def test_frontend_settings(client):
         "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "de", "name": "German"}},
         "batchLimit": 3,
         "alternativesLimit": 4,
+        "fileSizeLimit": 10 * MIB,
     }
 
 

@@ -1,6 +1,6 @@
 """The served page in a real browser, before a server whose every answer is known."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -22,6 +22,18 @@ def server() -> Iterator[FakeServer]:
     yield started
     if started.thread.is_alive():
         started.stop()
+
+
+@pytest.fixture(scope="session")
+def serious() -> Callable[[Any], list[str]]:
+    """What axe finds on a page that keeps somebody out."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+
+    def found(page: Any) -> list[str]:
+        faults = axe.Axe().run(page.tab).response["violations"]
+        return [f"{one['id']}: {one['nodes'][0]['html']}" for one in faults if one["impact"] in ("serious", "critical")]
+
+    return found
 
 
 class Page(Visit):

@@ -1,7 +1,6 @@
 """For everybody: no serious finding of axe, nothing that scrolls sideways, long sentences at once."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.slow
@@ -20,7 +19,7 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing_serious(visit, look):
+def test_axe_finds_nothing_serious(visit, serious, look):
     fragment, settings = LOOKS[look]
     page = visit(fragment or "#source=de&target=en&q=das+alte+Haus+ist+klein.+Guten+Wort!", **settings)
     page.tab.locator(".tile").first.wait_for()
@@ -37,12 +36,7 @@ def test_axe_finds_nothing_serious(visit, look):
     assert width[0] <= width[1]
 
 
-def serious(page) -> list[str]:
-    found = Axe().run(page.tab).response["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
-
-
-def test_an_empty_page_and_a_fault_are_accessible(visit, server):
+def test_an_empty_page_and_a_fault_are_accessible(visit, server, serious):
     page = visit(refused=True)
     assert serious(page) == []
     server.refusals = [(400, {}, "no")]

@@ -1,0 +1,185 @@
+// The tab that translates whole files: choose or drop one, send it, fetch its translation.
+import { patiently, Refused, send } from "./api.js";
+
+const NAME = /^[0-9a-f]{32}\.(.+)$/u; // of a file that waits on the server
+const UNITS = ["B", "KiB", "MiB", "GiB"];
+const byId = (id) => document.getElementById(id);
+
+export class FileTab {
+  // `pair` tells the languages, `key` the API key; `switched` hears whether the tab is open now.
+  constructor({ t, pair, key, switched }) {
+    Object.assign(this, { t, pair, key, switched, opened: false, kinds: [], limit: -1, file: null, asking: null, phase: null, share: 0, result: null, fault: null });
+    this.tabs = [byId("tab-text"), byId("tab-file")];
+    this.tabs.forEach((tab, at) => tab.addEventListener("click", () => this.open(at === 1)));
+    byId("tabs").addEventListener("keydown", (event) => this.walk(event));
+    byId("choose").addEventListener("click", () => byId("file").click());
+    byId("file").addEventListener("change", () => { this.take([...byId("file").files]); byId("file").value = ""; });
+    byId("remove").addEventListener("click", () => { this.remove(); byId("choose").focus(); });
+    byId("translate-file").addEventListener("click", () => this.translate());
+    byId("cancel").addEventListener("click", () => this.asking?.abort());
+    for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) document.addEventListener(kind, (event) => this.dragged(event));
+  }
+
+  get offered() {
+    return this.kinds.length > 0;
+  }
+
+  // What the server takes; it may take no files at all.
+  offer({ filesTranslation, supportedFilesFormat, fileSizeLimit }) {
+    this.kinds = filesTranslation && Array.isArray(supportedFilesFormat) ? supportedFilesFormat.map(String) : [];
+    this.limit = fileSizeLimit ?? -1;
+    byId("tabs").hidden = !this.offered;
+    byId("file").accept = this.kinds.join(",");
+    if (this.offered) for (const tab of this.tabs) labelled(byId(tab.getAttribute("aria-controls")), tab);
+    this.draw();
+  }
+
+  open(is, { focus = false } = {}) {
+    if (is !== this.opened) {
+      this.opened = is;
+      this.draw();
+      this.switched(is);
+    }
+    if (focus) this.tabs[Number(is)].focus();
+  }
+
+  walk(event) {
+    const to = { ArrowLeft: !this.opened, ArrowRight: !this.opened, Home: false, End: true }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.open(to, { focus: true });
+  }
+
+  // A file over the page opens the tab; without this a browser would leave the page and show the file.
+  dragged(event) {
+    if (!this.offered || !event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    const over = event.type !== "drop" && (event.type !== "dragleave" || event.relatedTarget !== null);
+    byId("drop").classList.toggle("over", over && !this.asking);
+    if (this.asking) event.dataTransfer.dropEffect = "none";
+    else if (over) this.open(true);
+    else if (event.type === "drop") this.take([...event.dataTransfer.files]);
+  }
+
+  take(files) {
+    if (this.asking || !files.length) return;
+    this.open(true);
+    this.remove();
+    [this.file] = files;
+    this.fault = this.wrong(files);
+    if (this.fault) this.file = null;
+    this.draw();
+  }
+
+  // What the server would refuse anyway: [the text that tells it, its values].
+  wrong([file, ...others]) {
+    if (others.length) return ["oneFile"];
+    const name = file.name.toLowerCase();
+    if (!this.kinds.some((kind) => name.endsWith(kind))) return ["otherKind", this.kinds.join(", ")];
+    if (!file.size) return ["emptyFile"];
+    return this.limit > 0 && file.size > this.limit ? ["largeFile", sized(this.limit)] : null;
+  }
+
+  remove() {
+    Object.assign(this, { file: null, result: null, fault: null });
+    this.draw();
+  }
+
+  async translate() {
+    const { file } = this;
+    if (!file || this.asking) return;
+    const { signal } = this.asking = new AbortController();
+    Object.assign(this, { result: null, fault: null, phase: ["sending"], share: 0 });
+    this.draw("cancel");
+    const start = performance.now();
+    const sent = (share) => { Object.assign(this, { phase: [share < 1 ? "sending" : "working"], share }); this.draw(); };
+    try {
+      const told = await patiently(() => send("translate_file", this.form(file), { signal, sent }), signal, (seconds) => { this.phase = ["busy", seconds]; this.draw(); });
+      this.result = { ...waiting(told), took: ((performance.now() - start) / 1000).toFixed(2) };
+    } catch (error) {
+      if (error.name !== "AbortError" && !(error instanceof Refused)) throw error;
+      this.fault = error.name === "AbortError" ? null : this.told(error);
+    } finally {
+      Object.assign(this, { asking: null, phase: null });
+      this.draw(this.result ? "result" : "translate-file");
+    }
+  }
+
+  form(file) {
+    const form = new FormData();
+    const fields = { ...this.pair(), ...(this.key() ? { api_key: this.key() } : {}) };
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    form.append("file", file);
+    return form;
+  }
+
+  told(error) {
+    if (error.status === 413) return this.limit > 0 ? ["largeFile", sized(this.limit)] : ["tooLarge"];
+    return error.told ? ["said", error.told] : [error.key, error.status];
+  }
+
+  // `focus` is where the keyboard goes on if it was on one of the buttons that come and go.
+  draw(focus = null) {
+    const { t, file, asking, result, fault } = this;
+    const held = ["cancel", "translate-file"].includes(document.activeElement?.id);
+    this.tabs.forEach((tab, at) => { tab.setAttribute("aria-selected", String(this.opened === (at === 1))); tab.tabIndex = this.opened === (at === 1) ? 0 : -1; });
+    byId("panel-text").hidden = this.opened;
+    byId("panel-file").hidden = !this.opened;
+    byId("kinds").textContent = t("kinds", this.kinds.join(", "), this.limit > 0 ? sized(this.limit) : "");
+    byId("choose").textContent = t(file ? "chooseOther" : "choose");
+    byId("choose").disabled = Boolean(asking);
+    byId("chosen").hidden = !file;
+    byId("file-name").textContent = file?.name ?? "";
+    byId("file-size").textContent = file ? sized(file.size) : "";
+    byId("remove").hidden = byId("translate-file").hidden = Boolean(asking);
+    byId("translate-file").classList.toggle("main", !result); // then there is something better to do
+    byId("cancel").hidden = byId("progress").hidden = !asking;
+    this.drawProgress();
+    say("file-status", asking ? t(...this.phase) : result ? t("translated", result.took) : "");
+    byId("done").hidden = !result;
+    byId("result").textContent = result ? t("download", result.name) : "";
+    if (result) byId("result").href = result.address;
+    byId("file-fault").hidden = !fault;
+    say("file-fault", fault ? t(...fault) : "");
+    if (focus && held) byId(focus).focus();
+  }
+
+  drawProgress() {
+    const bar = byId("progress");
+    if (this.phase?.[0] === "sending") bar.value = this.share;
+    else bar.removeAttribute("value"); // how long a model takes nobody knows
+  }
+
+  speak(t) {
+    this.t = t;
+    this.draw();
+  }
+}
+
+function labelled(panel, tab) {
+  panel.setAttribute("role", "tabpanel");
+  panel.setAttribute("aria-labelledby", tab.id);
+}
+
+// Only what changes is said anew by a screen reader.
+function say(id, text) {
+  if (byId(id).textContent !== text) byId(id).textContent = text;
+}
+
+// Behind a proxy the server knows only its inner address, so of the one it tells only the name is used.
+function waiting(told) {
+  const name = decoded(String(told.translatedFileUrl).split("/").pop());
+  const shown = NAME.exec(name)?.[1];
+  if (!shown) throw new Refused("strange");
+  return { name: shown, address: `download_file/${encodeURIComponent(name)}` };
+}
+
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return ""; }
+}
+
+// 1536 → "1.5 KiB"
+export function sized(bytes) {
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${UNITS[power]}`;
+}

@@ -1,0 +1,64 @@
+// The form for a better translation; there is one only where the server keeps what readers send.
+import { ask, Refused } from "./api.js";
+
+const byId = (id) => document.getElementById(id);
+
+export class Suggesting {
+  // `thanked` hears that a suggestion has arrived.
+  constructor({ t, thanked }) {
+    Object.assign(this, { t, thanked, question: null, given: "", asking: null, fault: null });
+    this.dialog = byId("suggesting");
+    byId("suggestion").addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
+    byId("better").addEventListener("input", () => this.draw());
+    byId("better").addEventListener("keydown", (event) => {
+      if ((event.ctrlKey || event.metaKey) && event.key === "Enter") this.send();
+    });
+    byId("suggest-close").addEventListener("click", () => this.dialog.close());
+    this.dialog.addEventListener("close", () => this.asking?.abort());
+  }
+
+  // `question` has what /suggest is told besides the better translation; `given` is the one to be bettered.
+  open(question, given) {
+    Object.assign(this, { question, given, fault: null });
+    byId("suggested").textContent = question.q;
+    byId("suggested").lang = question.source;
+    byId("better").value = given;
+    byId("better").lang = question.target;
+    this.draw();
+    this.dialog.showModal();
+    byId("better").focus();
+  }
+
+  get better() {
+    return byId("better").value.trim();
+  }
+
+  async send() {
+    if (this.asking || !this.better || this.better === this.given.trim()) return;
+    const { signal } = this.asking = new AbortController();
+    this.fault = null;
+    this.draw();
+    try {
+      await ask("suggest", { signal, body: { ...this.question, s: this.better } });
+      this.dialog.close();
+      this.thanked();
+    } catch (error) {
+      if (error.name !== "AbortError" && !(error instanceof Refused)) throw error;
+      this.fault = error.name === "AbortError" ? null : error;
+    } finally {
+      this.asking = null;
+      this.draw();
+    }
+  }
+
+  draw() {
+    byId("suggest-send").disabled = Boolean(this.asking) || !this.better || this.better === this.given.trim();
+    byId("suggest-fault").hidden = !this.fault;
+    byId("suggest-fault").textContent = this.fault ? this.fault.told || this.t(this.fault.key, this.fault.status) : "";
+  }
+
+  speak(t) {
+    this.t = t;
+    this.draw();
+  }
+}
