@@ -8,7 +8,8 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from regard.serve.api import errors, explain, files, measured, offered, pages, suggest, translate, v1
+from regard.serve import errors
+from regard.serve.api import explain, files, measured, offered, pages, suggest, translate, v1
 from regard.serve.middleware import Bounded, Framed, Guarded
 from regard.serve.service import Service
 

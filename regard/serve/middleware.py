@@ -9,8 +9,8 @@ import time
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from regard.serve.api.errors import GONE, ApiError, answer, later, of_engine
 from regard.serve.engine import Busy
+from regard.serve.errors import GONE, ApiError, answer, later, of_engine
 from regard.serve.security.headers import NOTHING, PLAIN
 from regard.serve.service import Service
 from regard.serve.settings import KIB

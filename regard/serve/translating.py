@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from regard.results import Prediction
-from regard.serve.api.errors import bad
 from regard.serve.aside import aside
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Options, Translates
+from regard.serve.errors import bad
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
 from regard.serve.texts import Document, document, file_document

@@ -2,8 +2,8 @@
 
 from fastapi import Request
 
-from regard.serve.api.errors import ApiError, bad, later
 from regard.serve.api.reading import Fields
+from regard.serve.errors import ApiError, bad, later
 from regard.serve.service import Service
 
 BEARER = "bearer "

@@ -11,9 +11,9 @@ from regard.explain.page import to_json
 from regard.serve.api import models
 from regard.serve.api.access import admit
 from regard.serve.api.checking import check_languages, missing
-from regard.serve.api.errors import ApiError, bad
 from regard.serve.api.reading import Fields, read_json
 from regard.serve.engine import Translates
+from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from regard.serve.api.errors import bad, too_long
 from regard.serve.api.reading import Fields
 from regard.serve.catalogue import Catalogue
+from regard.serve.errors import bad, too_long
 from regard.serve.languages import AUTO, inward
 from regard.serve.settings import NO_LIMIT, Settings
 

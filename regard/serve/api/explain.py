@@ -9,9 +9,9 @@ from regard.serve.api import models
 from regard.serve.api.answers import asked_pair, check_maps, check_size, json_answer, read_question, written
 from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.documented import asked, refusals
-from regard.serve.api.errors import bad
 from regard.serve.aside import LARGE, aside
 from regard.serve.engine import Translates
+from regard.serve.errors import bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.security.headers import ALONE
 from regard.serve.service import Service

@@ -8,9 +8,9 @@ from fastapi.responses import FileResponse, Response
 from regard.serve.api import documented
 from regard.serve.api.access import admit
 from regard.serve.api.checking import asked_pair, check_languages, missing
-from regard.serve.api.errors import ApiError, bad
 from regard.serve.api.reading import Fields, File, read_fields
 from regard.serve.downloads import NAME
+from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.texts import SUFFIXES, FileError

@@ -5,7 +5,7 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from regard.serve.api.documented import refusals
-from regard.serve.api.errors import ApiError
+from regard.serve.errors import ApiError
 from regard.serve.security.keys import same_secret
 from regard.serve.service import Service
 

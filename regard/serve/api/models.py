@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regard.errors import nearest
-from regard.serve.api.errors import ApiError, bad
+from regard.serve.errors import ApiError, bad
 
 MAX_N_BEST = 10
 

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from regard.serve.api.documented import refusals
-from regard.serve.api.errors import later
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import NotReady
+from regard.serve.errors import later
 from regard.serve.languages import AUTO, name_of, outward, reader_of
 from regard.serve.service import RESTARTING, Service
 from regard.serve.texts import SUFFIXES

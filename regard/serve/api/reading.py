@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
-from regard.serve.api.errors import bad
+from regard.serve.errors import bad
 
 MAX_FIELDS = 100
 INVALID = "Invalid JSON format"

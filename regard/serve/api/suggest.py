@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request
 from regard.serve.api import documented
 from regard.serve.api.access import admit
 from regard.serve.api.checking import asked_pair, check_languages, check_sizes, missing
-from regard.serve.api.errors import ApiError
 from regard.serve.api.reading import Fields, read_fields
+from regard.serve.errors import ApiError
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 

@@ -15,10 +15,10 @@ from regard.serve.api.checking import (
     check_languages,
     check_sizes,
 )
-from regard.serve.api.errors import bad
 from regard.serve.api.reading import Fields, read_fields
 from regard.serve.aside import aside
 from regard.serve.engine import Options
+from regard.serve.errors import bad
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.translating import Detected, Kind, Question, Translated, check_pair, detect, translate

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from known_engine import KnownEngine, made, served
 
 from regard.serve import middleware
-from regard.serve.api.errors import ApiError
 from regard.serve.api.reading import read_json
 from regard.serve.app import create_app
+from regard.serve.errors import ApiError
 from regard.serve.settings import Settings
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
