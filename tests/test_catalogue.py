@@ -1,5 +1,6 @@
 """docs/catalogue.md is made of the code, whole and fresh."""
 
+import math
 import random
 import re
 import xml.etree.ElementTree as ET
@@ -10,7 +11,9 @@ import torch
 
 from regard.experiment import MECHANISMS, catalogue, docstrings
 from regard.experiment.tables import SOCKET
-from regard.reports.catalogue.drawings import draw
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+from regard.reports.catalogue.drawings import draw, example
 from regard.reports.catalogue.page import PAGE, PICTURES, pages, stale, write
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +21,7 @@ MAX_BYTES = 1_000_000  # of page and pictures
 HINT = "make docs"
 UNPUBLISHED = ["span forced_forward: paper"]  # told in lectures; there is no paper to name
 ROWS = [(kind, name) for kind in SOCKET for name in MECHANISMS[kind]]
+EVERY = [(kind, name) for kind in MECHANISMS for name in MECHANISMS[kind]]
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +39,10 @@ def _read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_every_part_of_a_socket_tells_formula_paper_and_cost():
+def test_every_part_tells_formula_paper_and_cost():
     rows = catalogue(MECHANISMS)
     wanted = ("formula", "paper", "cost")
-    missing = {f"{kind} {name}": [fact for fact in wanted if not rows[kind][name][fact]] for kind, name in ROWS}
+    missing = {f"{kind} {name}": [fact for fact in wanted if not rows[kind][name][fact]] for kind, name in EVERY}
     told = [f"{row}: {' and '.join(facts)}" for row, facts in missing.items() if facts]
     assert told == UNPUBLISHED, f"missing in docstrings, at the place that regard/experiment/docstrings.py says: {told}"
 
@@ -50,6 +54,7 @@ def test_every_part_is_on_the_page_with_its_picture(made):
             assert row["formula"] in section
             assert all(f"`{setting}: " in section for setting in row["settings"])
             assert all(alias in section for alias in row["aliases"])
+            assert all(f"\n- **{fact}**: " in section for fact in ("shapes", "mask", "cost")), section
     for kind, name in ROWS:
         assert f"](catalogue/{kind}-{name}.svg)" in made[PAGE]
 
@@ -83,6 +88,51 @@ def test_pictures_are_drawn_of_weights():
         rows = [sum(map(float, cells[start : start + 7])) for start in range(0, 49, 7)]
         assert rows == pytest.approx([1.0] * 7, abs=0.04)  # each weight is rounded
     assert draw("pooling", "mean") is None
+
+
+def values(picture: str) -> list[float]:
+    """What the cells of a picture tell, as their tips have it."""
+    tips = [text for title in ET.fromstring(picture).iter() for text in [title.text or ""] if " → " in text]
+    return [float(tip.rpartition(": ")[2]) for tip in tips]
+
+
+def test_a_position_shows_its_features():
+    found = values(draw("position", "sinusoidal"))
+    angles = [(place / 10000 ** (2 * (feature // 2) / 16), feature % 2) for place in range(7) for feature in range(16)]
+    assert found == pytest.approx([math.cos(angle) if odd else math.sin(angle) for angle, odd in angles], abs=0.0051)
+    assert draw("position", "learned") is None  # before training it has nothing to show
+
+
+def test_a_penalty_shows_where_it_pulls():
+    """A source word looked at too little is pulled up by every target word alike, and one looked at too much down."""
+    _, _, weights = example("weighting", "softmax")
+    short = 1 - weights.sum(dim=0)
+    wanted = short / short.abs().max()
+    found = torch.tensor(values(draw("penalty", "doubly_stochastic"))).view(7, 7)
+    assert float((found - wanted).abs().max()) < 0.0051
+    assert min(values(draw("penalty", "overlap"))) < 0
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS["pooling"]))
+def test_the_mask_rule_of_poolings_holds(name):
+    pooling = MECHANISMS["pooling"].build(Choice(name), 4)
+    states, mask = torch.randn(2, 5, 4), torch.arange(5) < torch.tensor([[3], [0]])
+    read = pooling(states, mask)
+    assert torch.equal(read, pooling(states.masked_fill(~mask.unsqueeze(-1), 9.0), mask))
+    assert bool((read[1] == 0).all())
+
+
+@pytest.mark.parametrize("row", [("doubly_stochastic", {}), ("overlap", {"between": "heads"})], ids=lambda row: row[0])
+def test_the_mask_rule_of_penalties_holds(row):
+    target = Sequences(torch.ones(1, 4, dtype=torch.long), torch.arange(4).unsqueeze(0) < 3)
+    source = Sequences(torch.ones(1, 5, dtype=torch.long), torch.ones(1, 5, dtype=torch.bool))
+    batch = Batch({"source": source, "target": target}, "", torch.arange(1), 3)
+    weights = torch.rand(1, 2, 4, 5).softmax(dim=-1)
+    other = torch.cat([weights[:, :, :3], weights[:, :, 3:].roll(1, dims=-1)], dim=2)
+    costs = [
+        MECHANISMS["penalty"].build(Choice(*row)).of_one("decoders.x", each, batch).sum() for each in (weights, other)
+    ]
+    assert costs[0] == costs[1]
 
 
 @pytest.mark.parametrize("row", [("score", "additive"), ("span", "relative"), ("weighting", "hard")], ids="-".join)

@@ -11,7 +11,7 @@ for a score, a span or a weighting alone can also be given where that part is: `
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
@@ -33,13 +33,16 @@ MEANINGS: tuple[tuple[Settings, str], ...] = (  # what a config would say, and a
     # scores
     ({"score": "additive"}, "bahdanau, tanh_aggregation, rnnsearch, 加性, 加性模型"),
     ({"score": {"name": "additive", "normed": True, "bias": True}}, "normed_bahdanau"),
-    ({"score": {"name": "concat", "activation": "none"}}, "concat_inner_product, linear_concat"),
+    (
+        {"score": {"name": "concat", "activation": "none"}},
+        "concat_inner_product, concat_then_inner_product, linear_concat",
+    ),
     ({"score": "bilinear"}, "general, luong, luong_general, multiplicative, 乘性, 双线性, 双线性模型, 矩阵相乘"),
     ({"score": {"name": "bilinear", "scaled": True}}, "scaled_luong"),
     ({"score": "concat"}, "luong_concat, concatenation, 拼接, 串联"),
-    ({"score": "context_vector"}, "static, 静态"),
+    ({"score": "context_vector"}, "static, static_am, trainable_context_vector, 静态"),
     ({"score": "cosine"}, "content, content_based, content_based_addressing, cosine_similarity, cos, 余弦, 余弦相似度"),
-    ({"score": "coverage"}, "coverage_vector, tu, 覆盖, 覆盖率"),
+    ({"score": "coverage"}, "coverage_vector, linguistic_coverage, tu, 覆盖, 覆盖率"),
     ({"score": "dot"}, "dot_product, inner_product, luong_dot, 点积, 点积模型, 内积"),
     ({"score": "euclidean"}, "distance, gaussian, gaussian_kernel, rbf, 欧氏距离, 高斯"),
     ({"score": "location"}, "location_based, luong_location, 基于位置"),
@@ -59,8 +62,11 @@ MEANINGS: tuple[tuple[Settings, str], ...] = (  # what a config would say, and a
     ({"span": "local_predictive"}, "local, local_p, predictive_alignment, semi_hard, 局部, 预测局部"),
     ({"span": "relative"}, "shaw, relative_position, relative_positions, relative_self, 相对位置"),
     ({"span": "same_position"}, "bytenet, position_by_position, diagonal, 逐位置"),
-    ({"span": "temporal"}, "intra_temporal, temporal_intra, paulus"),
-    ({"span": "window"}, "restricted, restricted_self, sliding_window, banded, local_window, windowed, 受限, 窗口"),
+    ({"span": "temporal"}, "intra_temporal, temporal_intra, paulus, summariser, summarizer, 摘要"),
+    (
+        {"span": "window"},
+        "restricted, restricted_self, sliding_window, band, banded, local_window, windowed, 受限, 窗口",
+    ),
     ({"span": {"name": "window", "pattern": "dilated", "dilation": 2}}, "dilated, atrous, atrous_self, 空洞, 膨胀"),
     ({"span": {"name": "window", "pattern": "sparse", "dilation": 2}}, "sparse, sparse_self, 稀疏"),
     # weightings
@@ -75,7 +81,7 @@ MEANINGS: tuple[tuple[Settings, str], ...] = (  # what a config would say, and a
     ({"weighting": "sparsemax"}, "sparse_softmax"),
     ({"weighting": "unnormalised"}, "none, linear, unnormalized, 线性"),
     # the socket itself
-    ({"gate": True}, "gated, double, 门控, 双重"),
+    ({"gate": True}, "gate, gated, double, 门控, 双重"),
     ({"num_heads": 1}, "single_head, single_layer, 单头, 单层"),
 )
 
@@ -176,12 +182,12 @@ def shorts(kind: str) -> list[str]:
 
 
 def advised(kind: str, name: str) -> str:
-    """A hint for who gives a score, a span or a weighting a name that stands for something else, or ""."""
+    """A hint for who gives a score, a span or a weighting a name that it does not have."""
     known = look_up(name)
     if isinstance(known, Elsewhere):
         return f"it is {known.about}: {known.use}"
     if known is None:
-        return ""
+        return _close(bare(name), [*_TABLES[kind], *shorts(kind)]) or f"regard list {kind} shows all of them"
     others = [other for other in _TABLES if set(known) == {other}]
     if others:
         return f"it is a {others[0]}: {others[0]}: {_flow(known[others[0]])}"
@@ -211,11 +217,17 @@ def names_of(kind: str, part: str) -> list[str]:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """How several names are said at once, if all of them stand for settings."""
-    first, *rest = [_SETTINGS.get(bare(name)) for name in names] if len(names) > 1 else [None]
-    if first is None or None in rest:
+    """How several names are said at once, if all of them stand for settings, or why they cannot be."""
+    found = [_SETTINGS.get(bare(name)) for name in names] if len(names) > 1 else [None]
+    if None in found:
         return ""
-    more = {kind: part for settings in rest for kind, part in (settings or {}).items()}
+    first, *rest = [settings or {} for settings in found]
+    more: dict[str, Any] = {}
+    for settings in rest:
+        twice = settings.keys() & {*first, *more}
+        if twice:
+            return f"more than one of them says {' and '.join(sorted(twice))}"
+        more |= settings
     return f"together: {_flow({'name': names[0], **more})}"
 
 
@@ -231,6 +243,12 @@ def _names(choice: Any) -> Any:
 
 
 def _nearest(known: str) -> str:
-    written = {bare(name): name for name in [*ALIASES, *(name for one in ELSEWHERE for name in one.names)]}
+    every = [*ALIASES, *(name for one in ELSEWHERE for name in one.names)]
+    return _close(known, every) or "regard list attention shows every name"
+
+
+def _close(known: str, names: Iterable[str]) -> str:
+    """The nearest of some names, if one is near."""
+    written = {bare(name): name for name in names}
     close = get_close_matches(known, written, n=1, cutoff=0.6)
-    return f"did you mean '{written[close[0]]}'?" if close else "regard list attention shows every name"
+    return f"did you mean '{written[close[0]]}'?" if close else ""

@@ -109,6 +109,7 @@ class Weighting(Part, ABC):
     softmax = False  # True: exactly the masked softmax, so the fast kernels may stand in
     normalised = True  # the weights of a query that sees a key sum to one, before any gain
     signed = False  # True: weights may be negative, so they are no shares of anything
+    softens = ""  # the setting at whose 0 it only draws: nothing flows back to the scores, its `log_prob` has to teach
 
     @abstractmethod
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

@@ -1,6 +1,7 @@
 """regard attention"""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,7 +80,11 @@ def bench_command(  # noqa: PLR0913  an option each
         torch.set_num_threads(threads)
     work = Workload(_lengths(lengths), queries, dim, heads, batch, backward, rounds, max_memory, device)
     wanted = mechanisms_of(mechanisms or [], heads=heads, with_plain=plain)
-    timings = bench(wanted, work, lambda line: print(line, file=sys.stderr))
+    try:
+        timings = bench(wanted, work, lambda line: print(line, file=sys.stderr))
+    except ConfigError as error:  # the device is an option here and a setting elsewhere
+        faults = (fault._replace(place=re.sub("^device$", "--device", fault.place)) for fault in error.faults)
+        raise ConfigError.of(faults) from error
     if as_json:
         print(json.dumps(report(timings, work), ensure_ascii=False))
     else:

@@ -17,6 +17,8 @@ def list_command(kind: Kind = None, as_json: Json = False) -> None:
     For example: regard list score
 
     All mechanisms of attention, with other names, formula, cost, use and paper: regard list attention
+
+    --json tells the same to programs, part by part.
     """
     from regard.errors import ConfigError, nearest
     from regard.experiment import MECHANISMS, TABLES, catalogue

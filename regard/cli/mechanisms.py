@@ -1,8 +1,9 @@
-"""regard list attention: every mechanism on one sheet, as wide as the terminal; plain lines where there is none."""
+"""regard list attention: every mechanism on one sheet as wide as the terminal, or as plain paragraphs in a pipe."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.table import Table
@@ -20,18 +21,19 @@ TITLES = {
     "position": "where a word stands",
 }
 MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
+PIPED, INDENT = 80, "  "  # columns, where there is no terminal that would tell its own
 WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
 
 
 def show(parts: Parts, elsewhere: Iterable[Any], legend: str, console: Console) -> None:
     """Prints parts by kind, and what else bears the name of an attention and is none of them."""
+    others = [one for one in elsewhere if one.part not in parts.get(one.kind, ())]
     if not console.is_terminal:
-        print("\n".join(_plain(parts, elsewhere)))
+        print("\n".join([*_plain(parts, others), "", *_lines(legend, PIPED)]))
         return
     width = max(len(name) for rows in parts.values() for name in rows)
     for kind, rows in parts.items():
         console.print(_title(kind, TITLES.get(kind, "")), _sheet(rows, width, console.width >= WIDE))
-    others = [one for one in elsewhere if one.part not in parts.get(one.kind, ())]
     console.print(_title("other", "what has the name of an attention and is no setting of one"), _others(others, width))
     console.print(Text(f"\n{legend}", "dim"))
 
@@ -92,16 +94,31 @@ def _paper(row: Row) -> Text:
 
 
 def _plain(parts: Parts, elsewhere: Iterable[Any]) -> Iterator[str]:
-    """One line a part, in columns: kind, name, uses, cost, paper, formula, other names."""
-    rows = [
-        [kind, name, ",".join(row.get("uses", [])) or "-", row["cost"] or "-", row["paper"] or "-", row["formula"]]
-        for kind, of_kind in parts.items()
-        for name, row in of_kind.items()
-    ]
-    aliases = [row["aliases"] for of_kind in parts.values() for row in of_kind.values()]
-    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
-    for row, names in zip(rows, aliases, strict=True):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        yield "  ".join([*cells, row[-1]]) + (f" [{', '.join(names)}]" if names else "")
+    """A paragraph a part: kind and name, and below them formula, uses, cost, paper and other names, none cut short."""
+    for kind, rows in parts.items():
+        for name, row in rows.items():
+            facts = [*filter(None, [", ".join(row.get("uses", [])), row["cost"], row["paper"]])]
+            lines = [row["formula"], " · ".join(facts), ", ".join(row.get("notes", []))]
+            yield from _paragraph(f"{kind} {name}", lines, row["aliases"])
     for one in elsewhere:
-        yield f"other  {', '.join(one.names)}: {one.about} ({one.use})"
+        first, *more = one.names
+        yield from _paragraph(f"other {first}", [one.about, one.use], more)
+
+
+def _paragraph(head: str, lines: Iterable[str], aliases: Sequence[str]) -> Iterator[str]:
+    yield head
+    for text in [*lines, *([f"also {', '.join(aliases)}"] if aliases else [])]:
+        yield from (f"{INDENT}{line}" for line in _lines(text, PIPED - len(INDENT)))
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    """Of at most that many columns; only a word that is longer by itself, as a link can be, goes beyond."""
+    line = ""
+    for word in text.split():
+        longer = f"{line} {word}".lstrip()
+        if line and cell_len(longer) > width:
+            yield line
+            longer = word
+        line = longer
+    if line:
+        yield line

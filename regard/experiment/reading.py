@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from regard.attention import WEIGHTINGS
 from regard.config import lay, merge, parse_changes, read_settings, read_yaml, schema_of, spelled, warned_last
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, nearest
@@ -42,6 +43,7 @@ def _completed(settings: dict[str, Any]) -> Experiment:
     experiment = read_settings(Experiment, complete)
     if _task(experiment).translates:
         _warn_of_unused(experiment, settings.get("model", {}))
+    _warn_of_untaught(experiment)
     return replace(experiment, data=experiment.data.located())
 
 
@@ -101,6 +103,21 @@ def _warn_of_unused(experiment: Experiment, said: dict[str, Any]) -> None:
         if socket in said:
             whose = f"encoder '{model.encoder.name}' nor decoder '{model.decoder.name}'"
             warnings.warn(f"model.{socket} changes nothing: neither {whose} looks that way", stacklevel=2)
+
+
+def _warn_of_untaught(experiment: Experiment) -> None:
+    """An attention that only draws learns nothing of where to look, unless the objective rewards draws."""
+    objective: Any = OBJECTIVES[experiment.objective.name]
+    if objective.rewards and experiment.objective.settings[objective.rewards]:
+        return
+    for socket in ("attention", "self_attention"):
+        choice = getattr(experiment.model, socket).weighting
+        weighting: Any = WEIGHTINGS[choice.name]
+        softens = weighting.softens
+        if softens and not choice.settings[softens] and socket not in unused_sockets(experiment.model):
+            why = f"'{choice.name}' with {softens} 0 only draws, and '{experiment.objective.name}' rewards no draw"
+            hint = f"objective=reinforce with a reward above 0, or a {softens} above 0"
+            warnings.warn(f"model.{socket} never learns where to look: {why} ({hint})", stacklevel=2)
 
 
 def _foreign(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from regard.explain.alignment import Weights, word_alignment
+from regard.explain.strength import bounded
 from regard.results import Explanation, Prediction
 
 NEAR = 3  # a repeated word stands within so many words
@@ -37,7 +38,7 @@ def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Fla
     source, target = [word.text for word in sources], [word.text for word in targets]
     looked = weights if found.weights else []
     flags = [*untranslated(source, target, looked), *repeated(target, looked)]
-    if looked:
+    if looked and bounded(found.weights):  # little is little only where it is known how much there can be
         flags += unattended(source, looked)
     if len(log_probs) == len(found.target_tokens):
         flags += unsure([sum(log_probs[piece] for piece in word.pieces) for word in targets])

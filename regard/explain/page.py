@@ -10,6 +10,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
 from regard.explain.frame import bundle, filled, framed, static
+from regard.explain.strength import are_shares
 from regard.explain.tokens import visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
@@ -26,8 +27,8 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
     prediction: {source, text, score, finished, log_probs: [number per target piece], alternatives: [prediction],
                  flags: [{kind, side, word, value}], explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
-       alignment: [[source, target]], weights: [target][source],
-       maps: [{name, kind, layer, weights: [head][query][key]}]}}
+       alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
+       maps: [{name, kind, layer, weights: [head][query][key], shares}]}}
     """
     return {"format": FORMAT, "predictions": [_prediction(prediction) for prediction in predictions]}
 
@@ -91,6 +92,7 @@ def _explanation(found: Explanation) -> dict[str, Any]:
         "target_words": [word._asdict() for word in words_of(found.target_tokens)],
         "alignment": [list(link) for link in found.alignment],
         "weights": _matrix(found.weights),
+        "shares": are_shares(found.weights),
         "maps": [_map(each) for each in found.maps],
     }
 
@@ -101,6 +103,7 @@ def _map(each: AttentionMap) -> dict[str, Any]:
         "kind": each.kind,
         "layer": each.layer,
         "weights": [_matrix(head) for head in each.weights],
+        "shares": all(map(are_shares, each.weights)),
     }
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.alignment import Weights, word_alignment
+from regard.explain.strength import bounded, full, scale, strength
 from regard.explain.tokens import right_to_left, visible, visible_line
 from regard.results import Explanation
 
 CELL = 26  # pixels
 FONT = 14
 INK, PAPER, SHADE, RULE = "#1d2433", "#ffffff", "#4338ca", "#e3e6ee"
+BELOW = "#b45309"  # zero
 FAMILY = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 PLOT_FONTS = (  # the first that is there leads, the rest fill in what it lacks
     "DejaVu Sans",
@@ -41,6 +43,7 @@ def svg(
 ) -> str:
     """A heat map as one SVG document: a row for each target token, a column for each source token; darker is more.
 
+    Weights beyond 0 … 1 are shown by what they are of the strongest; those below zero have another colour and a bar.
     Self-contained and safe against hostile tokens; every cell tells its pair and weight as a tooltip. Columns run from
     right to left when the source does. Raises RegardError when the counts do not agree.
     """
@@ -51,8 +54,10 @@ def svg(
     left = 16 + max(map(_width, rows), default=0)
     top = 44 + round(0.75 * max(map(_width, columns), default=0))
     last = columns[place.index(len(columns) - 1)] if columns else ""  # its label leans out to the right
+    told, most = scale(weights), full(weights)
     width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
-    height = top + CELL * len(rows) + 14
+    width = max(width, 40 + _width(told))
+    height = top + CELL * len(rows) + (14 + 24 * bool(told))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" font-family="{FAMILY}" font-size="{FONT}">',
@@ -68,7 +73,10 @@ def svg(
         parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="{INK}">{escape(label)}</text>')
         for column, other in enumerate(columns):
             tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
-            parts.append(_cell(left + CELL * place[column], top + CELL * row, weights[row][column], tip))
+            strong = strength(weights[row][column], most)
+            parts.append(_cell(left + CELL * place[column], top + CELL * row, strong, tip))
+    if told:
+        parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(told)}</text>')
     return "\n".join([*parts, "</svg>\n"])
 
 
@@ -103,7 +111,11 @@ def png(
 
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:
     if columns and rows:
-        axes.imshow(weights, cmap="Purples", vmin=0, vmax=1, aspect="equal")
+        most, whole = full(weights), bounded(weights)
+        colours = {"cmap": "Purples", "vmin": 0} if whole else {"cmap": "PuOr", "vmin": -most}  # orange: below zero
+        shown = axes.imshow(weights, vmax=most, aspect="equal", **colours)
+        if not whole:
+            axes.figure.colorbar(shown, ax=axes, shrink=0.8)
     plain = {"parse_math": False}  # a $ is a $
     axes.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor", **plain)
     axes.set_yticks(range(len(rows)), rows, **plain)
@@ -123,11 +135,11 @@ def _labels(sources: Sequence[str], targets: Sequence[str], weights: Weights) ->
     return [visible(token) for token in sources], [visible(token) for token in targets]
 
 
-def _cell(x: int, y: int, weight: float, tip: str) -> str:
-    opacity = min(max(0.0, weight), 1.0)  # 0 for what is no number
+def _cell(x: int, y: int, strong: float, tip: str) -> str:
     box = f'x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" rx="3"'
-    frame = f'<rect {box} fill="none" stroke="{RULE}"/>'
-    return f'<g>{frame}<rect {box} fill="{SHADE}" fill-opacity="{opacity:.3f}"><title>{tip}</title></rect></g>'
+    fill = f'fill="{SHADE if strong >= 0 else BELOW}" fill-opacity="{abs(strong):.3f}"'
+    bar = f'<path d="M{x + 9} {y + CELL // 2}h{CELL - 18}" stroke="{INK}"/>' if strong < 0 else ""
+    return f'<g><rect {box} fill="none" stroke="{RULE}"/><rect {box} {fill}><title>{tip}</title></rect>{bar}</g>'
 
 
 def _width(label: str) -> int:

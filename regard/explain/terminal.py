@@ -1,6 +1,5 @@
 """A prediction on a terminal: its text, what each word looked at, and a small heat map of shades."""
 
-import math
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
@@ -8,12 +7,13 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from regard.explain.alignment import Weights, merge, word_alignment
+from regard.explain.strength import amount, are_shares, full, scale, strength
 from regard.explain.tokens import END, is_end, told_apart, visible, visible_line
 from regard.results import Prediction
 
-SHADES = " ░▒▓█"
+SHADES, BAR = " ░▒▓█", "-"  # the bar marks what is below zero
 SHOWN = 3  # source words named beside a target word
-LEAST = 0.05  # weight worth a name
+LEAST = 0.05  # of the strongest: worth a name
 LARGEST = 40  # source words in a heat map; wider ones do not fit a terminal
 
 
@@ -40,9 +40,12 @@ def render(prediction: Prediction) -> RenderableType:
         sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
         columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
         ends = merge(found.weights, [word.pieces for word in targets], _end(found.source_tokens))
-        parts.append(_lines([*columns, END], rows, [[*row, *end] for row, end in zip(weights, ends, strict=True)]))
+        whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
+        parts.append(_lines([*columns, END], rows, whole, shares=are_shares(found.weights)))
         if 0 < len(columns) <= LARGEST:
             parts.append(Text(heat_map(columns, rows, weights)))
+            if scale(weights):
+                parts.append(Text(scale(weights), "dim"))
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())
@@ -51,12 +54,13 @@ def render(prediction: Prediction) -> RenderableType:
 def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: Weights) -> str:
     """Rows of shades, one for each target word; the source words stand below, each led to its column.
 
-    A shade is the nearest of 0, 1/4, 1/2, 3/4, 1.
+    A shade is the nearest of 0, 1/4, 1/2, 3/4, 1 of the strongest there can be; below zero a bar stands in it.
     """
+    most = full(weights)
     labels = [visible(word) for word in target_words]
     left = max(map(cell_len, labels), default=0)
     lines = [
-        " " * (left - cell_len(label)) + f"{label} │" + "".join(_shade(weight) * 2 for weight in row) + "│"
+        " " * (left - cell_len(label)) + f"{label} │" + "".join(_shade(strength(weight, most)) for weight in row) + "│"
         for label, row in zip(labels, weights, strict=True)
     ]
     count = len(source_words)
@@ -73,18 +77,19 @@ def _end(tokens: Sequence[str]) -> list[list[int]]:
     return [[last]] if tokens and is_end(tokens, last) else []
 
 
-def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights) -> Text:
-    text = Text()
+def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights, *, shares: bool) -> Text:
+    text, most = Text(), full(weights)
     for label, row in zip(rows, weights, strict=True):
-        order = sorted(range(len(row)), key=lambda place: -row[place])[:SHOWN]
-        seen = [f"{columns[place]} {row[place]:.0%}" for place in order if row[place] >= LEAST]
+        strong = [abs(strength(weight, most)) for weight in row]
+        order = sorted(range(len(row)), key=lambda place: -strong[place])[:SHOWN]
+        seen = [f"{columns[place]} {amount(row[place], shares)}" for place in order if strong[place] >= LEAST]
         text.append(f"  {label}", "cyan")
         text.append(" ← " + ", ".join(seen) + "\n" if seen else "\n")
     text.rstrip()
     return text
 
 
-def _shade(weight: float) -> str:
-    if not math.isfinite(weight):
-        return SHADES[0]
-    return SHADES[round(min(max(weight, 0.0), 1.0) * (len(SHADES) - 1))]
+def _shade(strong: float) -> str:
+    """Two columns."""
+    shade = SHADES[round(abs(strong) * (len(SHADES) - 1))]
+    return shade + (BAR if strong < 0 and shade != SHADES[0] else shade)

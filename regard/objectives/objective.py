@@ -17,6 +17,7 @@ class Objective(nn.Module, ABC):
     """
 
     turns: tuple[str, ...] = ("model",)
+    rewards = ""  # the setting above whose 0 it learns from draws, by their `log_prob`; "": it never does
     records = False  # True: reads what attention saw by `recording`, which compiled code does not tell
 
     def __init__(self, model: nn.Module | None = None) -> None:

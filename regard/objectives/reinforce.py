@@ -23,7 +23,7 @@ class ReinforceObjective(Objective):
     ConfigError where no attention draws.
     """
 
-    records = True
+    records, rewards = True, "reward"
     baseline: Tensor
 
     def __init__(

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
-from regard.attention.elsewhere import ELSEWHERE
+from regard.attention.elsewhere import ELSEWHERE, Elsewhere
 from regard.attention.names import ALIASES, AMBIGUOUS, MEANINGS, bare, look_up, names_of, resolve
-from regard.config import read_settings
+from regard.config import parse_changes, plain, read_settings
 from regard.errors import ConfigError
 from regard.experiment import MECHANISMS, TABLES, Experiment, schema
 from regard.models import build_attention
@@ -77,6 +77,14 @@ def test_every_row_of_a_socket_is_named_by_itself():
             assert look_up(name) == {kind: name}
 
 
+def test_rows_of_the_kin_are_told_by_their_own_names():
+    """Without the two poolings whose names are plain words of the field."""
+    kin = {(kind, name) for kind in ("pooling", "penalty", "position") for name in MECHANISMS[kind]}
+    for kind, name in kin - {("pooling", "attention"), ("pooling", "query")}:
+        known = look_up(name)
+        assert isinstance(known, Elsewhere) and (known.kind, known.part) == (kind, name)
+
+
 @pytest.mark.parametrize("name", ["local_m", "Local-M", "local m", "LOCAL-M attention", "local-m attention mechanism"])
 def test_spelling_makes_no_difference(name):
     assert resolve(name) == {"span": "local_monotonic"}
@@ -108,7 +116,32 @@ def test_what_is_elsewhere_is_there(one):
         assert callable(getattr(import_module(module), name))
     else:
         assert one.part in {**MECHANISMS, **TABLES}[one.kind]
-    assert one.part in one.use or one.kind == "decoder"
+    assert one.part in one.use
+
+
+@pytest.mark.parametrize("one", [one for one in ELSEWHERE if one.kind in TABLES], ids=lambda one: one.names[0])
+def test_what_a_config_can_choose_is_chosen_by_what_is_told(one):
+    """The change that a hint begins with is read, and the experiment then has that part."""
+    assert one.use.startswith(one.config) and one.config
+    told = plain(read_settings(Experiment, parse_changes([one.config])))
+    assert one.part in parts_of(told, one.config.partition("=")[0].split("."))
+
+
+def parts_of(settings, place):
+    """The names of all parts that settings have at a place or below it."""
+    for name in place:
+        settings = settings[name]
+    waiting, found = [settings], []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            found.append(value.get("name"))
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        else:
+            found.append(value)
+    return found
 
 
 @pytest.mark.parametrize("one", ELSEWHERE, ids=lambda one: one.names[0])

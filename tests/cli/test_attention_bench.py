@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 
 SMALL = ["attention", "bench", "--dim", "8", "--rounds", "2", "--lengths", "8,16,8"]
+SMALLEST = ["attention", "bench", "--dim", "8", "--rounds", "1", "--lengths", "8"]
 
 
 def out(*words: str) -> str:
@@ -41,15 +42,47 @@ def test_a_plot_is_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "parts"),
+    ("words", "told_so"),
     [
-        (["dto"], ["dto: attention: there is no 'dto'", "'dot'"]),
-        (["dot", "--lengths", "8,x"], ["--lengths: must be numbers with commas between them, not '8,x'"]),
-        (["dot", "--lengths", "0"], ["--lengths"]),
-        (["dot", "--heads", "3"], ["dot: attention.num_heads: 3 heads do not divide dim 8"]),
-        (["dot", "--plot", "x.doc"], ["--plot: there is no kind of picture '.doc'"]),
-        (["dot", "--device", "cdua"], ["device: there is no 'cdua'"]),
+        (["dto"], "dto: there is no 'dto' (did you mean 'dot'?)"),
+        (["luonng"], "luonng: there is no 'luonng' (did you mean 'luong'?)"),
+        (["xyzzy"], "xyzzy: there is no 'xyzzy' (regard list attention shows every name)"),
+        (["lstmn"], "lstmn: 'lstmn' is a cell: "),
+        (["luong local_p"], "(together: {name: luong, span: local_predictive})"),
+        (["luong bahdanau"], "there is no 'luong bahdanau' (more than one of them says score)"),
+        (["score=dott"], "score=dott: score: there is no 'dott' (did you mean 'dot'?)"),
+        (["span=xyzzy"], "span=xyzzy: span: there is no 'xyzzy' (regard list span shows all of them)"),
+        (["luong,span=xyzzy"], "luong,span=xyzzy: span: there is no 'xyzzy'"),
+        (["score=mlp,score.depth=2"], "score=mlp,score.depth=2: score.depth: there is no such setting"),
+        (["span=window,span.radius=-1"], "span=window,span.radius=-1: span.radius: must be at least 0, not -1"),
+        (["{score: dto}"], "{score: dto}: score: there is no 'dto'"),
+        (["{score: dot"], "this is not YAML"),
+        ([""], "'': '' names nothing"),
+        (["dot", "dot"], "dot: is given twice (each mechanism once)"),
+        (["dot", "--lengths", "8,x"], "--lengths: must be numbers with commas between them, not '8,x'"),
+        (["dot", "--lengths", "0"], "--lengths: must be numbers"),
+        (["dot", "--heads", "3"], "dot: num_heads: 3 heads do not divide dim 8"),
+        (["dot", "--plot", "x.doc"], "--plot: there is no kind of picture '.doc'"),
+        (["dot", "--plot", "no/such/folder/x.svg"], "no/such/folder/x.svg: "),
+        (["dot", "--device", "cdua"], "--device: there is no 'cdua'"),
     ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_what_is_wrong_is_told(words, parts):
-    assert unsaid(told(*SMALL, *words), *parts) == []
+def test_a_fault_is_one_line_that_says_where_and_what_instead(words, told_so):
+    done = told(*SMALLEST, *words)
+    assert unsaid(done, told_so) == []
+    assert len(done.said.splitlines()) == 1  # no warning before it either
+
+
+def test_every_fault_has_a_line():
+    done = told(*SMALLEST, "dto", "addditive", "score=dot,num_heads=0")
+    assert done.code == 2
+    assert [line.split(":")[1].strip() for line in done.said.splitlines()] == [
+        "dto",
+        "addditive",
+        "score=dot,num_heads=0",
+    ]
+
+
+def test_a_group_as_a_config_has_it_is_a_mechanism_too():
+    assert "| {name: bahdanau, span: causal}" in out("{name: bahdanau, span: causal}", "--lengths", "8")

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner
 
-from regard.attention.elsewhere import ELSEWHERE
+from regard.attention.elsewhere import ELSEWHERE, Elsewhere
 from regard.attention.names import ALIASES, AMBIGUOUS
 from regard.cli.app import app
 from regard.cli.mechanisms import show
@@ -42,7 +42,7 @@ def test_the_sheet_fits_the_terminal_and_names_everything(width):
     starts = {line.split()[0] for line in lines if line and not line.startswith(" ")}
     parts = catalogue(MECHANISMS)
     assert {name for rows in parts.values() for name in rows} <= starts
-    assert {one.names[0] for one in ELSEWHERE if one.part not in parts.get(one.kind, ())} <= starts
+    assert {one.names[0] for one in others()} <= starts
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -53,6 +53,12 @@ def test_a_narrow_sheet_leaves_no_word_out(width):
         assert squeezed(row["cost"] or "") in text
         assert squeezed(", ".join(row.get("uses", []))) in text
         assert squeezed(", ".join(row["aliases"])) in text
+
+
+def others() -> list[Elsewhere]:
+    """What is listed for itself: it is no row of the kinds on the sheet."""
+    parts = catalogue(MECHANISMS)
+    return [one for one in ELSEWHERE if one.part not in parts.get(one.kind, ())]
 
 
 def squeezed(text: str) -> str:
@@ -66,15 +72,26 @@ def test_a_wide_terminal_has_a_column_for_each_use():
     assert causal.count("●") == 3
 
 
-def test_a_pipe_gets_one_line_a_part():
+def test_a_pipe_gets_a_paragraph_a_part_that_fits_80_columns():
     lines = listed("attention").splitlines()
     assert not any("\x1b" in line for line in lines)
-    found = [line.split()[:2] for line in lines if not line.startswith("other")]
-    assert found == [[kind, name] for kind, rows in catalogue(MECHANISMS).items() for name in rows]
-    assert sum(line.startswith("other") for line in lines) == len(ELSEWHERE)
-    additive = next(line for line in lines if line.startswith("score") and line.split()[1] == "additive")
-    assert "cross,encoder,decoder" in additive and "https://arxiv.org/abs/1409.0473" in additive
-    assert "bahdanau" in additive
+    assert max(map(cell_len, lines)) <= 80
+    heads = [line.split() for line in lines[: lines.index("")] if not line.startswith(" ")]
+    parts = catalogue(MECHANISMS)
+    rows = [[kind, name] for kind, rows in parts.items() for name in rows]
+    assert heads == [*rows, *(["other", one.names[0]] for one in others())]
+
+
+def test_a_pipe_gets_every_word():
+    """Names and links are whole, so that they can be searched for."""
+    text = listed("attention")
+    words = set(text.replace(",", " ").split())
+    for row in (row for rows in catalogue(MECHANISMS).values() for row in rows.values()):
+        assert set(row["formula"].replace(",", " ").split()) <= words
+        assert {*row["aliases"], *filter(None, [row["paper"]])} <= words
+        assert squeezed(row["cost"] or "") in squeezed(text)
+    for one in others():
+        assert {*one.names} <= words and squeezed(one.use) in squeezed(text)
 
 
 def test_json_has_all_of_it():

@@ -103,7 +103,7 @@ def test_every_name_printed_beside_a_part_works_there(config, kind):
     [
         ("attention.score=hard", "it is a weighting: weighting: hard"),
         ("attention.weighting=general", "it is a score: score: bilinear"),
-        ("attention.score=pointer", "model.head: pointer"),
+        ("attention.score=pointer", "model.head=pointer"),
         ("attention.score=multihead", "a name of the attention itself"),
         ("attention=[luong, local_p]", "together: {name: luong, span: local_predictive}"),
         ("attention=luong+local_p", "together: {name: luong, span: local_predictive}"),

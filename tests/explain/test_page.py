@@ -15,7 +15,7 @@ from regard.explain import fragment, page, to_json
 from regard.explain.diagnosis import UNSURE
 from regard.explain.frame import bundle
 from regard.explain.page import html_json
-from regard.results import Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "<!--<script>", "\u2028", "\ud800", "{{script}}", "&lt;", '"']
 SVG = "http://www.w3.org/2000/svg"
@@ -76,6 +76,16 @@ def test_numbers_are_short_and_what_is_none_is_null():
     (told,) = to_json([answer])["predictions"]
     assert (told["score"], told["log_probs"], told["explanation"]["weights"]) == (None, [None], [[0.123]])
     assert json.dumps(to_json([replace(answer, score=1.0)])).count("1.0") == 0
+
+
+def test_the_json_says_which_weights_are_shares(house):
+    told = to_json([house])["predictions"][0]["explanation"]
+    assert told["shares"] and all(each["shares"] for each in told["maps"])
+    maps = [AttentionMap("m", "cross", 0, [[[0.5, 0.5]], [[0.9, 0.8]]])]
+    found = Explanation(["a", "b"], ["x"], [], [[-0.5, 1.5]], maps)
+    told = to_json([Prediction("a b", "x", 0.0, explanation=found)])["predictions"][0]["explanation"]
+    assert (told["shares"], told["maps"][0]["shares"]) == (False, False)
+    assert told["weights"] == [[-0.5, 1.5]]
 
 
 def test_the_json_comes_back(house):

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from regard.explain import fragment, page, to_json
-from regard.results import Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction
 
 pytestmark = pytest.mark.slow
 
@@ -150,6 +150,52 @@ def test_axe_finds_nothing_serious(visit, house, settings):
     seen = visit(house, house, **settings)
     seen.all("summary").click()
     seen.all(".queries .token").nth(1).click()
+    found = Axe().run(seen.tab).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def signed() -> Prediction:
+    """Scores as weights: none is a share, and some are below zero."""
+    weights = [[0.5, -2.0, 0.1], [4.0, 1.0, 0.0]]
+    maps = [AttentionMap("m", "cross", 0, [weights, [[-0.5, 3.0, 0.1], [1.0, 1.0, 0.0]]])]
+    found = Explanation(["▁a", "▁b", "▁c"], ["▁x", "▁y"], [(0, 0), (0, 1)], weights, maps)
+    return Prediction("a b c", "x y", 0.0, explanation=found)
+
+
+def test_weights_below_zero_are_seen_and_no_per_cents(visit):
+    seen = visit(signed())
+    assert seen.all(".heat .cell").evaluate_all(OPACITIES) == ["0.125", "0.500", "0.025", "1.000", "0.250", "0.000"]
+    assert seen.all(".heat .cell.below").count() == seen.all(".heat .bar").count() == 1
+    seen.all(".queries .token").nth(0).hover()
+    told = seen.all(".readout").inner_text().replace("\u2068", "").replace("\u2069", "")
+    assert told == "“x” looks at b −2 · a 0.5"
+    assert seen.all(".keys .token.below").count() == seen.all(".links path.below").count() == 1
+    caption = seen.all("figcaption").inner_text()
+    assert "no shares" in caption and "Full colour: 4." in caption and "below zero" in caption
+    seen.all("summary").click()
+    assert "−2.000" in seen.all(".table").inner_text()
+    assert "−2" in seen.saved("Save the map as SVG").decode()
+
+
+def test_the_greatest_of_heads_keeps_its_sign_and_shares_stay_per_cents(visit, house):
+    seen = visit(signed())
+    seen.tab.get_by_role("combobox", name="Attention").select_option("cross")
+    seen.tab.get_by_role("combobox", name="Joined by").select_option("strongest")
+    labels = seen.all(".heat .cell").evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
+    assert [label.rpartition(" ")[2] for label in labels] == ["0.5", "3", "0.1", "4", "1", "0"]
+    plain = visit(house)
+    assert "no shares" not in plain.all("figcaption").inner_text()
+    plain.tab.get_by_role("combobox", name="Attention").select_option("cross")
+    for join in ("average", "strongest"):  # also of a word of two pieces
+        plain.tab.get_by_role("combobox", name="Joined by").select_option(join)
+        labels = plain.all(".heat .cell").evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
+        assert all(re.search(r": (100|\d?\d)%$", label) for label in labels)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_below_zero(visit, scheme):
+    seen = visit(signed(), color_scheme=scheme)
+    seen.all(".queries .token").nth(0).click()
     found = Axe().run(seen.tab).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
 

@@ -1,5 +1,6 @@
 """Pictures read back: SVG as XML, PNG by its header."""
 
+import io
 import struct
 import sys
 import warnings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from regard.errors import RegardError
 from regard.explain import by_words, png, svg
-from regard.explain.pictures import CELL
+from regard.explain.pictures import BELOW, CELL, SHADE
 from regard.results import Explanation
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -53,9 +54,17 @@ def test_an_explanation_is_drawn_by_words():
     assert weights == [[pytest.approx(0.4)]]
 
 
-def test_weights_out_of_range_stay_in_the_ramp():
-    picture = svg(["a", "b", "c"], ["x"], [[-1.0, 7.0, float("nan")]])
-    assert [cell.attrib["fill-opacity"] for cell in cells(picture)] == ["0.000", "1.000", "0.000"]
+def test_weights_out_of_range_are_shown_by_the_greatest_with_their_sign():
+    picture = svg(["a", "b", "c"], ["x"], [[-3.5, 7.0, float("nan")]])
+    drawn = cells(picture)
+    assert [cell.attrib["fill-opacity"] for cell in drawn] == ["0.500", "1.000", "0.000"]
+    assert [cell.attrib["fill"] for cell in drawn] == [BELOW, SHADE, SHADE]
+    assert drawn[0][0].text == "x → a: -3.500"
+    assert len(list(ET.fromstring(picture).iter(f"{NAME}path"))) == 1  # the bar
+    assert [text.text for text in ET.fromstring(picture).iter(f"{NAME}text")][-1] == (
+        "full colour: 7, with a bar: below zero"
+    )
+    assert size(picture)[1] > size(svg(["a", "b", "c"], ["x"], [[0.5, 0.5, 0.0]]))[1]
 
 
 def test_hostile_tokens_stay_text():
@@ -103,6 +112,20 @@ def test_png():
     assert picture.startswith(PNG)
     width, height = struct.unpack(">II", picture[16:24])
     assert width > height > 0
+
+
+def test_png_of_weights_below_zero():
+    """The same shape of weights in shares and in scores: the scores come with a bar of colours."""
+    sizes = [
+        len(set(struct.iter_unpack("4B", pixels(png(["a", "b"], ["x"], [row]))))) for row in ([0.25, 0.75], [-3.0, 5.0])
+    ]
+    assert sizes[1] > 2 * sizes[0]
+
+
+def pixels(picture: bytes) -> bytes:
+    from matplotlib import image
+
+    return (image.imread(io.BytesIO(picture)) * 255).astype("uint8").tobytes()
 
 
 def test_png_of_hostile_tokens_warns_of_nothing():

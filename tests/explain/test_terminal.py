@@ -26,8 +26,13 @@ def test_a_heat_map_by_hand():
 
 
 def test_shades_are_the_nearest_quarter():
-    row = heat_map(["a"] * 7, ["x"], [[0.0, 0.12, 0.13, 0.5, 0.88, 1.5, -1.0]]).splitlines()[0]
-    assert row == "x │    ░░▒▒████  │"
+    row = heat_map(["a"] * 5, ["x"], [[0.0, 0.12, 0.13, 0.5, 0.88]]).splitlines()[0]
+    assert row == "x │    ░░▒▒██│"
+
+
+def test_a_weight_below_zero_has_a_bar_and_the_greatest_is_full():
+    row = heat_map(["a"] * 5, ["x"], [[0.0, 4.0, -4.0, 1.0, -0.2]]).splitlines()[0]
+    assert row == "x │  ███-░░  │"
 
 
 def test_a_weight_that_is_no_number_has_no_shade():
@@ -48,6 +53,28 @@ def test_each_word_names_what_it_looked_at():
 def test_small_weights_are_not_named():
     found = Explanation(["▁a", "▁b"], ["▁x"], [], [[0.96, 0.04]])
     assert "x ← a 96%\n" in shown(Prediction("", "x", 0.0, explanation=found))
+
+
+def test_weights_that_are_scores_are_told_with_their_sign():
+    """No row of these sums to one, so there is no per cent; the strongest comes first, whatever its sign."""
+    found = Explanation(["▁a", "▁b", "▁c", "</s>"], ["▁x", "▁y"], [], [[0.5, -2.25, 0.1, 0.3], [4, 1, 0, 0]])
+    lines = shown(Prediction("a b c", "x y", 0.0, explanation=found)).splitlines()
+    assert lines[2:4] == ["  x ← b −2.25, a 0.5, </s> 0.3", "  y ← a 4, b 1"]
+    assert lines[4:6] == ["x │  ▒-  │", "y │██░░  │"]
+    assert lines[-2] == "full colour: 4, with a bar: below zero"
+
+
+def test_weights_that_do_not_compete_are_no_per_cent():
+    """Of sigmoids the pieces of a word may sum to more than one."""
+    found = Explanation(["▁ca", "t", "▁b"], ["▁x"], [], [[0.9, 0.8, 0.25]])
+    lines = shown(Prediction("cat b", "x", 0.0, explanation=found)).splitlines()
+    assert lines[2] == "  x ← cat 1.7, b 0.25"
+    assert "%" not in "".join(lines)
+    assert lines[-2] == "full colour: 1.7"
+
+
+def test_shares_say_nothing_of_a_scale(house):
+    assert "full colour" not in shown(house)
 
 
 def test_words_that_repeat_are_told_apart():

@@ -170,7 +170,7 @@ def test_all_that_is_wrong_with_mechanisms_is_told():
     lines = str(told.value).splitlines()
     assert [line.partition(": ")[0] for line in lines] == ["addtive", "dot,span=windw", "score=dot,num_haeds=2"]
     assert "did you mean 'num_heads'?" in lines[2]
-    with pytest.raises(ConfigError, match=r"^dot: attention.num_heads: 3 heads do not divide dim 4"):
+    with pytest.raises(ConfigError, match=r"^dot: num_heads: 3 heads do not divide dim 4"):
         bench(mechanisms_of(["dot"], heads=3), Workload((8,), dim=4))
 
 

@@ -25,6 +25,8 @@ class HardWeighting(Weighting):
     Cost: O(n·m)
     """
 
+    softens = "soft_share"
+
     def __init__(
         self, query_dim: int, *, soft_share: float = 0.5, decides: Literal["argmax", "sample"] = "argmax"
     ) -> None:

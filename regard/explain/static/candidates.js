@@ -1,7 +1,7 @@
 // The other translations to choose from, and what is worth a look.
 import { kinds } from "./data.js";
 import { button, element } from "./elements.js";
-import { compared, decimal, percent, visible } from "./text.js";
+import { amount, compared, decimal, percent, visible } from "./text.js";
 
 const FEW = 6; // flags shown before all are asked for
 
@@ -29,7 +29,8 @@ export function drawFlags(viewer) {
   const shown = !explanation ? [] : viewer.allFlags || flags.length <= FEW + 1 ? flags : flags.slice(0, FEW);
   parts.flags.replaceChildren(...shown.map((flag) => {
     const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
-    const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` ${percent(flag.value)}`;
+    const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight
+    const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` ${said(flag.value)}`;
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
       element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, `${t(flag.kind)}${value}`)));
   }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer), t("more", flags.length - FEW)))] : []));

@@ -1,4 +1,5 @@
 // The heat map of a long sentence: one picture of pixels, walked through with a cursor.
+import { strength } from "./data.js";
 import { element } from "./elements.js";
 import { FONTS } from "./layout.js";
 import { bands } from "./svg.js";
@@ -19,7 +20,7 @@ export function canvasMap(viewer, map) {
   pen.imageSmoothingEnabled = false;
   pen.fillStyle = style.backgroundColor;
   pen.fillRect(map.left, map.top, map.cell * map.columns, map.cell * map.rows);
-  pen.drawImage(pixels(viewer.view, map, style.color), map.left, map.top, map.cell * map.columns, map.cell * map.rows);
+  pen.drawImage(pixels(viewer.view, map, [style.color, style.caretColor]), map.left, map.top, map.cell * map.columns, map.cell * map.rows);
   pen.fillStyle = getComputedStyle(viewer.host).color;
   pen.font = `${map.size}px ${FONTS}`;
   map.labelled ? labels(pen, map) : numbers(pen, map);
@@ -42,20 +43,26 @@ export function canvasMap(viewer, map) {
   return box;
 }
 
-// One pixel a cell, the weight as its opacity.
-function pixels(view, map, colour) {
+// One pixel a cell, the weight as its opacity; the second colour is for what is below zero.
+function pixels(view, map, colours) {
   const picture = element("canvas", { width: map.columns, height: map.rows });
   const pen = picture.getContext("2d");
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
+  const [above, below] = colours.map(parsed);
   const image = pen.createImageData(map.columns, map.rows);
   view.weights.forEach((weights, row) => weights.forEach((value, column) => {
     const at = 4 * (row * map.columns + (map.mirrored ? map.columns - 1 - column : column));
-    image.data.set([red, green, blue, Math.round(255 * Math.min(Math.max(value, 0), 1))], at);
+    image.data.set([...(value < 0 ? below : above), Math.round(255 * strength(view, value))], at);
   }));
   pen.putImageData(image, 0, 0);
   return picture;
+}
+
+// Red, green and blue of a colour as a style has it.
+function parsed(colour) {
+  const pen = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  pen.fillStyle = colour;
+  pen.fillRect(0, 0, 1, 1);
+  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
 function labels(pen, map) {

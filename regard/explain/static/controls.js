@@ -1,7 +1,8 @@
 // What chooses the attention that is shown: kind, layer, head, how heads are joined, how much of each row.
-import { kinds, mapsOf } from "./data.js";
+import { kinds, mapsOf, rollsOut } from "./data.js";
 import { fill } from "./elements.js";
 import { told, within } from "./selection.js";
+import { amount } from "./text.js";
 
 export function drawControls(viewer) {
   const { parts, view, state, t } = viewer;
@@ -12,7 +13,7 @@ export function drawControls(viewer) {
   const now = told(state.heads, maps);
   const one = (count, value) => [["all", t("all")], ...Array.from({ length: count }, (_, at) => [at, String(at + 1)]),
     ...(value === "some" ? [["some", t("some")]] : [])];
-  const joins = ["average", "strongest", ...(state.kind === "encoder" && maps.length > 1 ? ["rollout"] : [])];
+  const joins = ["average", "strongest", ...(rollsOut(explanation, state) ? ["rollout"] : [])];
   if (!joins.includes(state.join)) state.join = "average";
   selector(viewer, "kind", kinds(explanation).map((kind) => [kind, t(kind)]), state.kind, (kind) => ({ kind, heads: null }));
   selector(viewer, "layer", one(maps.length, now.layer), now.layer, (layer) => ({ heads: within(maps, number(layer), other(now.head)) }), maps.length > 1);
@@ -23,7 +24,13 @@ export function drawControls(viewer) {
   if (Number(parts.share.value) !== state.share) parts.share.value = state.share;
   parts.shareTold.textContent = `${state.share}%`;
   parts.share.oninput = () => viewer.choose({ share: Number(parts.share.value) });
-  parts.caption.textContent = t("caption", t(view.rowSide), t(view.columnSide));
+  parts.caption.textContent = [t("caption", t(view.rowSide), t(view.columnSide)), ...scale(view, t)].join(" ");
+  parts.ramp.classList.toggle("signed", view.signed);
+}
+
+// What colours mean where weights are no shares of one.
+function scale(view, t) {
+  return [view.shares ? "" : t("noShares"), view.bounded ? "" : t("full", amount({ shares: false }, view.most)), view.signed ? t("below") : ""].filter(Boolean);
 }
 
 // The next or the one before of a selector, as if it had been chosen there.

@@ -2,6 +2,7 @@
 import { isOn } from "./selection.js";
 
 const END = "</s>";
+const SLACK = 0.01; // of a weight: sums of rounded ones
 
 // What a viewer shows at first; everything in it is plain, so a link or a file can keep it.
 export function firstState() {
@@ -47,26 +48,56 @@ export function makeView(prediction, state) {
   const columnSide = state.kind === "decoder" ? "target" : "source";
   const rows = units(explanation, rowSide, state);
   const columns = units(explanation, columnSide, state);
-  return { rowSide, columnSide, rows, columns, weights: strongest(joined(chosen(explanation, state), rows, columns), state.share) };
+  const whole = chosen(explanation, state, (matrix) => joined(matrix, rows, columns));
+  return { rowSide, columnSide, rows, columns, ...measured(whole), shares: areShares(explanation, state), weights: strongest(whole, state.share) };
 }
 
-// The piece-level matrix that the selectors ask for.
-function chosen(explanation, state) {
-  if (state.kind === "alignment") return explanation.weights;
+// What the strongest colour stands for: 1, or beyond 0 … 1 the greatest weight, whatever its sign.
+export function measured(matrix) {
+  let [most, least] = [0, 0];
+  for (const row of matrix) for (const value of row) [most, least] = [Math.max(most, value ?? 0), Math.min(least, value ?? 0)];
+  const bounded = least >= 0 && most <= 1 + SLACK;
+  return { bounded, signed: least < 0, most: bounded ? 1 : Math.max(most, -least) };
+}
+
+// From 0 to 1, where 1 is the strongest colour; the sign is told apart.
+export function strength(view, value) {
+  return Math.min(Math.abs(value ?? 0) / view.most, 1);
+}
+
+// Whether every row of what is joined sums to one, so that a weight is so many per cent.
+export function areShares(explanation, { kind }) {
+  return kind === "alignment" ? explanation.shares !== false : mapsOf(explanation, kind).every((map) => map.shares !== false);
+}
+
+// The matrix that the selectors ask for, by words where these are shown: so the greatest of shares is a share, too.
+function chosen(explanation, state, byUnits) {
+  if (state.kind === "alignment") return byUnits(explanation.weights);
   const layers = mapsOf(explanation, state.kind).map((map, layer) => map.weights.filter((_, head) => isOn(state.heads, layer, head)));
-  if (state.join === "rollout" && state.kind === "encoder") return rollout(layers.filter((heads) => heads.length));
+  if (state.join === "rollout" && rollsOut(explanation, state)) return byUnits(rollout(layers.filter((heads) => heads.length)));
   const heads = layers.flat();
-  return heads.length ? combine(heads, state.join === "strongest") : [];
+  if (heads.length && state.join === "strongest") return combine(heads.map(byUnits), true);
+  return byUnits(heads.length ? combine(heads, false) : []);
 }
 
-// Cell by cell: the mean or the greatest of several matrices.
+// Cell by cell: the mean of several matrices, or what is farthest from zero.
 export function combine(matrices, greatest) {
   if (matrices.length === 1) return matrices[0];
   return matrices[0].map((row, r) => row.map((_, c) => {
     let told = 0;
-    for (const matrix of matrices) told = greatest ? Math.max(told, weight(matrix, r, c)) : told + weight(matrix, r, c);
+    for (const matrix of matrices) {
+      const value = weight(matrix, r, c);
+      if (!greatest) told += value;
+      else if (Math.abs(value) > Math.abs(told)) told = value;
+    }
     return greatest ? told : told / matrices.length;
   }));
+}
+
+// Only shares can be handed on from layer to layer.
+export function rollsOut(explanation, { kind }) {
+  const maps = mapsOf(explanation, kind);
+  return kind === "encoder" && maps.length > 1 && maps.every((map) => map.shares !== false);
 }
 
 // Attention through all layers, each mixed by half with what it passes on: arXiv 2005.00928
@@ -84,17 +115,17 @@ export function joined(matrix, rows, columns) {
   }));
 }
 
-// The fewest weights of each row that make up `share` % of it; the others become zero.
+// The fewest weights of each row that make up `share` % of it, whatever their signs; the others become zero.
 export function strongest(matrix, share) {
   if (share >= 100) return matrix;
   return matrix.map((row) => {
-    const order = row.map((_, at) => at).sort((a, b) => row[b] - row[a]);
-    let left = (share / 100) * row.reduce((sum, value) => sum + value, 0);
+    const order = row.map((_, at) => at).sort((a, b) => Math.abs(row[b]) - Math.abs(row[a]));
+    let left = (share / 100) * row.reduce((sum, value) => sum + Math.abs(value), 0);
     const kept = new Set();
     for (const at of order) {
       if (left <= 1e-9) break;
       kept.add(at);
-      left -= row[at];
+      left -= Math.abs(row[at]);
     }
     return row.map((value, at) => (kept.has(at) ? value : 0));
   });

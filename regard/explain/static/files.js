@@ -66,7 +66,7 @@ function wordsDocument(viewer, title) {
     viewBox: `0 0 ${Math.ceil(frame.width)} ${Math.ceil(frame.height)}` }, svgElement("rect", { width: "100%", height: "100%", fill: PALETTE.paper }));
   for (const path of parts.links.children) {
     const copy = path.cloneNode();
-    copy.setAttribute("stroke", PALETTE.cell);
+    copy.setAttribute("stroke", copy.classList.contains("below") ? PALETTE.below : PALETTE.cell);
     copy.setAttribute("fill", "none");
     picture.append(copy);
   }
@@ -81,7 +81,7 @@ function boxed(word, frame) {
   const active = word.classList.contains("active") || word.classList.contains("pinned");
   const box = { x, y, width, height, rx: 9 };
   return [svgElement("rect", { ...box, fill: PALETTE.paper }),
-    svgElement("rect", { ...box, fill: PALETTE.cell, "fill-opacity": (0.4 * weight).toFixed(3), stroke: active ? PALETTE.cell : "#c9cfdf" }),
+    svgElement("rect", { ...box, fill: word.classList.contains("below") ? PALETTE.below : PALETTE.cell, "fill-opacity": (0.4 * weight).toFixed(3), stroke: active ? PALETTE.cell : "#c9cfdf" }),
     svgElement("text", { x: x + width / 2, y: y + height / 2 + 5.5, "text-anchor": "middle", fill: PALETTE.ink }, visible(word.textContent, false))];
 }
 

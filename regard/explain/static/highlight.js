@@ -1,10 +1,11 @@
 // Everything that follows the pointer: tints, curves, bands in the map and the line of text.
-import { chance } from "./data.js";
+import { chance, strength } from "./data.js";
 import { svgElement } from "./elements.js";
 import { markMap } from "./heatmap.js";
-import { isolated, percent } from "./text.js";
+import { amount, isolated, percent } from "./text.js";
 
-const LEAST = 0.08; // weight of a curve worth drawing
+const LEAST = 0.08; // of the strongest: a curve worth drawing
+const TOLD = 0.03; // and a word worth naming
 const NAMED = 4; // words that the line of text names
 
 export function same(a, b) {
@@ -21,17 +22,19 @@ export function highlight(viewer) {
   const ofQueries = (at) => (column === null || row !== null ? 0 : view.weights[at][column]);
   tint(viewer, "keys", column, ofKeys);
   tint(viewer, "queries", row, ofQueries);
+  const strong = (weightAt) => (at) => strength(view, weightAt(at));
   drawLinks(viewer, row, column);
   markMap(viewer, row, column);
   viewer.parts.readout.textContent = sentence(viewer, row, column);
-  viewer.whenPointed({ row, column, ofKeys, ofQueries });
+  viewer.whenPointed({ row, column, ofKeys: strong(ofKeys), ofQueries: strong(ofQueries) });
 }
 
 function tint(viewer, line, active, weightAt) {
   const { pinned } = viewer.state;
   const held = pinned && (pinned.line === line ? pinned.at : pinned.column);
   [...viewer.parts[line].children].forEach((button, at) => {
-    const told = `${(100 * Math.min(weightAt(at), 1)).toFixed(1)}%`;
+    const told = `${(100 * strength(viewer.view, weightAt(at))).toFixed(1)}%`;
+    button.classList.toggle("below", weightAt(at) < 0);
     if (button.style.getPropertyValue("--weight") !== told) button.style.setProperty("--weight", told);
     button.classList.toggle("active", at === active);
     button.classList.toggle("pinned", at === held);
@@ -43,13 +46,13 @@ function sentence(viewer, row, column) {
   const { view, t } = viewer;
   if (row === null && column === null) return t("hint");
   if (row !== null && column !== null) {
-    return t("pair", isolated(view.rows[row].text), isolated(view.columns[column].text), percent(view.weights[row][column]));
+    return t("pair", isolated(view.rows[row].text), isolated(view.columns[column].text), amount(view, view.weights[row][column]));
   }
   const list = row !== null
     ? view.columns.map((unit, at) => [unit, view.weights[row][at]])
     : view.rows.map((unit, at) => [unit, view.weights[at][column]]);
-  const most = list.filter(([, value]) => value >= 0.03).sort((a, b) => b[1] - a[1]).slice(0, NAMED);
-  const named = most.map(([unit, value]) => `${isolated(unit.text)} ${percent(value)}`).join(" · ") || t("nothing");
+  const most = list.filter(([, value]) => strength(view, value) >= TOLD).sort((a, b) => strength(view, b[1]) - strength(view, a[1])).slice(0, NAMED);
+  const named = most.map(([unit, value]) => `${isolated(unit.text)} ${amount(view, value)}`).join(" · ") || t("nothing");
   const head = row !== null ? t("looks", isolated(view.rows[row].text)) : t("seen", isolated(view.columns[column].text));
   const sure = row !== null && view.rowSide === "target" ? chance(viewer.current(), view.rows[row]) : null;
   return `${head} ${named}${sure === null ? "" : ` (${t("chance", percent(sure))})`}`;
@@ -76,11 +79,13 @@ function drawLinks(viewer, row, column) {
   view.weights.forEach((weights, r) => {
     if (row !== null && row !== r) return;
     weights.forEach((value, c) => {
-      if ((column !== null && column !== c) || value < LEAST || !queries[r] || !keys[c]) return;
+      const strong = strength(view, value);
+      if ((column !== null && column !== c) || strong < LEAST || !queries[r] || !keys[c]) return;
       paths.push(svgElement("path", {
         d: curve(keys[c], queries[r], state.across),
-        "stroke-width": (1 + 3.5 * value).toFixed(2),
-        "stroke-opacity": Math.min(row === null && column === null ? 0.75 * value : 0.15 + value, 1).toFixed(3),
+        class: value < 0 ? "below" : null, "stroke-dasharray": value < 0 ? "6 5" : null,
+        "stroke-width": (1 + 3.5 * strong).toFixed(2),
+        "stroke-opacity": Math.min(row === null && column === null ? 0.75 * strong : 0.15 + strong, 1).toFixed(3),
       }));
     });
   });

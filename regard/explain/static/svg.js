@@ -1,11 +1,12 @@
 // The heat map as SVG, and the same picture as a document of its own.
 import { SVG, svgElement } from "./elements.js";
+import { strength } from "./data.js";
 import { FONTS } from "./layout.js";
-import { percent, visible } from "./text.js";
+import { amount, visible } from "./text.js";
 
 const DENSE = 4096; // cells; above, only those worth seeing are drawn and the others when the keyboard comes by
 const FAINT = 0.01;
-export const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca" };
+export const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca", below: "#b45309" };
 
 // Gives `map` what marks a row and a column, and what moves the focus to a cell.
 export function svgMap(viewer, map) {
@@ -23,7 +24,7 @@ export function svgMap(viewer, map) {
     const key = row * map.columns + column;
     if (!cells.has(key)) {
       cells.set(key, cell(viewer, map, row, column));
-      lines[row].append(cells.get(key));
+      lines[row].append(cells.get(key), ...bar(map, row, column, view.weights[row][column]));
     }
     return cells.get(key);
   };
@@ -31,7 +32,7 @@ export function svgMap(viewer, map) {
     svgElement("rect", { class: "base", x: map.left, y: map.top, rx: 4, fill: PALETTE.base, width: map.cell * map.columns, height: map.cell * map.rows }),
     ...(map.labelled ? [...columns, ...rows] : []), ...lines, marks);
   const dense = map.rows * map.columns <= DENSE;
-  view.weights.forEach((weights, row) => weights.forEach((value, column) => { if (dense || value >= FAINT) cellAt(row, column); }));
+  view.weights.forEach((weights, row) => weights.forEach((value, column) => { if (dense || strength(view, value) >= FAINT) cellAt(row, column); }));
   if (map.rows && map.columns) cellAt(0, 0).setAttribute("tabindex", "0");
   map.focus = (row, column) => {
     picture.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
@@ -70,13 +71,21 @@ function cell(viewer, map, row, column) {
   const { view, t } = viewer;
   const value = view.weights[row][column];
   const inset = map.cell > 16 ? 1 : Math.min(0.5, map.cell / 8);
-  const made = svgElement("rect", { class: "cell", role: "gridcell", tabindex: "-1", "aria-colindex": column + 1,
-    "aria-label": t("pair", visible(view.rows[row].text), visible(view.columns[column].text), percent(value)),
+  const below = value < 0;
+  const made = svgElement("rect", { class: below ? "cell below" : "cell", role: "gridcell", tabindex: "-1", "aria-colindex": column + 1,
+    "aria-label": t("pair", visible(view.rows[row].text), visible(view.columns[column].text), amount(view, value)),
     x: map.xOf(column) + inset, y: map.yOf(row) + inset, width: map.cell - 2 * inset, height: map.cell - 2 * inset,
-    rx: map.cell > 16 ? 4 : 1.5, fill: PALETTE.cell, "fill-opacity": Math.min(Math.max(value, 0), 1).toFixed(3) });
+    rx: map.cell > 16 ? 4 : 1.5, fill: below ? PALETTE.below : PALETTE.cell, "fill-opacity": strength(view, value).toFixed(3) });
   made.addEventListener("focus", () => viewer.point({ line: "queries", at: row, column }));
   made.addEventListener("blur", () => viewer.point(null));
   return made;
+}
+
+// What is below zero has a bar as well as another colour.
+function bar(map, row, column, value) {
+  if (!(value < 0)) return [];
+  const [x, y] = [map.xOf(column), map.yOf(row) + map.cell / 2];
+  return [svgElement("path", { class: "bar", "aria-hidden": "true", d: `M${x + 0.3 * map.cell} ${y}h${0.4 * map.cell}`, stroke: PALETTE.ink, "pointer-events": "none" })];
 }
 
 // The picture of the map alone, with its colours inside and what is pinned marked.
@@ -93,7 +102,7 @@ export function alone(picture, title) {
   picture.setAttribute("role", "img");
   for (const part of picture.querySelectorAll("*")) {
     const tip = part.getAttribute("aria-label");
-    for (const attribute of ["class", "role", "tabindex", "aria-rowindex", "aria-colindex", "aria-label"]) part.removeAttribute(attribute);
+    for (const attribute of ["class", "role", "tabindex", "aria-rowindex", "aria-colindex", "aria-label", "aria-hidden"]) part.removeAttribute(attribute);
     if (tip !== null) part.append(svgElement("title", {}, tip));
   }
   for (const attribute of ["class", "aria-labelledby", "aria-rowcount", "aria-colcount", "aria-hidden"]) picture.removeAttribute(attribute);

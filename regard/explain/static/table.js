@@ -1,6 +1,7 @@
 // The numbers of the map as a real table, for those who listen to it.
 import { element } from "./elements.js";
-import { percent, visible } from "./text.js";
+import { strength } from "./data.js";
+import { amount, visible } from "./text.js";
 
 const CELLS = 4096; // of a table; above, each word has a row with those it looks at most
 const MOST = 5;
@@ -15,11 +16,11 @@ export function drawTable(viewer) {
     element("thead", {}, element("tr", {}, element("td"), ...heads.map((text) => element("th", { scope: "col", dir: "auto" }, text)))),
     element("tbody", {}, ...view.rows.map((unit, row) => element("tr", {},
       element("th", { scope: "row", dir: "auto" }, visible(unit.text)),
-      ...(whole ? view.weights[row].map((value) => element("td", {}, value.toFixed(3))) : most(view, row))))));
+      ...(whole ? view.weights[row].map((value) => element("td", {}, value.toFixed(3).replace("-", "−"))) : most(view, row))))));
   return parts.table.replaceChildren(table);
 }
 
 function most(view, row) {
-  const order = view.columns.map((_, at) => at).sort((a, b) => view.weights[row][b] - view.weights[row][a]).slice(0, MOST);
-  return order.map((at) => element("td", { dir: "auto" }, `${visible(view.columns[at].text)} ${percent(view.weights[row][at])}`));
+  const order = view.columns.map((_, at) => at).sort((a, b) => strength(view, view.weights[row][b]) - strength(view, view.weights[row][a])).slice(0, MOST);
+  return order.map((at) => element("td", { dir: "auto" }, `${visible(view.columns[at].text)} ${amount(view, view.weights[row][at])}`));
 }

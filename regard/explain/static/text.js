@@ -42,6 +42,11 @@ export function percent(value) {
   return `${Math.round(100 * value)}%`;
 }
 
+// A weight of what is shown: so many per cent where its row sums to one, else the number with its sign.
+export function amount({ shares }, value) {
+  return shares ? percent(value) : String(+value.toPrecision(3)).replace("-", "−");
+}
+
 export function decimal(value) {
   return value.toFixed(2).replace("-", "−");
 }

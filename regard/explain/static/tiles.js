@@ -1,5 +1,5 @@
 // A small picture of every head: a click takes it in or out, a double click leaves it alone.
-import { mapsOf } from "./data.js";
+import { mapsOf, measured, strength } from "./data.js";
 import { button, element } from "./elements.js";
 import { isOn, solo, toggled } from "./selection.js";
 import { rightToLeft } from "./text.js";
@@ -47,9 +47,11 @@ function picture(viewer, matrix, mirrored) {
   canvas.style.width = `${Math.max(width * scale, 24)}px`;
   canvas.style.height = `${Math.max(height * scale, 24)}px`;
   const pen = canvas.getContext("2d");
-  pen.fillStyle = getComputedStyle(viewer.parts.ramp).color;
+  const { color, caretColor } = getComputedStyle(viewer.parts.ramp);
+  const range = measured(matrix);
   matrix.forEach((row, y) => row.forEach((value, x) => {
-    pen.globalAlpha = Math.min(Math.max(value ?? 0, 0), 1);
+    pen.fillStyle = value < 0 ? caretColor : color;
+    pen.globalAlpha = strength(range, value);
     pen.fillRect(mirrored ? width - 1 - x : x, y, 1, 1);
   }));
   return canvas;

@@ -16,6 +16,8 @@ class SlicedPooling(Pooling):
     What the highest ends with is the vector: T / n^k + k · n steps in place of T. A text is cut by its own length;
     where that is no multiple of n^k its first pieces are shorter, or empty, and an empty one is not read. `depth` is
     k, and each of the k + 1 networks has weights of its own.
+
+    Cost: O(m·d²), of which m / slices^depth + slices·depth steps are one after the other
     """
 
     def __init__(

@@ -13,6 +13,8 @@ class LearnedPosition(Position):
     """A vector per place, drawn from N(0, std²) at the start, 1/dim for std² if it is null, as words are.
 
     Beyond the last of `max_length` places it raises RegardError, or repeats that place's vector (beyond "clamp").
+
+    Cost: O(n·d)
     """
 
     def __init__(

@@ -15,6 +15,8 @@ class SinusoidalPosition(Position):
     """PE(p, 2i) = sin(p / 10000^(2i/dim)), PE(p, 2i+1) = cos(the same); an odd dim ends with a sine.
 
     layout "halves" puts all sines before all cosines: the same features in another order.
+
+    Cost: O(n·d)
     """
 
     table: Tensor

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from regard.errors import ConfigError, Fault
 from regard.memory import keep_memory
 from regard.models.build import build_attention
+from regard.reports.bench.mechanisms import placed
 from regard.reports.bench.memory import free_bytes, peak_bytes
 from regard.reports.bench.passes import Mechanism, Pass, Workload
 from regard.reports.compare.table import number
@@ -111,7 +112,7 @@ def _check(mechanisms: Sequence[Mechanism], work: Workload) -> None:
         try:
             build_attention(mechanism.settings, work.dim, work.dim)
         except ConfigError as error:
-            faults += (fault._replace(place=f"{mechanism.name}: {fault.place}") for fault in error.faults)
+            faults += (placed(mechanism.name, fault) for fault in error.faults)
     if faults:
         raise ConfigError.of(faults)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from regard.config import parse_changes, read_settings
+from regard.config import parse_changes, read_settings, warned_last
 from regard.errors import ConfigError, Fault
 from regard.experiment.settings import SOCKET
 from regard.models.settings import AttentionSettings
@@ -25,9 +25,21 @@ class _Named:
 def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain: bool = False) -> list[Mechanism]:
     """`luong`, or settings with commas between them: `score=dot,span=window,span.radius=8`; both: `luong,span=causal`.
 
-    What a word leaves open is scaled_dot over everywhere by softmax with one head. `heads` replaces the heads of all;
-    `with_plain` adds each with its fast paths off. Raises ConfigError of all that is wrong in any word.
+    A group as a config has it will do, too: `{name: luong, span: local_p}`. What a word leaves open is scaled_dot over
+    everywhere by softmax with one head. `heads` replaces the heads of all; `with_plain` adds each with its fast paths
+    off. Raises ConfigError of all that is wrong in any word, which is then the place; warns only where nothing is.
     """
+    with warned_last():
+        return _mechanisms(words, heads, with_plain)
+
+
+def placed(word: str, fault: Fault) -> Fault:
+    """A fault of an attention, at the word that says it: `luong,score.x=1: score.x`."""
+    where = fault.place.removeprefix("attention").removeprefix(".")
+    return fault._replace(place=": ".join(filter(None, (word or repr(word), where))))
+
+
+def _mechanisms(words: Sequence[str], heads: int | None, with_plain: bool) -> list[Mechanism]:
     found, faults = list[Mechanism](), list[Fault]()
     twice = [word for word in dict.fromkeys(words) if words.count(word) > 1]
     faults += (Fault(word, "is given twice", "each mechanism once") for word in twice)
@@ -35,7 +47,7 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
         try:
             settings = read_settings(_Named, {"attention": _value(word)}).attention
         except ConfigError as error:
-            faults += (fault._replace(place=f"{word or repr(word)}: {fault.place}") for fault in error.faults)
+            faults += (placed(word, fault) for fault in error.faults)
             continue
         settings = settings if heads is None else replace(settings, num_heads=heads)
         found.append(Mechanism(word, settings))
@@ -47,6 +59,9 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
 
 
 def _value(word: str) -> str | Mapping[str, Any]:
+    if word.startswith("{"):
+        group: Mapping[str, Any] = parse_changes([f"attention={word}"])["attention"]
+        return group
     first, *rest = re.split(r",(?=[\w.]+=)", word)
     if "=" in first:
         return parse_changes([first, *rest])

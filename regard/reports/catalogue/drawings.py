@@ -17,14 +17,17 @@ from regard.attention import Attention, recording
 from regard.experiment import MECHANISMS
 from regard.explain import svg
 from regard.layers.pooling import POOLINGS
+from regard.layers.positions import POSITIONS
 from regard.models import AttentionSettings, build_attention
+from regard.objectives import PENALTIES
+from regard.records import Batch, Sequences
 from regard.registry import Choice, Registry
 
 SOURCE = ["heute", "liest", "der", "Mann", "ein", "Buch", "."]
 TARGET = ["the", "man", "reads", "a", "book", "today", "."]
 ALIGNED = (2, 3, 1, 4, 5, 0, 6)  # the source word of each target word
 BEFORE = (0, 0, 1, 2, 3, 4, 5)  # what a text that looks at itself is taught to look at: the word before
-SMALL = {"radius": 2, "hops": 3}  # settings in proportion to seven words
+SMALL = {"radius": 2, "hops": 3, "between": "hops"}  # settings in proportion to seven words
 DIM, HEADS, RATE = 16, 8, 0.05
 STEPS = {"score": 8, "span": 60}  # updates; a score is soon so sure that there is nothing to see
 FLOOR = 0.01  # of a share that is to grow: a hidden key has no logarithm
@@ -34,9 +37,11 @@ DIGITS = 2  # of a weight
 def draw(kind: str, name: str) -> str | None:
     """An SVG of the weights of one row of a table, None where it has none.
 
-    A text looks at its translation, for spans by place at itself; a pooling looks at a text.
+    A text looks at its translation, for spans by place at itself; a pooling looks at a text. A position shows its
+    features, a penalty where it pulls.
     """
-    sources, targets, weights = pooled(name) if kind == "pooling" else example(kind, name)
+    others = {"pooling": pooled, "position": placed, "penalty": pulled}
+    sources, targets, weights = others[kind](name) if kind in others else example(kind, name)
     if weights is None:
         return None
     rounded = [[round(weight, DIGITS) + 0.0 for weight in row] for row in weights.tolist()]
@@ -68,6 +73,32 @@ def pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
     weights = found[0].reshape(-1, len(SOURCE))[: len(SOURCE)] if found else None
     rows = [f"#{number}" for number in range(1, 1 + (0 if weights is None else len(weights)))]
     return SOURCE, rows, weights
+
+
+def placed(name: str) -> tuple[list[str], list[str], Tensor | None]:
+    """Features, words and the vectors of their places, where these are not learned: what is shows nothing at first."""
+    with _same_everywhere():
+        position = POSITIONS.build(Choice(name), DIM)
+        fixed = not list(position.parameters())
+        return [str(feature) for feature in range(DIM)], SOURCE, position(0, len(SOURCE)) if fixed else None
+
+
+def pulled(name: str) -> tuple[list[str], list[str], Tensor]:
+    """Columns, rows and where a penalty pulls an example's weights, of the strongest pull: below zero it lessens them.
+
+    Minus the gradient; of hops where it can be between hops.
+    """
+    choice = _small(PENALTIES, name)
+    hops = "between" in choice.settings
+    columns, rows, weights = pooled("structured") if hops else example("weighting", "softmax")
+    assert weights is not None, "both of them look"
+    with _same_everywhere():
+        free = weights.detach().requires_grad_()
+        words = Sequences(torch.zeros(1, len(SOURCE), dtype=torch.long), torch.ones(1, len(SOURCE), dtype=torch.bool))
+        batch = Batch({"source": words, "target": words}, "", torch.arange(1), len(SOURCE))
+        PENALTIES.build(choice).of_one("", free[None, None], batch).sum().backward()
+    assert free.grad is not None, "it depends on the weights"
+    return columns, rows, -free.grad / free.grad.abs().max()
 
 
 def effects(name: str) -> str:

@@ -10,12 +10,14 @@ from regard.attention.names import AMBIGUOUS, MEANINGS
 from regard.experiment import MECHANISMS, TABLES, catalogue
 from regard.experiment.docstrings import COST_LETTERS, body, formula
 from regard.experiment.tables import SOCKET, USES
+from regard.layers.positions import Position
 from regard.reports.catalogue.drawings import draw, effects
 from regard.reports.catalogue.trained import trained
 
 Trained = Mapping[tuple[str, str], list[str]]
 
 PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
+SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
 CONFIGS, FEW = "configs", 4  # a part that more configs have than a few is a default
 
 KINDS = {
@@ -29,8 +31,18 @@ KINDS = {
 HIDDEN = {
     "score": "a hidden key is scored like any other; its weight is zero whatever the score",
     "weighting": "exactly zero where hidden; a query that sees no key gets zeros, and finite gradients",
+    "pooling": "what stands under padding changes nothing; a text of no words gives zeros, and finite gradients",
+    "penalty": "what a query of padding looks at costs nothing",
+    "position": "none: a place has its vector whatever stands there, and padding stands behind the words",
 }
-SHAPED = {"score": ("prepare", "forward"), "span": ("forward",), "weighting": ("forward",), "pooling": ("forward",)}
+SHAPED = {
+    "score": ("prepare", "forward"),
+    "span": ("forward",),
+    "weighting": ("forward",),
+    "pooling": ("forward",),
+    "penalty": ("of_one",),
+}
+CONTRACTS = {"position": Position.forward}  # whose rows say no more of shapes than that
 
 INTRO = f"""# Catalogue of attention
 
@@ -58,6 +70,8 @@ by one.
 Pictures: a row is a word that is written, a column a word it looks at; darker is more. Each is drawn from a forward
 pass of a tiny socket on one sentence. What a score or a span can learn it has learned on this very sentence in a few
 steps; spans and weightings stand beside the `dot` score. Spans by place are shown on a text that looks at itself.
+Orange with a bar is below zero. A position shows its features, a row for each place. A penalty shows where it pulls the
+weights of an example: what is below zero is made smaller.
 """
 
 
@@ -66,10 +80,7 @@ def pages(root: Path) -> dict[str, str]:
     kinds = catalogue(MECHANISMS)
     configs = trained(root / CONFIGS)
     pictures = {
-        _picture(kind, name): drawn
-        for kind in (*SOCKET, "pooling")
-        for name in kinds[kind]
-        if (drawn := draw(kind, name)) is not None
+        _picture(kind, name): drawn for kind in kinds for name in kinds[kind] if (drawn := draw(kind, name)) is not None
     }
     text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _layers()]
     text += ["\n".join(_kind(kind, rows, pictures, configs)) for kind, rows in kinds.items()]
@@ -112,11 +123,11 @@ def _layers() -> str:
         _cells("names", "formula", "in Python"),
         "|---|---|---|",
     ]
-    for one in ELSEWHERE:
-        if one.kind == "python":
-            module, _, name = one.part.rpartition(".")
-            said = formula(getattr(import_module(module), name))
-            lines.append(_cells(", ".join(one.names), code(said), code(one.part)))
+    for part in dict.fromkeys(one.part for one in ELSEWHERE if one.kind == "python"):
+        names = [name for one in ELSEWHERE if one.part == part for name in one.names]
+        module, _, name = part.rpartition(".")
+        said = formula(getattr(import_module(module), name))
+        lines.append(_cells(", ".join(names), code(said), code(part)))
     return "\n".join([*lines, ""])
 
 
@@ -126,7 +137,8 @@ def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], configs:
         yield f"### {kind}: {name}\n"
         yield f"{code(row['formula'])}\n"
         if _picture(kind, name) in pictures:
-            yield f"![what {name} looks at]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
+            shown = SHOWN.get(kind, "what {} looks at").format(name)
+            yield f"![{shown}]({PurePath(_picture(kind, name)).relative_to('docs')})\n"
         more = body(MECHANISMS[kind][name])
         if more:
             yield escape(more) + "\n"
@@ -150,8 +162,10 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
     for method in SHAPED.get(kind, ()):
         if method in vars(part):
             yield "shapes", code(formula(vars(part)[method]).rstrip("."))
+    if kind in CONTRACTS:
+        yield "shapes", code(formula(CONTRACTS[kind]).rstrip("."))
+    yield "mask", effects(name) if kind == "span" else HIDDEN[kind]
     if kind in SOCKET:
-        yield "mask", effects(name) if kind == "span" else HIDDEN[kind]
         yield "use", ", ".join(row["uses"]) + "".join(f"; {note}" for note in row["notes"])
     if row["cost"]:
         yield "cost", row["cost"]

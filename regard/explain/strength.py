@@ -1,0 +1,60 @@
+"""How strong a weight is: a share of one where weights are that, else a number with its sign.
+
+The weights of `sigmoid` may sum to more than one, those of a window with a bell curve to less, and `unnormalised` ones
+are scores, which may be negative: of none of these is 0.4 the same as 40 %.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from regard.explain.alignment import Weights
+
+SLACK = 0.01  # of a sum: weights may come from bfloat16
+ROUNDED = 5e-5  # of each weight: maps keep four digits
+
+
+def are_shares(weights: Weights) -> bool:
+    """Whether no weight is negative and every row sums to one; a row that sees nothing may be all zeros."""
+    return all(_adds_up(row) for row in weights)
+
+
+def bounded(weights: Weights) -> bool:
+    """Whether every weight is between 0 and 1, so that a colour can stand for it as it is."""
+    return all(0 <= weight <= 1 + SLACK for weight in _finite(weights))
+
+
+def full(weights: Weights) -> float:
+    """What the strongest colour stands for: 1, or beyond that range the greatest weight, whatever its sign."""
+    return 1.0 if bounded(weights) else max(map(abs, _finite(weights)))
+
+
+def strength(weight: float, most: float) -> float:
+    """From -1 to 1, where 1 is the strongest colour; 0 for what is no number."""
+    return min(max(weight / most, -1.0), 1.0) if math.isfinite(weight) else 0.0
+
+
+def amount(weight: float, shares: bool) -> str:
+    """
+    >>> amount(0.5, True), amount(0.5, False), amount(-12.345, False)
+    ('50%', '0.5', '−12.3')
+    """
+    return f"{weight:.0%}" if shares else f"{weight:.3g}".replace("-", "−")
+
+
+def scale(weights: Weights) -> str:
+    """What colours stand for, in words; "" where they are weights between 0 and 1."""
+    if bounded(weights):
+        return ""
+    most = f"full colour: {amount(full(weights), False)}" if full(weights) != 1 else ""
+    return ", ".join(filter(None, [most, "with a bar: below zero" if min(_finite(weights)) < 0 else ""]))
+
+
+def _adds_up(row: Sequence[float]) -> bool:
+    total = sum(row)
+    if not math.isfinite(total) or any(weight < 0 for weight in row):
+        return False
+    return total == 0 or abs(total - 1) <= SLACK + ROUNDED * len(row)
+
+
+def _finite(weights: Weights) -> Iterator[float]:
+    return (weight for row in weights for weight in row if math.isfinite(weight))

@@ -1,0 +1,67 @@
+"""Weights that are shares of one and weights that are not: told apart by hand, and over every row of the table."""
+
+import pytest
+import torch
+
+from regard.attention import WEIGHTINGS
+from regard.explain.strength import amount, are_shares, bounded, full, scale, strength
+from regard.models import AttentionSettings, build_attention
+from regard.registry import Choice
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("rows", "are"),
+    [
+        ([], True),
+        ([[]], True),
+        ([[0.25, 0.75], [1, 0]], True),
+        ([[0.25, 0.75], [0, 0]], True),  # a row that sees nothing
+        ([[0.3333] * 3], True),
+        ([[0.0005] * 1900], True),  # rounded each: 1/1900 is 0.000526
+        ([[0.6, 0.6]], False),
+        ([[0.5, 0.2]], False),
+        ([[1.5, -0.5]], False),  # sums to one, and is none
+        ([[0.5, 0.5], [0.6, 0.6]], False),
+        ([[NAN, 1]], False),
+    ],
+)
+def test_shares_by_hand(rows, are):
+    assert are_shares(rows) == are
+
+
+@pytest.mark.parametrize("name", sorted(WEIGHTINGS))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_weighting_gives_shares_where_it_says_so(name, dtype):
+    part = WEIGHTINGS[name]
+    attention = build_attention(AttentionSettings(weighting=Choice(name)), 8, 8).to(dtype).eval()
+    queries, memory = 3 * torch.randn(1, 5, 8, dtype=dtype), attention.remember(torch.randn(1, 9, 8, dtype=dtype))
+    weights = attention(queries, memory, need_weights=True).weights[0].float().tolist()
+    if part.normalised:
+        assert are_shares(weights)
+    if part.signed:
+        assert not are_shares(weights) and not bounded(weights)
+
+
+def test_what_the_strongest_colour_stands_for():
+    assert (full([[0.2, 0.4]]), full([[0.2, -0.4]]), full([[3, -4, NAN]]), full([])) == (1.0, 0.4, 4, 1.0)
+    assert [strength(weight, 4.0) for weight in (2.0, -2.0, -8.0, NAN)] == [0.5, -0.5, -1.0, 0.0]
+    assert full([[1.0000001, 0.0]]) == 1.0  # a sum of rounded shares
+
+
+def test_it_is_said_in_words():
+    assert scale([[0.2, 0.9]]) == ""
+    assert scale([[0.2, -1.0]]) == "with a bar: below zero"
+    assert scale([[0.2, 2.5]]) == "full colour: 2.5"
+    assert scale([[0.2, -2.5]]) == "full colour: 2.5, with a bar: below zero"
+
+
+def test_no_per_cent_of_what_is_no_share():
+    assert amount(0.256, True) == "26%"
+    assert [amount(weight, False) for weight in (0.256, -0.5, 12.345, 0.0012345)] == [
+        "0.256",
+        "−0.5",
+        "12.3",
+        "0.00123",
+    ]
