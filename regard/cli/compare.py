@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 from shlex import quote
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,10 @@ Grid = Annotated[
 ]
 Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one. (default: the first)")]
 Minutes = Annotated[float | None, typer.Option(min=0.01, metavar="M", help="Train each run so long at most.")]
+CoreMinutes = Annotated[
+    float | None,
+    typer.Option(min=0.01, metavar="M", help="The same in processor time, all threads: fair on a shared machine."),
+]
 Updates = Annotated[int | None, typer.Option(min=1, metavar="N", help="Train each run with so many updates at most.")]
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=1, metavar="K", help="Trainings at once, each on its share of cores.")
@@ -40,7 +45,7 @@ GoldFiles = Annotated[
 ]
 GoldTurned = Annotated[bool, typer.Option("--gold-turned", help="The links say target before source.")]
 AnyData = Annotated[bool, typer.Option("--any-data", help="They may learn from different texts.")]
-Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the table as Markdown.")]
+Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the report as Markdown.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of the table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
 
@@ -53,6 +58,7 @@ def compare_command(  # noqa: PLR0913  an option each
     grid: Grid = None,
     baseline: Baseline = None,
     minutes: Minutes = None,
+    core_minutes: CoreMinutes = None,
     updates: Updates = None,
     jobs: Jobs = 1,
     gold: GoldFiles = None,
@@ -85,7 +91,7 @@ def compare_command(  # noqa: PLR0913  an option each
         grids=grid or [],
         folder=run or Path("runs") / f"compare-{configs[0].stem}",
         seeds=seeds,
-        budget=Budget(minutes, updates),
+        budget=Budget(minutes, updates, core_minutes),
         baseline=baseline,
         gold=None if gold is None else gold_links(*gold, turned=gold_turned),
         jobs=jobs,
@@ -97,6 +103,8 @@ def compare_command(  # noqa: PLR0913  an option each
 
 def _compare(wanted: "Wanted", markdown: Path | None, *, as_json: bool, quiet: bool) -> None:
     from regard.reports.compare.comparing import REPORT, compare_configs
+    from regard.reports.compare.document import markdown as as_markdown
+    from regard.reports.compare.document import terminal
     from regard.reports.compare.summary import finite
     from regard.training.interrupt import Interrupted
 
@@ -105,13 +113,13 @@ def _compare(wanted: "Wanted", markdown: Path | None, *, as_json: bool, quiet: b
     except Interrupted as interrupted:
         print(f"{interrupted}; go on with the same command", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from interrupted
-    table = compared.table()
     if markdown is not None:
-        markdown.write_text(table.markdown(), encoding="utf-8")
+        markdown.write_text(as_markdown(compared), encoding="utf-8")
     if as_json:
         print(json.dumps(finite(compared.values()), ensure_ascii=False))
     else:
-        print(table.text() if sys.stdout.isatty() else table.markdown(), end="")
+        width = get_terminal_size().columns
+        print(terminal(compared, width) if sys.stdout.isatty() else as_markdown(compared), end="")
     if not quiet:
         print(f"report: {wanted.folder / REPORT}", file=sys.stderr)
     if compared.failed:

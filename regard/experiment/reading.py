@@ -21,7 +21,7 @@ from regard.objectives import OBJECTIVES
 from regard.tasks import TASKS
 from regard.training.stopping import higher_is_better
 
-LIMITS = ("max_updates", "max_epochs", "max_minutes")  # who sets one of them wants no other
+LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
 
 def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from regard.attention import Attended
 from regard.results import AttentionMap, Explanation
 
+BACKWARDS = "backwards"  # the name of what reads from right to left
 DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
 
@@ -17,19 +20,22 @@ def attention_maps(
 ) -> list[AttentionMap]:
     """One sentence (`row` of the batch) of what `recording` collected in one forced pass, padding cut off.
 
-    Modules under `encoders` look from source to source; of the rest, those named `own` look from target to target.
+    Modules under `encoders` look from source to source; of the rest, those named `own` look from target to target. To
+    those under `backwards` the last word comes first; here it is in its own place.
     """
     counts: dict[str, int] = {}
     maps = []
     for name, answers in records.items():
-        weights = _weights(answers, row)
-        if weights is None:
-            continue
         kind = _kind(name)
         queries = source_length if kind == "encoder" else target_length
+        weights = _weights(answers, row, 0 if kind == "cross" else queries)
+        if weights is None:
+            continue
         keys = target_length if kind == "decoder" else source_length
-        shown = weights[:, :queries, :keys].float().round(decimals=DIGITS).tolist()
-        maps.append(AttentionMap(name, kind, counts.setdefault(kind, 0), shown))
+        shown = weights[:, :queries, :keys].float().round(decimals=DIGITS)
+        if BACKWARDS in name.split("."):
+            shown = shown.flip(-2, -1)
+        maps.append(AttentionMap(name, kind, counts.setdefault(kind, 0), shown.tolist()))
         counts[kind] += 1
     return maps
 
@@ -50,13 +56,31 @@ def _cut(each: AttentionMap) -> AttentionMap:
     return replace(each, weights=heads)
 
 
-def _weights(answers: Sequence[Attended], row: int) -> Tensor | None:
-    """(head, query, key) of one sentence; a decoder that goes step by step answers once per step."""
+def _weights(answers: Sequence[Attended], row: int, words: int) -> Tensor | None:
+    """(head, query, key) of one sentence; a decoder that goes step by step answers once per step.
+
+    `words` is how many look at themselves, 0 where they look at others.
+    """
     found = [answer.weights[row] for answer in answers if answer.weights is not None]
     if not found:
         return None
+    if words and sum(one.shape[-2] for one in found) >= words:
+        found = _in_place(found)
     joined = found[0] if len(found) == 1 else torch.cat(found, dim=-2)
     return joined if joined.dim() == 3 else joined.unsqueeze(0)  # (head, query, key)
+
+
+def _in_place(found: Sequence[Tensor]) -> list[Tensor]:
+    """Answers of what looks at itself, each word in its column.
+
+    Asked about all words of one pass, the last keys are these words. In a pass for each word it is the last key, and
+    keys grow in number. What stood before the first word is cut off, what was forgotten or is to come is 0.
+    """
+    ends = list(accumulate(one.shape[-2] for one in found))
+    count, widths = ends[-1], {one.shape[-1] for one in found}
+    if len(widths) == 1 and min(widths) >= count:
+        ends = [count] * len(found)
+    return [functional.pad(one, (end - one.shape[-1], count - end)) for one, end in zip(found, ends, strict=True)]
 
 
 def _kind(name: str) -> str:

@@ -37,7 +37,7 @@ class KeyValueLayer(Layer):
             raise ConfigError("layer.window", f"is {window}", "at least 1 state to look back to")
         self.dim, self.window = input_dim // parts, window
         score = AdditiveScore(self.dim, self.dim, hidden_dim=self.dim)
-        self.attention = Attention(score, _Preceding(window), SoftmaxWeighting(self.dim))
+        self.own = Attention(score, _Preceding(window), SoftmaxWeighting(self.dim))
         self.from_context = nn.Linear(self.dim, self.dim, bias=False)
         self.from_state = nn.Linear(self.dim, self.dim, bias=False)
 
@@ -45,8 +45,8 @@ class KeyValueLayer(Layer):
         """states (batch, n, input_dim), mask (batch, n) → outputs (batch, n, dim), and the last `window` states."""
         parts = inputs.split(self.dim, dim=-1)
         keys, values, predicting = parts[0], parts[min(1, len(parts) - 1)], parts[-1]
-        memory = extend(past, self.attention.remember(keys, values, mask))
-        read = self.attention(keys, memory).context
+        memory = extend(past, self.own.remember(keys, values, mask))
+        read = self.own(keys, memory).context
         return torch.tanh(self.from_context(read) + self.from_state(predicting)), _latest(memory, self.window)
 
 

@@ -14,7 +14,8 @@ from rich.control import Control
 from rich.segment import ControlType
 
 METRICS_FILE = "metrics.jsonl"
-TOLD = ("update", "epoch", "seconds", "loss", "norm", "tokens_per_second", "learning_rate")  # in words of their own
+PLACE = ("update", "epoch", "seconds", "core_seconds")  # where training is
+TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "learning_rate")  # in words of their own
 PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
 
 
@@ -55,9 +56,7 @@ class Progress:
     def validation(self, values: Mapping[str, Any], best: bool) -> None:
         """After a validation: the scores."""
         self._write({"event": "validation", **values, "best": best})
-        scores = " · ".join(
-            f"{name} {value:.2f}" for name, value in values.items() if name not in ("update", "epoch", "seconds")
-        )
+        scores = " · ".join(f"{name} {value:.2f}" for name, value in values.items() if name not in PLACE)
         self.say(f"update {values['update']:,} · {scores}{' · best so far' if best else ''}")
 
     def say(self, line: str) -> None:

@@ -17,6 +17,11 @@ class Schedule(ABC):
     def value(self, update: int) -> float:
         """The number at an update."""
 
+    @property
+    def ended(self) -> str:
+        """Why training should end here; nothing where it should go on, as with most."""
+        return ""
+
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Hears of each validation; most do not care."""
 
@@ -91,17 +96,27 @@ class CosineSchedule(Schedule):
 
 
 class PlateauSchedule(Schedule):
-    """The peak, times `factor` whenever `patience` validations in a row were no better than the best before."""
+    """The peak, times `factor` whenever `patience` validations in a row were no better than the best before.
 
-    def __init__(self, peak: float, *, factor: float = 0.5, patience: int = 2, warmup: int = 0) -> None:
+    As the learning rate it ends training once it is lower than `stop` (https://arxiv.org/abs/1705.03122, section 4.2).
+    """
+
+    def __init__(
+        self, peak: float, *, factor: float = 0.5, patience: int = 2, warmup: int = 0, stop: float = 0.0
+    ) -> None:
         super().__init__(peak)
-        self.factor, self.patience, self.warmup = factor, patience, warmup
+        self.factor, self.patience, self.warmup, self.stop = factor, patience, warmup, stop
         self.best: float | None = None
         self.waited, self.scale = 0, 1.0
 
     def value(self, update: int) -> float:
         """peak · factor^(how often it stalled)."""
         return self.peak * self.scale * min(1.0, update / max(1, self.warmup))
+
+    @property
+    def ended(self) -> str:
+        """Told of the scale alone: a warm-up, too, begins with low rates."""
+        return f"the learning rate has fallen below {self.stop:g}" if self.peak * self.scale < self.stop else ""
 
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Counts validations without progress; a score that is not a number is none."""

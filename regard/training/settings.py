@@ -14,6 +14,7 @@ class TrainingSettings:
     max_updates: int | None = None  # it ends at whichever limit comes first
     max_epochs: int | None = None
     max_minutes: float | None = None  # of training, validation included, over all resumed parts
+    max_core_minutes: float | None = None  # the same in processor time, all threads of the process together
     batch_tokens: int = 4096  # rows × longest sequence of a batch
     accumulate: int = 1  # batches per update
     optimizer: Choice = Choice("adam")

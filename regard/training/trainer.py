@@ -61,13 +61,14 @@ class Trainer:
         self.driven = Driven(settings, model, objective)
         self.best = Best(settings.metric, settings.keep_best, settings.patience)
         self.final = Final(model, settings, run, self.progress)
-        self.update, self.cursor, self.seconds = 0, Cursor(), 0.0
+        self.update, self.cursor, self.seconds, self.core_seconds = 0, Cursor(), 0.0, 0.0
         self._window = Window()
         self._due = False  # a validation that was begun and has to be done again
         self._validated = -1  # the update of the last validation
         self._saved = -1  # the update of the last checkpoint
         self._begun: Callable[[], None] | None = None  # until it has been called
         self._clock = self._since_save = time.monotonic()
+        self._core_clock = time.process_time()
 
     def train(self, *, resume: bool = False, begun: Callable[[], None] = lambda: None) -> Report:
         """Until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, when it has saved.
@@ -91,6 +92,7 @@ class Trainer:
 
     def _loop(self, interruption: Interruption) -> str:
         self._clock = self._since_save = time.monotonic()
+        self._core_clock = time.process_time()
         self.model.train()
         self.objective.train()
         with closing(self.batches.stream(self.cursor, workers=self.settings.workers)) as stream:
@@ -144,7 +146,11 @@ class Trainer:
             return f"{self.cursor.epoch} epochs are done"
         if limits.max_minutes is not None and self._elapsed() >= limits.max_minutes * 60:
             return f"{limits.max_minutes:g} minutes are over"
-        return f"no better {limits.metric} in {limits.patience} validations" if self.best.over else ""
+        if limits.max_core_minutes is not None and self._core_elapsed() >= limits.max_core_minutes * 60:
+            return f"{limits.max_core_minutes:g} minutes of processor time are over"
+        if self.best.over:
+            return f"no better {limits.metric} in {limits.patience} validations"
+        return self.driven.rate.ended
 
     def _validate(self, interruption: Interruption) -> None:
         scores = self._scores(interruption)
@@ -178,8 +184,7 @@ class Trainer:
 
     def _rank(self, scores: Mapping[str, float], best: Best) -> None:
         first = best.add(scores[self.settings.metric], self.update, scores.get("loss"))
-        values = {"update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2), **scores}
-        self.progress.validation(values, first)
+        self.progress.validation({**self._place(), **scores}, first)
 
     def _scores(self, interruption: Interruption) -> Mapping[str, float] | None:
         """None where there are none, or not all of them in time. What it draws is not taken from the training."""
@@ -208,8 +213,9 @@ class Trainer:
             raise CheckpointError(self.run, "the run folder is gone", "moved or deleted while it was trained?")
         self._since_save = time.monotonic()
         state = {
-            "update": self.update, "cursor": self.cursor, "seconds": self._elapsed(), "best": self.best.state(),
-            "driven": self.driven.state(), "metrics": self.progress.position(),
+            "update": self.update, "cursor": self.cursor, "seconds": self._elapsed(),
+            "core_seconds": self._core_elapsed(), "best": self.best.state(), "driven": self.driven.state(),
+            "metrics": self.progress.position(),
             "window": asdict(self._window), "due": self._due, "validated": self._validated,
         }  # fmt: skip
         folder = files.step_folder(self.run, self.update)
@@ -232,6 +238,7 @@ class Trainer:
         files.load_training(checkpoint, self.objective, self.updater.optimizers)
         self.update = self._saved = state["update"]
         self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
+        self.core_seconds = state.get("core_seconds", 0.0)  # not known of older runs
         self._window, self._due = Window(**state["window"]), state["due"]
         self._validated = state.get("validated", -1)  # not known of older runs
         self.best.restore(state["best"])
@@ -251,11 +258,12 @@ class Trainer:
             self.best.forget(update)
 
     def _log(self, window: dict[str, float], rate: float) -> None:
-        values: dict[str, Any] = {
-            "update": self.update, "epoch": self.cursor.epoch, "seconds": round(self._elapsed(), 2),
-            "learning_rate": rate, **window,
-        }  # fmt: skip
-        self.progress.update(values, remaining(self._left()))
+        self.progress.update({**self._place(), "learning_rate": rate, **window}, remaining(self._left()))
+
+    def _place(self) -> dict[str, Any]:
+        """Where training is, for the log."""
+        seconds, core_seconds = round(self._elapsed(), 2), round(self._core_elapsed(), 2)
+        return {"update": self.update, "epoch": self.cursor.epoch, "seconds": seconds, "core_seconds": core_seconds}
 
     def _left(self) -> float | None:
         guesses = []
@@ -263,7 +271,13 @@ class Trainer:
             guesses.append((self.settings.max_updates - self.update) * self._elapsed() / max(1, self.update))
         if self.settings.max_minutes is not None:
             guesses.append(self.settings.max_minutes * 60 - self._elapsed())
+        if self.settings.max_core_minutes is not None:
+            left = self.settings.max_core_minutes * 60 - self._core_elapsed()
+            guesses.append(left * self._elapsed() / max(1e-9, self._core_elapsed()))
         return max(0.0, min(guesses)) if guesses else None
 
     def _elapsed(self) -> float:
         return self.seconds + time.monotonic() - self._clock
+
+    def _core_elapsed(self) -> float:
+        return self.core_seconds + time.process_time() - self._core_clock

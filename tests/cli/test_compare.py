@@ -53,6 +53,12 @@ def compare(*words: object) -> Said:
     return Said(done.exit_code, done.stdout, done.stderr)
 
 
+def table_of(said: Said) -> list[list[str]]:
+    """The cells of the first table: its head, then row by row."""
+    lines = [line for line in said.out.partition("\n- ")[0].splitlines() if line.startswith("| ")]
+    return [line.strip("| ").split(" | ") for line in lines if "---" not in line]
+
+
 def texts(folder: Path) -> Path:
     for side, name in enumerate(("a.en", "a.de")):
         (folder / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS), encoding="utf-8")
@@ -115,11 +121,14 @@ def test_it_tells_what_it_will_do_and_how_far_it_is(done):
 
 def test_one_table_with_all_that_was_asked_for(done):
     place, said = done
-    head, _, *rows = said.out.splitlines()
-    assert head == (
-        "| system | runs | BLEU | 95 % | p | chrF | AER % | parameters | tokens/s | sentences/s | minutes |"
+    head, *rows = table_of(said)
+    assert " | ".join(head) == (
+        "system | runs | BLEU | 95 % | p | chrF | AER % | parameters | train tokens/s | train words/s | "
+        "decode sentences/s | minutes | core minutes"
     )
-    assert [row.split(" | ")[0] for row in rows] == ["| dot", "| wide"]
+    assert [row[0] for row in rows] == ["dot", "wide"]
+    assert said.out.startswith("# Comparison of dot, wide\n\n| system |")
+    assert "\n## BLEU by words of the source (sentences)\n\n| words | 1-5 (12) |\n" in said.out
     assert (place / "table.md").read_text(encoding="utf-8") == said.out
 
 
@@ -133,6 +142,7 @@ def test_the_figures_are_those_of_the_runs(done):
             written = [one.text for one in predictor.predict([pair[0] for pair in PAIRS])]
             kept = json.loads((place / f"runs/compare-dot/results/{run['name']}.json").read_text(encoding="utf-8"))
             assert (kept["texts"], run["seed"], run["updates"]) == (written, number, 2)
+            assert kept["tokens_per_word"] == 1.5  # 8 words in 4 sentences, each of which ends
             assert system["parameters"] == sum(one.numel() for one in predictor.model.parameters())
     assert values["differing"]["model.dim"] == {"dot": 16, "wide": 24}
     assert values["systems"][0]["scores"]["BLEU"]["p_value"] is None
@@ -151,9 +161,9 @@ def test_what_is_done_is_not_done_again(done, trained, monkeypatch):
     said = compare("dot.yaml", "wide.yaml", "--seeds", 2, "--gold", "gold", "a.en", "a.de", "--baseline", "wide")
     assert (trained, said.code) == ([], 0), said.err
     assert {path: path.stat().st_mtime_ns for path in results} == results
-    first, second = said.out.splitlines()[2:]
-    assert (first.split(" | ")[4] != "–", second.split(" | ")[4]) == (True, "–")
-    assert first.split(" | ")[2:4] == before.out.splitlines()[2].split(" | ")[2:4]
+    _, first, second = table_of(said)
+    assert (first[4] != "–", second[4]) == (True, "–")
+    assert first[2:4] == table_of(before)[1][2:4]
 
 
 def test_other_decoding_is_measured_anew_but_not_trained(trained):
@@ -168,6 +178,18 @@ def test_more_seeds_and_longer_training_go_on_with_what_there_is(trained):
     said = compare("dot.yaml", "--seeds", 2, "--updates", 3, "--json")
     assert trained == ["dot-seed1", "dot-seed1 resumed", "dot-seed2"]
     assert [run["updates"] for run in said.values["systems"][0]["runs"]] == [3, 3]
+
+
+def test_a_budget_of_processor_time_is_gone_on_with(trained):
+    words = ["dot.yaml", "training.patience=null", "--seeds", 1, "--json", "--core-minutes"]
+    said = compare(*words, 0.01)
+    assert "to train: 1 runs, at most 0.01 min of processor time each" in said.err
+    first = said.values["systems"][0]["runs"][0]
+    assert first["core_seconds"] >= 0.5  # of 0.6: the time may run out while the last checkpoint is written
+    again = compare(*words, 0.02).values["systems"][0]["runs"][0]
+    assert trained == ["dot-seed1", "dot-seed1 resumed"]
+    assert again["core_seconds"] >= 1.1
+    assert again["updates"] > first["updates"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +264,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_compared(monkeypatch):
     said = compare("dot.yaml", "wide.yaml", "--seeds", 2)
     assert said.code == 2
     assert "error: wide-seed2: the loss is no number at update 1" in said.err
-    assert [row.split(" | ")[1] for row in said.out.splitlines()[2:]] == ["2", "1"]
+    assert [row[1] for row in table_of(said)[1:]] == ["2", "1"]
     assert "the loss is no number" in Path("runs/compare-dot/report.html").read_text(encoding="utf-8")
 
 

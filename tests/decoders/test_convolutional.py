@@ -9,11 +9,12 @@ from torch.testing import assert_close
 
 from regard.attention import Sockets
 from regard.decoders.convolutional import ConvolutionalDecoder
+from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.gradients import scale_gradient
 from regard.layers.multi_step_attention import MultiStepAttention
 from regard.models import AttentionSettings, build_attention
-from regard.records import Encoded
+from regard.records import Encoded, Sequences
 from regard.registry import Choice
 
 VOCAB, DIM, HIDDEN, LAYERS = 9, 4, 6, 3
@@ -128,3 +129,22 @@ def test_contexts_of_any_number_of_words_keep_the_variance(num_words, assert_agr
     assert_close(memory.values, source * HALF)
     context = step(torch.zeros(64, 1, 128), words, memory).context / HALF
     assert 0.85 < float(context.var() / memory.values.var()) < 1.15
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("hidden_dim", [96, 64])
+def test_the_variance_goes_through_all_layers_and_attentions(hidden_dim):
+    """Of both embeddings N(0, 0.1²), with dropout, through an encoder and a decoder of 12 layers."""
+    dot = AttentionSettings(score=Choice("dot"))
+    sockets = Sockets(lambda query_dim, key_dim: build_attention(dot, query_dim, key_dim), None, None)
+    settings = {"hidden_dim": hidden_dim, "num_layers": 12, "dropout": 0.2}
+    words = WordEmbedder(200, 64, scale=False, std=0.1, dropout=0.0)
+    read = ConvolutionalEncoder(64, sockets, **settings)(
+        Sequences(torch.randn(16, 20, 64) * 0.1, torch.ones(16, 20) > 0)
+    )
+    model, variances = ConvolutionalDecoder(words, 64, sockets, **settings), []
+    for step in model.steps:
+        step.register_forward_hook(lambda module, given, attended: variances.append(float(attended.context.var())))
+    model(torch.randint(4, 200, (16, 20)), model.start(read))
+    assert len(variances) == 12
+    assert 0.5 < min(variances) / 0.1**2 <= max(variances) / 0.1**2 < 2.0

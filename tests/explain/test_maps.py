@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from regard.attention import Attended, recording
 from regard.explain.maps import attention_maps
-from regard.models import ROUTE, AttentionSettings, ModelSettings, build_translator
+from regard.models import ROUTE, AttentionSettings, ModelSettings, build_language_model, build_translator
 from regard.records import PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -60,3 +60,39 @@ def test_a_decoder_that_goes_step_by_step_has_one_map(maps):
 def test_an_attention_without_weights_has_no_map():
     records = {"decoders.x.cross": [Attended(torch.zeros(1, 1, 2), None, (), {})]}
     assert attention_maps(records, 0, 1, 1) == []
+
+
+@pytest.mark.parametrize("tape", [None, 2])
+@pytest.mark.parametrize("order", ["luong", "bahdanau"])
+def test_networks_that_look_at_their_own_states_have_maps_in_the_order_of_the_words(order, tape, maps):
+    """Each word at what was read before it, in a whole pass as step by step: right to left at the words behind it."""
+    encoder = Choice("recurrent", {"hidden_dim": 8, "cell": Choice("lstmn")})
+    decoder = Choice("recurrent", {"hidden_dim": 8, "cell": Choice("lstmn", {"tape": tape}), "order": order})
+    _, found = maps(encoder, decoder, score=Choice("bilinear"))
+    for row, shown in enumerate(found):
+        ahead, back, own = (torch.tensor(one.weights)[0] for one in shown if one.kind != "cross")
+        assert ahead.shape == back.shape == (SOURCE[row], SOURCE[row])
+        later = torch.ones(SOURCE[row], SOURCE[row]).triu()
+        assert bool((ahead[later.bool()] == 0).all()) and bool((back[later.mT.bool()] == 0).all())
+        sums = torch.ones(SOURCE[row] - 1)
+        assert_close(ahead.sum(dim=-1)[1:], sums, atol=3e-4, rtol=0)
+        assert_close(back.sum(dim=-1)[:-1], sums, atol=3e-4, rtol=0)
+        assert own.shape == (TARGET[row], TARGET[row])
+        assert bool((own.triu() == 0).all())
+        near = torch.ones_like(own).triu(-(tape or TARGET[row]))
+        assert torch.equal(own != 0, (near.tril(-1) > 0))
+
+
+def test_a_language_model_that_looks_at_its_last_states_has_a_map_of_its_words():
+    """The hidden states that its window begins with are no words."""
+    cell = Choice("key_value", {"window": 3})
+    model = build_language_model(
+        ModelSettings(8, decoder=Choice("recurrent", {"hidden_dim": 8, "cell": cell})), 9
+    ).eval()
+    ids = torch.tensor([[5, 6, 7, 8, 2]])
+    with torch.no_grad(), recording(model) as records:
+        model.decode(Batch({"text": Sequences(ids, ids != PAD)}, ROUTE, torch.arange(1), 5))
+    (found,) = attention_maps(records, 0, 0, 5)
+    weights = torch.tensor(found.weights)[0]
+    assert (found.kind, weights.shape) == ("decoder", (5, 5))
+    assert torch.equal(weights != 0, torch.ones(5, 5).triu(-3).tril(-1) > 0)

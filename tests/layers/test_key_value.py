@@ -36,7 +36,7 @@ def layer(request: pytest.FixtureRequest) -> KeyValueLayer:
 
 def loop(layer: KeyValueLayer, mode: str, states: Tensor) -> Tensor:
     """states (n, input_dim) of one sentence → (n, dim), with a list of what came before."""
-    score, outputs, before = layer.attention.score, [], []
+    score, outputs, before = layer.own.score, [], []
     for state in states:
         parts = state.split(layer.dim)
         key, value, predicting = {"plain": (0, 0, 0), "key_value": (0, 1, 1), "key_value_predict": (0, 1, 2)}[mode]
@@ -141,7 +141,7 @@ def test_the_three_parts_tied_are_the_plain_form(assert_agrees):
 def test_weights_are_recorded_and_reach_no_further_than_the_window(layer):
     with recording(layer) as records:
         layer(random(2, LENGTH, DIM), None)
-    weights = records["attention"][0].weights
+    weights = records["own"][0].weights
     distance = torch.arange(LENGTH).unsqueeze(-1) - torch.arange(LENGTH)
     seen = (distance >= 1) & (distance <= WINDOW)
     assert bool((weights[:, ~seen] == 0).all()) and bool((weights[:, seen] > 0).all())

@@ -11,11 +11,13 @@ from regard.evaluation.metric import corpus_of
 from regard.experiment import Experiment
 from regard.registry import Choice
 from regard.reports.compare.measure import Judge, Result
+from regard.reports.compare.origin import Origin
 from regard.reports.compare.plan import Contender
 from regard.reports.compare.summary import Compared, summarise
 from regard.runs.texts import Pairs
 
 WORDS = ("the", "old", "man", "reads", "a", "book", "by", "river", "and", "sees", "two", "small", "dogs")
+NOWHERE = Origin()
 
 
 def texts(count: int, seed: int) -> list[str]:
@@ -38,7 +40,9 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
         "parameters": 2_600_000,
         "updates": 1000,
         "seconds": 240.0 + seed,
+        "core_seconds": 300.0,
         "tokens_per_second": 7000.0,
+        "tokens_per_word": 1.25,
         "sentences_per_second": 210.0,
         "error_rate": None,
         "curve": [(100, 24.0, 10.0), (200, 48.0, 20.0 + seed)],
@@ -58,8 +62,8 @@ def judge() -> Judge:
 def compared(judge: Judge) -> Callable[..., Compared]:
     """What is found of systems that spoil such a share of the words of the reference, with so many seeds."""
 
-    def make(shares: dict[str, float], seeds: int = 2, **about: object) -> Compared:
-        contenders = [Contender(name, Path(f"{name}.yaml"), (), Experiment()) for name in shares]
+    def make(shares: dict[str, float], seeds: int = 2, *, origin: Origin = NOWHERE, **about: object) -> Compared:
+        contenders = [Contender(name, Path(f"{name}.yaml"), (), Experiment(), origin) for name in shares]
         results = {
             name: [result(judge, name, seed, spoilt(judge.test.targets, share, seed)) for seed in range(1, seeds + 1)]
             for name, share in shares.items()

@@ -67,7 +67,10 @@ def lines() -> Callable[[Path], list[dict[str, Any]]]:
 
     def read(run: Path) -> list[dict[str, Any]]:
         found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        return [{name: one[name] for name in one if name not in ("seconds", "tokens_per_second")} for one in found]
+        return [
+            {name: one[name] for name in one if name not in ("seconds", "core_seconds", "tokens_per_second")}
+            for one in found
+        ]
 
     return read
 

@@ -55,6 +55,23 @@ def kept(run):
     return [int(folder.name.removeprefix("step-")) for folder in reversed(files.steps(run))]
 
 
+class Clock:
+    """Clocks that go on by so many seconds each time somebody looks."""
+
+    def __init__(self, *, monotonic: float = 0.0, process_time: float = 0.0) -> None:
+        self.steps, self.now = {"monotonic": monotonic, "process_time": process_time}, {}
+
+    def monotonic(self) -> float:
+        return self._look("monotonic")
+
+    def process_time(self) -> float:
+        return self._look("process_time")
+
+    def _look(self, name: str) -> float:
+        self.now[name] = self.now.get(name, 0.0) + self.steps[name]
+        return self.now[name]
+
+
 def test_after_so_many_updates(trainer, tmp_path):
     report = trainer(max_updates=7).train()
     assert (report.updates, report.reason, report.score) == (7, "7 updates are done", None)
@@ -69,16 +86,7 @@ def test_after_so_many_epochs(trainer, batches):
 
 
 def test_after_so_many_minutes_of_all_parts(trainer, monkeypatch):
-    """A clock that goes on by a second each time somebody looks."""
-
-    class Clock:
-        now = 0.0
-
-        def monotonic(self):
-            self.now += 1.0
-            return self.now
-
-    monkeypatch.setattr(module, "time", Clock())
+    monkeypatch.setattr(module, "time", Clock(monotonic=1.0))
     first = trainer(max_minutes=1.0).train()
     assert first.reason == "1 minutes are over"
     assert 60 <= first.seconds < 75
@@ -88,6 +96,25 @@ def test_after_so_many_minutes_of_all_parts(trainer, monkeypatch):
     assert second.updates < 2.6 * first.updates
 
 
+def test_after_so_many_minutes_of_processor_time_of_all_parts(trainer, monkeypatch, tmp_path):
+    """What else the machine does meanwhile does not count: the clock on the wall goes a hundred times as fast."""
+
+    def spent() -> float:
+        return files.latest_valid(tmp_path)[0].state["core_seconds"]
+
+    monkeypatch.setattr(module, "time", Clock(monotonic=100.0, process_time=1.0))
+    first = trainer(max_core_minutes=1.0, log_every=1).train()
+    assert first.reason == "1 minutes of processor time are over"
+    assert 60 <= spent() < 75
+    second = trainer(max_core_minutes=2.0, log_every=1).train(resume=True)
+    assert 1.5 * first.updates < second.updates < 2.6 * first.updates
+    assert 120 <= spent() < 140
+    logged = [json.loads(line)["core_seconds"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert logged == sorted(logged)
+    assert len(logged) == second.updates
+    assert 115 < logged[-1] < 125
+
+
 def test_whichever_limit_comes_first(trainer):
     assert trainer(max_updates=3, max_epochs=9, max_minutes=9.0).train().updates == 3
 
@@ -95,6 +122,12 @@ def test_whichever_limit_comes_first(trainer):
 def test_after_patience(trainer):
     report = trainer([5.0, 4.0, 4.0, math.nan, 4.5, 1.0], patience=3, max_updates=99).train()
     assert (report.updates, report.reason, report.score) == (5, "no better loss in 3 validations", 4.0)
+
+
+def test_below_a_learning_rate(trainer):
+    plateau = Choice("plateau", {"patience": 1, "factor": 0.1, "stop": 0.1})
+    report = trainer([5.0] * 9, patience=None, max_updates=99, learning_rate=1.0, schedule=plateau).train()
+    assert (report.updates, report.reason) == (3, "the learning rate has fallen below 0.1")
 
 
 def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):

@@ -76,6 +76,34 @@ def test_plateau_of_a_score_that_should_fall():
     assert told(build("plateau", patience=1, factor=0.1), 5, 4, 4.5, higher=False) == approx([2, 2, 0.2])
 
 
+def test_plateau_ends_training_below_a_rate():
+    """0.25, 0.025 … by tenths: the fourth shrinking goes below 1e-4."""
+    schedule = build("plateau", peak=0.25, patience=1, factor=0.1, stop=1e-4)
+    assert schedule.ended == ""
+    schedule.observe(1.0, True)
+    for _ in range(3):
+        schedule.observe(1.0, True)
+        assert schedule.ended == ""
+    schedule.observe(1.0, True)
+    assert schedule.ended == "the learning rate has fallen below 0.0001"
+    again = build("plateau", peak=0.25, patience=1, factor=0.1, stop=1e-4)
+    again.restore(schedule.state())
+    assert again.ended == schedule.ended
+
+
+def test_a_low_rate_of_a_warmup_ends_nothing():
+    schedule = build("plateau", peak=0.25, warmup=10_000, stop=1e-4)
+    assert (schedule.value(1) < 1e-4, schedule.ended) == (True, "")
+
+
+@pytest.mark.parametrize("name", sorted(SCHEDULES))
+def test_no_schedule_ends_training_unasked(name):
+    schedule = build(name)
+    for _ in range(99):
+        schedule.observe(1.0, True)
+    assert schedule.ended == ""
+
+
 def test_plateau_rises_to_what_it_has_been_lowered_to():
     schedule = build("plateau", patience=1, warmup=10)
     told(schedule, 1, 0)

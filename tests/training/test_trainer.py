@@ -118,7 +118,7 @@ def unequal(tensors, others):
 
 def timeless(state):
     """A state without what a clock tells, or what is as long as that."""
-    kept = {name: value for name, value in state.items() if name not in ("seconds", "metrics")}
+    kept = {name: value for name, value in state.items() if name not in ("seconds", "core_seconds", "metrics")}
     window = {name: value for name, value in state.get("window", {}).items() if name != "seconds"}
     return {**kept, "window": window}
 

@@ -2,11 +2,14 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from regard.attention.kernels import masked_softmax
+from regard.attention import Attention, Memory
 from regard.attention.scores.additive import AdditiveScore
+from regard.attention.spans.everywhere import EverywhereSpan
+from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
-from regard.layers.recurrent.recurrent import Past, Recurrent
+from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.linear import Linear
 
 
@@ -15,7 +18,8 @@ class LstmnLayer(Recurrent):
 
     c_t = f · c~ + i · g, h_t = o · tanh(c_t): the gates of an LSTM, which reads a mix of all states written so far in
     place of the last. `tape` keeps that many of them at most; one is an LSTM. h~ and c~ are 0 before the first.
-    Cost: n² · hidden_dim, one step after the other.
+    Cost: n² · hidden_dim, one step after the other. Each step asks `own` about as many keys: those of the tape, then
+    one for each step of the pass, hidden until it is written.
     """
 
     def __init__(
@@ -25,7 +29,9 @@ class LstmnLayer(Recurrent):
         if tape is not None and tape < 1:
             raise ConfigError("cell.tape", f"a tape of {tape} states remembers nothing", "give 1 or more, or null")
         self.dim, self.tape = dim, tape
-        self.score = AdditiveScore(input_dim + dim, dim, hidden_dim=hidden_dim)
+        asking = input_dim + dim
+        score = AdditiveScore(asking, dim, hidden_dim=hidden_dim)
+        self.own = Attention(score, EverywhereSpan(asking, dim), SoftmaxWeighting(asking))
         self.from_input, self.from_state = Linear(input_dim, 4 * dim), Linear(dim, 4 * dim, bias=False)
         for weight, make in (
             (self.from_input.weight, nn.init.xavier_uniform_),
@@ -39,51 +45,55 @@ class LstmnLayer(Recurrent):
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
         """inputs (batch, n, input_dim) → outputs (batch, n, dim), (h, h~, keys, states and mask of the tape)."""
         past = self.nothing(inputs) if past is None else past
-        from_input, outputs = self.from_input(inputs).unbind(dim=1), inputs.new_zeros(*inputs.shape[:2], self.dim)
+        before, read, keys, states, shown = past
         steps = inputs.shape[1] if mask is None else int(mask.sum(dim=1).max()) if mask.numel() else 0
-        written = []
+        if not steps:
+            return inputs.new_zeros(*inputs.shape[:2], self.dim), past
+        real = shown.new_ones(len(inputs), steps) if mask is None else mask[:, :steps]
+        shown = torch.cat([shown, real], dim=1)
+        from_input, written, reads = self.from_input(inputs).unbind(dim=1), [], []
         for place in range(steps):
-            real = None if mask is None else mask[:, place : place + 1]
-            past = self._step(inputs[:, place], from_input[place], real, past)
-            written.append(past[0] if real is None else past[0].masked_fill(~real, 0.0))
-        if written:
-            outputs = torch.cat([torch.stack(written, dim=1), outputs[:, steps:]], dim=1)
-        return outputs, past
+            query = torch.cat([inputs[:, place], read], dim=-1).unsqueeze(1)
+            read, c = self.own(query, self._memory(keys, states, shown)).context.squeeze(1).chunk(2, dim=-1)
+            state, cell = self._step(from_input[place], read, c)
+            keys = torch.cat([keys, self.own.score.prepare(state.unsqueeze(1))], dim=1)
+            states = torch.cat([states, torch.cat([state, cell], dim=-1).unsqueeze(1)], dim=1)
+            written.append(state)
+            reads.append(read)
+        outputs = torch.stack(written, dim=1).masked_fill(~real.unsqueeze(-1), 0.0)
+        ends = last(outputs, real, before), last(torch.stack(reads, dim=1), real, past[1])
+        outputs = functional.pad(outputs, (0, 0, 0, inputs.shape[1] - steps))
+        return outputs, (*ends, *self._latest(keys, states, shown))
 
     def nothing(self, inputs: Tensor) -> Past:
         """h = h~ = 0 and an empty tape."""
         zeros, empty = inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), 0, self.dim)
-        keys = self.score.prepare(empty)
+        keys = self.own.score.prepare(empty)
         return zeros, zeros, keys, torch.cat([empty, empty], dim=-1), empty[..., 0].bool()
 
     def begun(self, state: Tensor) -> Past:
         """The state is the first on the tape, with c = 0."""
-        _, read, *tape = self.nothing(state)
-        return state, read, *self._written(state, torch.zeros_like(state), None, *tape)
+        first = state.unsqueeze(1)
+        states = torch.cat([first, torch.zeros_like(first)], dim=-1)
+        shown = torch.ones_like(first[..., 0], dtype=torch.bool)
+        return state, torch.zeros_like(state), self.own.score.prepare(first), states, shown
 
-    def _step(self, x: Tensor, from_input: Tensor, real: Tensor | None, past: Past) -> Past:
-        before, read, keys, states, mask = past
-        scores = self.score(torch.cat([x, read], dim=-1).unsqueeze(1), keys, None)
-        h, c = (masked_softmax(scores, mask.unsqueeze(1)) @ states).squeeze(1).chunk(2, dim=-1)
+    def _memory(self, keys: Tensor, states: Tensor, shown: Tensor) -> Memory:
+        """What is written, the last `tape` of it shown, and room for what is not: `shown` (batch, key) is as wide."""
+        done, width = keys.shape[1], shown.shape[1]
+        places = torch.arange(width, device=keys.device)
+        near = places < done if self.tape is None else (places < done) & (places >= done - self.tape)
+        room = (0, 0, 0, width - done)
+        return Memory(functional.pad(keys, room), functional.pad(states, room), shown & near)
+
+    def _step(self, from_input: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """What x, h~ and c~ make: h and c (batch, dim)."""
         i, f, g, o = (from_input + self.from_state(h)).chunk(4, dim=-1)
         cell = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        state = torch.sigmoid(o) * torch.tanh(cell)
-        grown = self._written(state, cell, real, keys, states, mask)
-        if real is None:
-            return state, h, *grown
-        return torch.where(real, state, before), torch.where(real, h, read), *grown
+        return torch.sigmoid(o) * torch.tanh(cell), cell
 
-    def _written(
-        self, state: Tensor, cell: Tensor, real: Tensor | None, keys: Tensor, states: Tensor, mask: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """The tape with one state more at its end; a row that is padding keeps its own, with a hidden one before."""
-        new = self.score.prepare(state.unsqueeze(1)), torch.cat([state, cell], dim=-1).unsqueeze(1)
-        shown = mask.new_ones(len(mask), 1)
-        grown = []
-        for old, one in zip((keys, states, mask), (*new, shown), strict=True):
-            longer = torch.cat([old, one], dim=1)
-            if real is not None:
-                kept = torch.cat([torch.zeros_like(one), old], dim=1)
-                longer = torch.where(real if old.dim() == 2 else real.unsqueeze(-1), longer, kept)
-            grown.append(longer if self.tape is None else longer[:, -self.tape :])
-        return grown[0], grown[1], grown[2]
+    def _latest(self, keys: Tensor, states: Tensor, shown: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The tape that goes on: states of each row that are no padding, moved to the end, at most `tape` of them."""
+        order = shown.to(torch.uint8).argsort(dim=-1, stable=True)[:, -self.tape if self.tape else None :]
+        kept = [one.gather(1, order.unsqueeze(-1).expand(-1, -1, one.shape[-1])) for one in (keys, states)]
+        return kept[0], kept[1], shown.gather(1, order)

@@ -101,9 +101,12 @@ def _expected(todo: Sequence[Planned], jobs: int) -> str:
     limits = [run.limits() for run in todo]
     updates = [one["max_updates"] for one in limits]
     minutes = [one["max_minutes"] for one in limits]
+    core_minutes = [one["max_core_minutes"] for one in limits]
     told = f"to train: {len(todo)} runs"
     if all(updates):
         told += f" of {_range(updates)} updates"
+    if all(core_minutes):
+        told += f", at most {_range(core_minutes)} min of processor time each"
     if all(minutes):
         whole = all_left([], len(todo), sum(minutes) / len(minutes) * 60, jobs) or 0.0
         return (

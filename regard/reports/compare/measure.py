@@ -19,6 +19,7 @@ from regard.config import plain, write_whole
 from regard.errors import CheckpointError, ConfigError
 from regard.evaluation import METRICS, Metric
 from regard.evaluation.metric import corpus_of
+from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import Predictor, load
 from regard.registry import Choice
@@ -31,7 +32,7 @@ from regard.training import checkpoint as files
 from regard.training.final import FINAL
 from regard.training.progress import METRICS_FILE
 
-FORMAT = 1
+FORMAT = 2
 FOLDER = "results"  # in the folder of a comparison: one file a run
 WARM = 8  # sentences translated before the clock starts
 Point = tuple[int, float, float]  # update, seconds of training, score on the dev part
@@ -45,7 +46,9 @@ class Result(NamedTuple):
     parameters: int
     updates: int
     seconds: float  # of training, validation included
+    core_seconds: float | None  # the same in processor time; None of runs that did not count it
     tokens_per_second: float | None  # target tokens, in training; the median over its log
+    tokens_per_word: float  # of the targets of the test part
     sentences_per_second: float  # in translating, or reading, the test part
     error_rate: float | None  # of its word alignments, in per cent
     curve: list[Point]
@@ -108,7 +111,9 @@ def _measure(planned: Planned, judge: Judge) -> Result:
         parameters=sum(parameter.numel() for parameter in predictor.model.parameters()),
         updates=latest.state["update"],
         seconds=latest.state["seconds"],
+        core_seconds=latest.state.get("core_seconds"),
         tokens_per_second=_speed(planned.path),
+        tokens_per_word=_tokens_per_word(predictor, judge.test.targets),
         sentences_per_second=len(judge.test.targets) / seconds,
         error_rate=None if judge.gold is None else error_rate(predictor, judge.gold),
         curve=_curve(planned.path, judge.steering),
@@ -163,6 +168,12 @@ def _events(run: Path) -> list[dict[str, Any]]:
 def _speed(run: Path) -> float | None:
     speeds = [event["tokens_per_second"] for event in _events(run) if event["event"] == "update"]
     return statistics.median(speeds) if speeds else None
+
+
+def _tokens_per_word(predictor: Predictor, targets: Sequence[str]) -> float:
+    """With the end of each text as a token, as training counts them; punctuation marks are words."""
+    tokens = sum(len(ids) + 1 for ids in predictor.task.target.encode_batch(targets))
+    return tokens / max(1, sum(len(words(text)) for text in targets))
 
 
 def _curve(run: Path, steering: str) -> list[Point]:

@@ -8,21 +8,22 @@ from regard.explain.frame import framed, static
 from regard.reports.compare.charts import Line, Point, chart, colour
 from regard.reports.compare.html import Cell, shown, table
 from regard.reports.compare.measure import Result
+from regard.reports.compare.notes import notes
 from regard.reports.compare.row import Row, mean_and_spread
 from regard.reports.compare.statistics import Figure
 from regard.reports.compare.summary import Compared
-from regard.reports.compare.table import NONE, number
+from regard.reports.compare.table import NONE, minutes, number
+from regard.reports.compare.tables import SPEEDS, TIMES, origin_table
 
 SURE = 0.05  # p-values below this are coloured
 
 
 def page(compared: Compared) -> str:
     """Every text in it is escaped; only the script and the style with the page's nonce may run."""
-    names = ", ".join(compared.names[:4]) + (" …" if len(compared.names) > 4 else "")
     package = "regard.reports.compare"
     return framed(
         '<main class="report">\n' + "\n".join(_sections(compared)) + "\n</main>",
-        title=f"Comparison of {names}",
+        title=compared.title,
         script=static("compare.js", package),
         style=static("compare.css", package),
         tools='<button type="button" id="theme" hidden>Theme: system</button>',
@@ -32,6 +33,7 @@ def page(compared: Compared) -> str:
 def _sections(compared: Compared) -> Iterator[str]:
     yield _card("Result", _main_table(compared) + _notes(compared))
     yield f'<div class="charts">{_curves(compared)}{_lengths(compared)}</div>'
+    yield _card("What was published", _origins(compared))
     yield _card("What differs", _differing(compared))
     yield _card("Every run", _runs(compared))
     if compared.failed:
@@ -48,7 +50,7 @@ def _main_table(compared: Compared) -> str:
     aligned = any(row.error_rates for row in compared.rows)
     first, *others = compared.metrics
     columns = ["System", "Runs", first, "95 %", "p", *others, *(["AER %"] if aligned else [])]
-    columns += ["Parameters", "Train tokens/s", "Decode sentences/s", "Minutes"]
+    columns += ["Parameters", *map(str.capitalize, (*SPEEDS, *TIMES))]
     return table(columns, [_cells(compared, row, aligned) for row in compared.rows], systems=True)
 
 
@@ -63,8 +65,11 @@ def _cells(compared: Compared, row: Row, aligned: bool) -> list[Cell]:
     if aligned:
         rates = row.error_rates
         cells.append(Cell(mean_and_spread(rates, ".1f"), sum(rates) / len(rates) if rates else None))
-    speeds = (row.parameters, row.tokens_per_second, row.sentences_per_second)
-    return [*cells, *(Cell(number(value), value) for value in speeds), Cell(f"{row.seconds / 60:.1f}", row.seconds)]
+    speeds = (row.parameters, row.tokens_per_second, row.words_per_second, row.sentences_per_second)
+    times = (row.seconds, row.core_seconds)
+    return [
+        *cells, *(Cell(number(value), value) for value in speeds), *(Cell(minutes(value), value) for value in times),
+    ]  # fmt: skip
 
 
 def _of_metric(figure: Figure, higher_is_better: bool | None) -> Cell:
@@ -80,17 +85,9 @@ def _of_metric(figure: Figure, higher_is_better: bool | None) -> Cell:
 
 
 def _notes(compared: Compared) -> str:
-    baseline, count = shown(compared.baseline), f"{compared.sentences:,}"
-    notes = [
-        f"{count} sentences of the test part. Mean ± standard deviation over the seeds; 95 %: of that mean, over other "
-        "sentences and other seeds (bootstrap).",
-        f"p: how easily other sentences and other seeds would turn the difference to {baseline} round, or make it "
-        f"vanish (paired bootstrap, two-sided). Coloured: surely better or worse (p < {SURE:g}); pointed at: the "
-        "difference. Each p is of one comparison, not corrected for their number.",
-        *(f"{shown(name)}: {shown(told)}" for name, told in zip(compared.metrics, compared.signatures, strict=True)),
-        *map(shown, compared.about.get("notes", [])),
-    ]
-    return '<ul class="notes">' + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
+    coloured = f"Coloured: surely better or worse (p < {SURE:g}); pointed at: the difference."
+    listed = "".join(f"<li>{shown(note)}</li>" for note in [*notes(compared), coloured])
+    return f'<ul class="notes">{listed}</ul>'
 
 
 def _curves(compared: Compared) -> str:
@@ -146,6 +143,17 @@ def _differing(compared: Compared) -> str:
     return table(head, cells, texts=True)
 
 
+def _origins(compared: Compared) -> str:
+    found = origin_table(compared)
+    if found is None:
+        return ""
+    return table(
+        list(found.columns),
+        [[Cell(row[0]), *(Cell(text, None, "text") for text in row[1:])] for row in found.rows],
+        texts=True,
+    )
+
+
 def _setting(value: Any) -> str:
     """As a config says it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -154,7 +162,7 @@ def _setting(value: Any) -> str:
 def _runs(compared: Compared) -> str:
     columns = ["Run", *(f"{name} [95 %]" for name in compared.metrics), "AER %", "Updates", "Train tokens/s"]
     rows = [_run(row, place, run) for row in compared.rows for place, run in enumerate(row.results)]
-    told = table([*columns, "Decode sentences/s", "Minutes"], rows)
+    told = table([*columns, "Decode sentences/s", *map(str.capitalize, TIMES)], rows)
     return f"<details><summary>{len(rows)} runs</summary>{told}</details>"
 
 
@@ -166,12 +174,10 @@ def _run(row: Row, place: int, run: Result) -> list[Cell]:
     rate, speeds = run.error_rate, (run.updates, run.tokens_per_second, run.sentences_per_second)
     aligned = Cell(NONE if rate is None else f"{rate:.1f}", rate)
     rest = [Cell(number(value), value) for value in speeds]
-    return [Cell(run.name), *scores, aligned, *rest, Cell(f"{run.seconds / 60:.1f}", run.seconds)]
+    times = [Cell(minutes(value), value) for value in (run.seconds, run.core_seconds)]
+    return [Cell(run.name), *scores, aligned, *rest, *times]
 
 
 def _made(compared: Compared) -> str:
-    told = compared.about
-    machine = " · ".join(f"{name} {value}" for name, value in told.get("environment", {}).items())
-    parts = [f'<p class="quiet">Regard {shown(told.get("version", ""))} · {shown(told.get("date", ""))}</p>']
-    parts += [f'<p class="quiet">{shown(machine)}</p>', f"<pre><code>{shown(told.get('command', ''))}</code></pre>"]
-    return "".join(parts)
+    command = shown(compared.about.get("command", ""))
+    return f'<p class="quiet">{shown(compared.made)}</p><pre><code>{command}</code></pre>'

@@ -12,6 +12,7 @@ from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
 from regard.reports.compare.grid import crossed, flattened, said
+from regard.reports.compare.origin import Origin, origin_of
 from regard.runs.rehearsal import rehearse
 
 Changes = tuple[str, ...]
@@ -24,13 +25,14 @@ class Budget(NamedTuple):
 
     minutes: float | None = None
     updates: int | None = None
+    core_minutes: float | None = None  # of processor time: fair on a machine that does something else beside
 
     def changes(self) -> Changes:
         """Who gives a budget wants no other limit."""
         if self == Budget():
             return ()
-        limits = {"max_minutes": self.minutes, "max_updates": self.updates, "max_epochs": None}
-        return tuple(f"training.{name}={json.dumps(value)}" for name, value in limits.items())
+        given = {"max_minutes": self.minutes, "max_core_minutes": self.core_minutes, "max_updates": self.updates}
+        return tuple(f"training.{name}={json.dumps(given.get(name))}" for name in LIMITS)
 
 
 class Contender(NamedTuple):
@@ -40,6 +42,7 @@ class Contender(NamedTuple):
     config: Path
     changes: Changes
     experiment: Experiment
+    origin: Origin = Origin()
 
 
 class Planned(NamedTuple):
@@ -100,7 +103,7 @@ def _contenders(
         try:
             experiment = read_experiment(config, words)
             rehearse(experiment)
-            found.append(Contender(name, config, words, experiment))
+            found.append(Contender(name, config, words, experiment, origin_of(config)))
         except ConfigError as error:
             for fault in error.faults:
                 faults.setdefault(fault, []).append(name)
@@ -113,7 +116,9 @@ def _not_ours(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> N
     """Raises ConfigError of settings that the comparison gives every run itself."""
     cells = [f"{key}={json.dumps(value)}" for cell in crossed(grids) for key, value in cell]
     ours = {"training.seed": "--seeds N trains each with the seeds 1 to N", "run": "--run FOLDER holds all runs"}
-    limits = dict.fromkeys((one.partition("=")[0] for one in budget.changes()), "leave --minutes and --updates out")
+    limits = dict.fromkeys(
+        (one.partition("=")[0] for one in budget.changes()), "leave --minutes, --core-minutes and --updates out"
+    )
     told = {**_said_of(limits, cells), **_said_of(ours, [*changes, *cells])}
     faults = [Fault(name, "is set for each run by the comparison", hint) for name, hint in told.items()]
     if faults:

@@ -6,6 +6,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from regard.reports.compare.measure import Result
+from regard.reports.compare.origin import Origin
 from regard.reports.compare.statistics import Figure, spread
 from regard.reports.compare.table import NONE
 
@@ -18,6 +19,7 @@ class Row(NamedTuple):
     changes: list[str]
     results: list[Result]
     figures: list[Figure]  # metric by metric
+    origin: Origin = Origin()
 
     @property
     def parameters(self) -> int:
@@ -30,9 +32,25 @@ class Row(NamedTuple):
         return mean(result.seconds for result in self.results)
 
     @property
+    def core_seconds(self) -> float | None:
+        """Of training in processor time, on average; None where a run did not count it."""
+        spent = [result.core_seconds for result in self.results if result.core_seconds is not None]
+        return mean(spent) if len(spent) == len(self.results) else None
+
+    @property
     def tokens_per_second(self) -> float | None:
         """Of the runs that were long enough to tell, the median."""
         speeds = [result.tokens_per_second for result in self.results if result.tokens_per_second is not None]
+        return median(speeds) if speeds else None
+
+    @property
+    def words_per_second(self) -> float | None:
+        """Target words in training: the same for those that cut them into other pieces."""
+        speeds = [
+            result.tokens_per_second / result.tokens_per_word
+            for result in self.results
+            if result.tokens_per_second is not None
+        ]
         return median(speeds) if speeds else None
 
     @property

@@ -97,9 +97,9 @@ def _texts(experiment: Experiment, noted: dict[str, Any]) -> dict[str, Any]:
 def _done(folder: RunFolder) -> dict[str, float]:
     """How far a run has come, by the setting that limits it."""
     state = files.latest_valid(folder.path, training=False)[0].state if folder.started else {}
-    minutes = state.get("seconds", 0.0) / 60
     found = {"max_updates": state.get("update", 0), "max_epochs": Cursor(*state.get("cursor", ())).epoch}
-    return {f"training.{name}": value for name, value in {**found, "max_minutes": minutes}.items()}
+    spent = {"max_minutes": state.get("seconds", 0.0) / 60, "max_core_minutes": state.get("core_seconds", 0.0) / 60}
+    return {f"training.{name}": value for name, value in {**found, **spent}.items()}
 
 
 def _holds(limit: float | None, done: float) -> bool:

@@ -1,4 +1,4 @@
-"""The results of all runs → one figure a cell, as plain values for JSON, a table and a page."""
+"""The results of all runs → one figure a cell, as plain values for JSON, tables and a page."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, differing
-from regard.reports.compare.row import Row, figure_values, mean_and_spread
+from regard.reports.compare.row import Row, figure_values
 from regard.reports.compare.statistics import figures, spread
-from regard.reports.compare.table import NONE, Table, number
 from regard.reports.evaluation import Bucket, length_buckets
+
+SHOWN = 4  # names in a title
 
 
 class Compared(NamedTuple):
@@ -50,16 +51,28 @@ class Compared(NamedTuple):
         return [row.name for row in self.rows]
 
     def _values(self, row: Row) -> dict[str, Any]:
-        told = ("name", "seed", "updates", "seconds", "tokens_per_second", "sentences_per_second", "error_rate")
+        told = (
+            "name",
+            "seed",
+            "updates",
+            "seconds",
+            "core_seconds",
+            "tokens_per_second",
+            "sentences_per_second",
+            "error_rate",
+        )
         return {
             "name": row.name,
             "config": row.config,
             "changes": row.changes,
+            **row.origin._asdict(),
             "scores": dict(zip(self.metrics, map(figure_values, row.figures), strict=True)),
             "parameters": row.parameters,
             "tokens_per_second": row.tokens_per_second,
+            "words_per_second": row.words_per_second,
             "sentences_per_second": row.sentences_per_second,
             "seconds": row.seconds,
+            "core_seconds": row.core_seconds,
             "alignment_error_rate": {"mean": mean(rates), "spread": spread(rates)}
             if (rates := row.error_rates)
             else None,
@@ -68,32 +81,16 @@ class Compared(NamedTuple):
             ],
         }
 
-    def table(self) -> Table:
-        """One row a contender, the first metric with its interval and p-value."""
-        first, *others = self.metrics
-        aligned = any(row.error_rates for row in self.rows)
-        columns = ["system", "runs", first, "95 %", "p", *others, *(["AER %"] if aligned else [])]
-        columns += ["parameters", "tokens/s", "sentences/s", "minutes"]
-        return Table(columns, [self._cells(row, aligned) for row in self.rows])
+    @property
+    def title(self) -> str:
+        """With the names of the first few."""
+        return f"Comparison of {', '.join(self.names[:SHOWN])}{' …' if len(self.names) > SHOWN else ''}"
 
-    def _cells(self, row: Row, aligned: bool) -> list[str]:
-        first, *others = row.figures
-        p = NONE if first.difference is None else f"{first.difference.p_value:.3g}"
-        low, high = first.interval
-        rates = [mean_and_spread(row.error_rates, ".1f")] if aligned else []
-        return [
-            row.name,
-            str(len(row.results)),
-            mean_and_spread(first.values),
-            f"{low:.2f} to {high:.2f}",
-            p,
-            *(mean_and_spread(figure.values) for figure in others),
-            *rates,
-            number(row.parameters),
-            number(row.tokens_per_second),
-            number(row.sentences_per_second),
-            f"{row.seconds / 60:.1f}",
-        ]
+    @property
+    def made(self) -> str:
+        """When, by which version, on what."""
+        machine = [f"{name} {value}" for name, value in self.about.get("environment", {}).items()]
+        return " · ".join([f"Regard {self.about.get('version', '')}", self.about.get("date", ""), *machine])
 
 
 def summarise(
@@ -117,6 +114,7 @@ def summarise(
             list(one.changes),
             list(results[one.name]),
             [found[one.name] for found in by_metric],
+            one.origin,
         )
         for one in there
     ]

@@ -13,15 +13,16 @@ MARKS = "\\`*[]|"  # what Markdown would read as its own
 
 
 class Table(NamedTuple):
-    """Texts; the first column is of names, the others are of numbers."""
+    """Texts; the first column is of names, the others are of numbers, but the last `texts` of them."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    texts: int = 0
 
     def markdown(self) -> str:
         """With nothing in any cell that Markdown or HTML would read as its own."""
-        ruler = ["---", *["---:"] * (len(self.columns) - 1)]
-        lines = [self.columns, ruler, *([_plain(cell) for cell in row] for row in self.rows)]
+        ruler = ["---", *["---:"] * (len(self.columns) - 1 - self.texts), *["---"] * self.texts]
+        lines = [self.columns, ruler, *([plain(cell) for cell in row] for row in self.rows)]
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def text(self) -> str:
@@ -43,6 +44,12 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def _plain(cell: str) -> str:
+def minutes(seconds: float | None) -> str:
+    """12.3, of so many seconds."""
+    return NONE if seconds is None else f"{seconds / 60:.1f}"
+
+
+def plain(cell: str) -> str:
+    """A text as Markdown that reads nothing in it as markup."""
     text = html.escape(visible_line(cell), quote=False)
     return "".join(f"\\{sign}" if sign in MARKS else sign for sign in text)

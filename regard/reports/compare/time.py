@@ -17,6 +17,7 @@ class Place(NamedTuple):
 
     update: int = 0
     seconds: float = 0.0
+    core_seconds: float = 0.0  # of processor time
     score: str = ""  # of the last validation: bleu 21.30
 
 
@@ -32,7 +33,8 @@ def place_of(run: Path) -> Place:
 
 
 def _after(place: Place, event: dict[str, Any]) -> Place:
-    place = place._replace(update=int(event["update"]), seconds=float(event["seconds"]))
+    seconds, core_seconds = float(event["seconds"]), float(event.get("core_seconds", 0.0))
+    place = place._replace(update=int(event["update"]), seconds=seconds, core_seconds=core_seconds)
     if event["event"] == "validation":
         name = "bleu" if "bleu" in event else "loss"
         place = place._replace(score=f"{name} {event[name]:.2f}")
@@ -54,6 +56,8 @@ def run_left(limits: dict[str, Any], place: Place) -> float | None:
         guesses.append((limits["max_updates"] - place.update) * place.seconds / place.update)
     if limits["max_minutes"] is not None:
         guesses.append(limits["max_minutes"] * 60 - place.seconds)
+    if limits["max_core_minutes"] is not None and place.core_seconds:
+        guesses.append((limits["max_core_minutes"] * 60 / place.core_seconds - 1) * place.seconds)
     return max(0.0, min(guesses)) if guesses else None
 
 

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from regard.attention import recording
 from regard.errors import ConfigError
 from regard.layers.recurrent.lstmn import LstmnLayer
 
@@ -24,10 +25,10 @@ def make(tape: int | None) -> LstmnLayer:
     return layer
 
 
-def by_hand(layer: LstmnLayer, inputs: Tensor) -> list[Tensor]:
-    """Section 3.1 of the paper, one row, state by state."""
-    score, zeros = layer.score, torch.zeros(DIM, dtype=torch.float64)
-    h_read, tape = zeros, []
+def by_hand(layer: LstmnLayer, inputs: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Section 3.1 of the paper, one row, state by state: the states, and the weights on those before each."""
+    score, zeros = layer.own.score, torch.zeros(DIM, dtype=torch.float64)
+    h_read, tape, looked = zeros, [], []
     for x in inputs:
         seen = tape if layer.tape is None else tape[-layer.tape :]
         scores = [
@@ -35,14 +36,15 @@ def by_hand(layer: LstmnLayer, inputs: Tensor) -> list[Tensor]:
             @ torch.tanh(score.from_key.weight @ h + score.from_query.weight @ torch.cat([x, h_read]))
             for h, _ in seen
         ]
-        weights = torch.softmax(torch.stack(scores), dim=0) if scores else []
+        weights = torch.softmax(torch.stack(scores), dim=0) if scores else zeros[:0]
+        looked.append(weights)
         h_read = sum((s * h for s, (h, _) in zip(weights, seen, strict=True)), zeros)
         c_read = sum((s * c for s, (_, c) in zip(weights, seen, strict=True)), zeros)
         gates = layer.from_input.weight @ x + layer.from_input.bias + layer.from_state.weight @ h_read
         i, f, g, o = gates.chunk(4)
         c = f.sigmoid() * c_read + i.sigmoid() * g.tanh()
         tape.append((o.sigmoid() * c.tanh(), c))
-    return [h for h, _ in tape]
+    return [h for h, _ in tape], looked
 
 
 @pytest.mark.parametrize("tape", [None, 1, 2, 50])
@@ -51,10 +53,31 @@ def test_equals_the_equations_whatever_the_lengths(tape, assert_agrees):
     outputs, past = layer(inputs, MASK)
     for row, length in enumerate(LENGTHS):
         if length:
-            wanted = torch.stack(by_hand(layer, inputs[row, :length]))
+            wanted = torch.stack(by_hand(layer, inputs[row, :length])[0])
             assert_agrees("D16", outputs[row, :length], wanted)
             assert_close(past[0][row], wanted[-1])
         assert bool((outputs[row, length:] == 0).all())
+
+
+@pytest.mark.parametrize("tape", [None, 1, 2])
+def test_what_it_looks_at_is_recorded_place_by_place(tape, assert_agrees):
+    """Row i, column j: what step i reads of the state after step j, wherever on the tape that stands."""
+    layer, inputs = make(tape), random(4, LENGTH, INPUT)
+    plain, _ = layer(inputs, MASK)
+    with recording(layer) as records:
+        outputs, past = layer(inputs, MASK)
+        layer(inputs[:, :2], MASK[:, :2], past)
+    assert_close(outputs, plain, rtol=0, atol=0)
+    assert list(records) == ["own"]
+    seen, later = (
+        torch.cat([one.weights for one in records["own"][a:b]], dim=1) for a, b in ((0, LENGTH), (LENGTH, 8))
+    )
+    for row, length in enumerate(LENGTHS):
+        wanted = torch.zeros(length, LENGTH, dtype=torch.float64)
+        for place, weights in enumerate(by_hand(layer, inputs[row, :length])[1]):
+            wanted[place, place - len(weights) : place] = weights
+        assert_agrees("D16", seen[row, :length], wanted)
+    assert later.shape == (4, 2, past[2].shape[1] + 2)  # first what the tape holds, then the new places
 
 
 def test_a_tape_of_one_state_is_an_lstm(assert_agrees):

@@ -59,7 +59,7 @@ def standin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def planned(folder: Path, name: str) -> SimpleNamespace:
     """A run as far as a worker hears of it."""
-    limits = {"max_updates": None, "max_minutes": None, "max_epochs": None}
+    limits = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
     path = folder / name
     return SimpleNamespace(
         name=name, path=path, changes=[str(path)], contender=SimpleNamespace(config=Path("x")), limits=lambda: limits

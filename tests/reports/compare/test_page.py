@@ -1,4 +1,4 @@
-"""The report and the tables: self-contained, and no name in them is ever markup."""
+"""The report as a page: self-contained, and no name in it is ever markup."""
 
 import json
 import math
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.reports.compare.charts import Line, Point, chart, ticks
+from regard.reports.compare.origin import Origin
 from regard.reports.compare.page import page
 from regard.reports.compare.summary import finite
-from regard.reports.compare.table import Table, number
 
 HOSTILE = "</script><img src=x onerror=alert(1)>{{style}}\"'&amp;\u2028\u202e\ud800|`x`"
 FINITE = st.floats(-1e6, 1e6)
@@ -34,20 +34,6 @@ class Read(HTMLParser):
         self.texts.append(data)
 
 
-def test_the_rows_of_the_table(compared):
-    found = compared({"good": 0.1, "poor": 0.6})
-    table = found.table()
-    assert table.columns == [
-        "system", "runs", "BLEU", "95 %", "p", "exact match", "parameters", "tokens/s", "sentences/s", "minutes",
-    ]  # fmt: skip
-    good, poor = table.rows
-    bleu = found.rows[1].figures[0]
-    assert (good[0], good[1], good[4], good[6:]) == ("good", "2", "–", ["2,600,000", "7,000", "210", "4.0"])
-    assert poor[2] == f"{bleu.mean:.2f} ± {bleu.spread:.2f}"
-    assert poor[4] == "0.002"
-    assert len(table.markdown().splitlines()) == 4
-
-
 def test_the_values_are_json_and_tell_every_run(compared):
     told = compared({"good": 0.1, "poor": 0.6}, 3, command="regard compare").values()
     assert json.loads(json.dumps(finite(told), allow_nan=False)) == json.loads(json.dumps(told))
@@ -66,8 +52,9 @@ def test_a_curve_is_the_mean_over_the_seeds(compared):
 
 
 def test_hostile_names_add_no_element(compared):
-    tame = Read(page(compared({"a": 0.1, "b": 0.6}, command="x", notes=["y"])))
-    wild = Read(page(compared({HOSTILE: 0.1, "b" + HOSTILE: 0.6}, command=HOSTILE, notes=[HOSTILE])))
+    tame = Read(page(compared({"a": 0.1, "b": 0.6}, origin=Origin("x", "y"), command="x", notes=["y"])))
+    origin = Origin(HOSTILE, HOSTILE)
+    wild = Read(page(compared({HOSTILE: 0.1, "b" + HOSTILE: 0.6}, origin=origin, command=HOSTILE, notes=[HOSTILE])))
     assert [tag for tag, _ in wild.elements] == [tag for tag, _ in tame.elements]
     assert [set(attributes) for _, attributes in wild.elements] == [set(one) for _, one in tame.elements]
     assert any("<img src=x onerror=alert(1)>{{style}}" in text for text in wild.texts)
@@ -97,22 +84,6 @@ def test_a_surely_poorer_system_is_marked_and_a_like_one_is_not(compared):
         for start, end in zip(rows, [*rows[1:], None], strict=True)
     ]
     assert marks == [None, "poor", None, "sure"]
-
-
-def test_hostile_names_stay_in_their_cell_of_the_markdown():
-    lines = Table(["a", "b"], [["x|y\n<b>`*_[z](u)", "1"]]).markdown().splitlines()
-    assert lines[1:] == ["| --- | ---: |", r"| x\|y␊&lt;b&gt;\`\*_\[z\](u) | 1 |"]
-
-
-def test_columns_of_a_terminal_stand_below_each_other():
-    assert Table(["system", "n"], [["a", "1"], ["我", "10"]]).text() == "system   n\na        1\n我      10\n"
-
-
-@pytest.mark.parametrize(
-    ("value", "told"), [(None, "–"), (1234.4, "1,234"), (12.34, "12.3"), (0.01234, "0.0123"), (7.0, "7"), (0, "0")]
-)
-def test_numbers(value, told):
-    assert number(value) == told
 
 
 @pytest.mark.parametrize(

@@ -71,16 +71,18 @@ def test_what_a_worker_reads_are_the_settings_of_the_run():
 @pytest.mark.parametrize(
     ("budget", "limits"),
     [
-        (Budget(), (7, None, 3.0)),
-        (Budget(minutes=2.5), (None, None, 2.5)),
-        (Budget(updates=5), (5, None, None)),
-        (Budget(minutes=1, updates=5), (5, None, 1)),
+        (Budget(), (7, None, 3.0, None)),
+        (Budget(minutes=2.5), (None, None, 2.5, None)),
+        (Budget(updates=5), (5, None, None, None)),
+        (Budget(minutes=1, updates=5), (5, None, 1, None)),
+        (Budget(core_minutes=4), (None, None, None, 4)),
     ],
 )
 def test_a_budget_takes_the_place_of_every_limit(budget, limits):
     changes = ["training.max_updates=7", "training.max_minutes=3"]
     training = plan("first.yaml", changes=changes, budget=budget)[0].experiment.training
-    assert (training.max_updates, training.max_epochs, training.max_minutes) == limits
+    found = (training.max_updates, training.max_epochs, training.max_minutes, training.max_core_minutes)
+    assert found == limits
 
 
 def test_a_group_stands_before_what_is_inside_it():
@@ -135,7 +137,8 @@ def test_limits_are_compared_unless_there_is_a_budget_for_all():
     grids = ["training.max_updates=1,2"]
     assert len(plan("first.yaml", grids=grids)) == 2
     (line,) = faults("first.yaml", grids=grids, budget=Budget(None, 5))
-    assert line == "training.max_updates: is set for each run by the comparison (leave --minutes and --updates out)"
+    hint = "(leave --minutes, --core-minutes and --updates out)"
+    assert line == f"training.max_updates: is set for each run by the comparison {hint}"
 
 
 def test_a_name_of_two_meanings_is_told_of_once():

@@ -11,7 +11,7 @@ from regard.reports.compare import progress as compare_progress
 from regard.reports.compare.progress import Watch
 from regard.reports.compare.time import Place, all_left, duration, kept, place_of, run_left
 
-NO_LIMITS = {"max_updates": None, "max_minutes": None, "max_epochs": None}
+NO_LIMITS = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,8 @@ def test_durations(seconds, told):
         ({"max_minutes": 1}, Place(10, 20.0), 40.0),
         ({"max_minutes": 1, "max_updates": 20}, Place(10, 20.0), 20.0),
         ({"max_minutes": 0.1}, Place(10, 20.0), 0.0),
+        ({"max_core_minutes": 1}, Place(10, 20.0, 15.0), 60.0),  # 45 s of processor time, at 20 s for 15
+        ({"max_core_minutes": 1}, Place(), None),
     ],
 )
 def test_what_is_left_of_a_run(limits, place, left):
@@ -57,15 +59,15 @@ def test_a_log_tells_the_last_update_and_the_last_score(tmp_path):
     events = [
         {"event": "update", "update": 25, "seconds": 3.0, "loss": 2.0},
         {"event": "validation", "update": 25, "seconds": 4.0, "bleu": 21.304, "loss": 1.0},
-        {"event": "update", "update": 50, "seconds": 7.5, "loss": 1.5},
+        {"event": "update", "update": 50, "seconds": 7.5, "core_seconds": 9.5, "loss": 1.5},
     ]
     log = tmp_path / "metrics.jsonl"
     lines = "".join(json.dumps(event) + "\n" for event in events)
     assert place_of(tmp_path) == Place()
     log.write_text(lines)
-    assert place_of(tmp_path) == Place(50, 7.5, "bleu 21.30")
+    assert place_of(tmp_path) == Place(50, 7.5, 9.5, "bleu 21.30")
     log.write_text("half a line\n" * 5000 + lines + '{"event": "upd')
-    assert place_of(tmp_path) == Place(50, 7.5, "bleu 21.30")
+    assert place_of(tmp_path) == Place(50, 7.5, 9.5, "bleu 21.30")
 
 
 def test_what_a_run_ended_with(tmp_path):
