@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("attention", "contracts", "decoders", "layers", "objectives")
-CONFIGS = "configs/translation/multi30k-{}.yaml"
+CONFIGS = ("configs/translation/multi30k-{}.yaml", "configs/language/{}.yaml")
 
 # code → what it is, and the name of a config that trains it, or where else it is used
 ENTRIES = {
@@ -36,13 +36,13 @@ ENTRIES = {
     "A16": ("featurewise attention", "`POOLINGS`"),
     "A17": ("forced-forward and monotonic attention", "forced-forward"),
     "A18": ("coverage", "coverage"),
-    "A19": ("key-value and key-value-predict attention", "`KeyValueLayer`"),
+    "A19": ("key-value and key-value-predict attention", "brown-key-value-predict"),
     "A20": ("structured self-attention and its penalty", "overlap"),
     "A21": ("self-attention", "transformer"),
     "A22": ("multi-head attention", "transformer"),
     "A23": ("masked attention", "transformer"),
     "A24": ("window, dilated and sparse", "window"),
-    "A25": ("multi-step attention", "`MultiStepAttention`"),
+    "A25": ("multi-step attention", "convs2s"),
     "A26": ("hierarchical attention", "`HierarchicalPooling`"),
     "A27": ("feed-forward attention", "`POOLINGS`"),
     "A28": ("doubly stochastic penalty; gate", "doubly-stochastic"),
@@ -79,9 +79,9 @@ def where(used: str) -> str:
     """A config by its name, if it is there, or what was said."""
     if used.startswith("`"):
         return used
-    path = CONFIGS.format(used)
-    if not (ROOT / path).exists():
-        raise SystemExit(f"benchmark: there is no {path}")
+    path = next((path for each in CONFIGS if (ROOT / (path := each.format(used))).exists()), None)
+    if path is None:
+        raise SystemExit(f"benchmark: there is no config of {used}")
     return f"[{Path(path).stem}](../../{path})"
 
 
