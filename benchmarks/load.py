@@ -99,14 +99,12 @@ class Client:
         await self.close()
 
     async def ask(self, text: Text, due: float | None = None) -> Answer:
-        """One request."""
-        began, reused = time.monotonic(), self._streams is not None
+        """One request. It is sent once: what was sent and has no answer is lost, and counts as such."""
+        began = time.monotonic()
         try:
             status, headers, body = await asyncio.wait_for(self._exchange(self.server.body(text)), PATIENCE)
         except (OSError, asyncio.IncompleteReadError):
             await self.close()
-            if reused:  # a server may close a connection that was idle: clients then take a new one
-                return await self.ask(text, due or began)
             status, headers, body = 0, {}, b""
         except TimeoutError:
             status, headers, body = -1, {}, b""
@@ -124,6 +122,8 @@ class Client:
                 await writer.wait_closed()
 
     async def _exchange(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        if self._streams is not None and self._streams[0].at_eof():
+            await self.close()  # a server may close a connection that is idle: clients then take a new one
         if self._streams is None:
             self._streams = await asyncio.open_connection(self.server.host, self.server.port)
         reader, writer = self._streams

@@ -46,6 +46,14 @@ CorsOrigin = Annotated[
     list[str] | None,
     typer.Option(metavar="URL", envvar="LT_CORS_ORIGIN", help="Pages of this origin may ask; may be repeated."),
 ]
+TrustedProxy = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ADDRESS",
+        envvar="LT_TRUSTED_PROXY",
+        help="Believe X-Forwarded-For and -Proto of this address or network; may be repeated.",
+    ),
+]
 CharLimit = Annotated[
     int, typer.Option(min=-1, metavar="N", envvar="LT_CHAR_LIMIT", help="Characters of a text; -1: no limit.")
 ]
@@ -127,6 +135,7 @@ def serve_command(  # noqa: PLR0913  an option each
     insecure: Insecure = False,
     allowed_host: AllowedHost = None,
     cors_origin: CorsOrigin = None,
+    trusted_proxy: TrustedProxy = None,
     char_limit: CharLimit = 5000,
     batch_limit: BatchLimit = 128,
     alternatives_limit: Alternatives = 10,
@@ -155,6 +164,7 @@ def serve_command(  # noqa: PLR0913  an option each
     """
     given = dict(locals())
     check_installed()
+    from regard.serve.api.suggest import check_place
     from regard.serve.catalogue import wanted
     from regard.serve.server import serve_runs
 
@@ -162,6 +172,8 @@ def serve_command(  # noqa: PLR0913  an option each
         _check_run(run)
     settings = _settings(given)
     _check_open(settings, insecure)
+    if settings.suggestions is not None:
+        check_place(settings.suggestions)
     serve_runs(settings, wanted(runs, settings.load_only))
 
 
@@ -177,7 +189,7 @@ def _check_open(settings: "Settings", insecure: bool) -> None:
 
 def _settings(given: Mapping[str, Any]) -> "Settings":
     """What was typed, read."""
-    from regard.serve.settings import Settings, read_prefix, read_size
+    from regard.serve.settings import Settings, read_origin, read_prefix, read_proxy, read_size
 
     same = {field.name: given[field.name] for field in fields(Settings) if field.name in given}
     read = {
@@ -187,7 +199,8 @@ def _settings(given: Mapping[str, Any]) -> "Settings":
         "keys": _keys(given["api_key"] or [], given["api_keys"]),
         "key_link": given["get_api_key_link"],
         "allowed_hosts": tuple(given["allowed_host"] or ()),
-        "cors_origins": tuple(given["cors_origin"] or ()),
+        "cors_origins": tuple(read_origin("--cors-origin", text) for text in given["cors_origin"] or ()),
+        "trusted_proxies": tuple(read_proxy("--trusted-proxy", text) for text in given["trusted_proxy"] or ()),
         "load_only": tuple(filter(None, given["load_only"].replace(" ", "").split(","))),
         "batch_wait": given["batch_wait_ms"] / 1000,
         "web_ui": not given["disable_web_ui"],
@@ -199,8 +212,8 @@ def _settings(given: Mapping[str, Any]) -> "Settings":
 def _keys(given: list[str], file: Path | None) -> "Keys":
     from regard.serve.security.keys import Keys
 
-    lines = [] if file is None else file.read_text(encoding="utf-8").splitlines()
-    kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()  # Windows begins it with a mark
+    kept = [key for line in lines if (key := line.strip()) and not key.startswith("#")]
     if file is not None and not kept:
         raise ConfigError("--api-keys", f"there is no key in '{file}'", "one a line")
     if not all(key.strip() for key in given):

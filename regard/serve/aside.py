@@ -1,4 +1,4 @@
-"""Work that would hold up all other requests is done beside them."""
+"""Work that would hold up all other requests is done beside them, and not too much of it at a time."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,3 +15,22 @@ async def aside(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.
     if size < LARGE:
         return function(*args, **kwargs)
     return await asyncio.to_thread(function, *args, **kwargs)
+
+
+class Places:
+    """For so many pieces of heavy work at a time, each in a thread."""
+
+    def __init__(self, count: int) -> None:
+        self._free = asyncio.Semaphore(count)
+
+    @property
+    def full(self) -> bool:
+        """Whether one more would have to wait."""
+        return self._free.locked()
+
+    async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The function's answer. A thread cannot be stopped: it keeps its place when nobody waits for it any more."""
+        await self._free.acquire()
+        work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+        work.add_done_callback(lambda _: self._free.release())
+        return await asyncio.shield(work)

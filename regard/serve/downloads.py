@@ -12,7 +12,7 @@ from regard.serve.settings import MIB
 
 KEPT = 30 * 60.0  # seconds
 MAX_TOTAL = 512 * MIB  # of all files together: the oldest go first
-MAX_NAME = 80  # characters
+MAX_NAME = 100  # bytes of a name, and of what is behind its last dot: a file system takes 255 in all
 NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
 
 
@@ -62,4 +62,8 @@ class Downloads:
 def plain_name(name: str) -> str:
     """A file name that means nothing to a shell, a path or a header."""
     stem, dot, suffix = re.sub(r"[^\w.-]+", "_", name).rpartition(".")
-    return f"{stem.strip('.')[:MAX_NAME] or 'file'}{dot}{suffix[:MAX_NAME]}"
+    return f"{_cut(stem.strip('.')) or 'file'}{dot}{_cut(suffix)}"
+
+
+def _cut(name: str) -> str:
+    return name.encode()[:MAX_NAME].decode(errors="ignore")

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong
 
 LATE = 5  # seconds after which a request that was too late may be sent again
+ENDING = 5  # seconds after which to ask again, by then another server
 GONE = 499  # of a client that did not wait, in metrics alone
 
 _LOG = logging.getLogger("regard.serve")
@@ -45,14 +46,22 @@ def of_engine(error: ServingError) -> ApiError:
             return later(429, f"Slowdown: {error}", error.retry_after)
         case NotReady():
             return later(503, str(error), error.retry_after)
-        case TooLate() | OutOfMemory():
+        case TooLate():
             return later(503, str(error), LATE)
+        case OutOfMemory():
+            return ApiError(413, str(error))  # nor would it fit another time
         case TooLong():
             return too_long(error.pieces, error.limit)
         case Failed():
             _LOG.error("%s", error)
-            return ApiError(500, str(error))
     return ApiError(500, str(error))
+
+
+def ending() -> ApiError:
+    """What is told when the server is told to end: to those who come then, and to those for whom it cannot wait."""
+    fault = later(503, f"the server is ending, retry in {ENDING} seconds", ENDING)
+    fault.headers["Connection"] = "close"
+    return fault
 
 
 def answer(error: ApiError) -> JSONResponse:
@@ -70,6 +79,12 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(ServingError)
     async def unanswered(_: Request, error: ServingError) -> JSONResponse:
         return answer(of_engine(error))
+
+    @app.exception_handler(OSError)
+    async def unwritten(_: Request, error: OSError) -> JSONResponse:
+        """A disk that is full, a folder that is gone: no fault of the request, and none that lasts for ever."""
+        _LOG.error("a file cannot be read or written", exc_info=error)
+        return answer(later(503, "the server cannot write its files now", LATE))
 
     @app.exception_handler(Exception)
     async def fault(_: Request, __: Exception) -> JSONResponse:  # of ours; it is raised again, and logged

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.serve.engine import Busy
-from regard.serve.errors import GONE, ApiError, answer, later, of_engine
+from regard.serve.errors import GONE, ApiError, answer, ending, of_engine
 from regard.serve.security.headers import NOTHING, PLAIN
 from regard.serve.service import Service
 from regard.serve.settings import KIB
@@ -20,7 +20,7 @@ ASKING = ("/translate", "/translate_file", "/v1/translate", "/v1/explain")  # wh
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FORM_ROOM = 64 * KIB  # what stands around a file in a form
 DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer
-ENDING = 5  # seconds after which to ask again, by then another server
+LEAST_RATE = 16 * KIB  # bytes a second: whoever sends as fast as that may send on
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -97,16 +97,17 @@ class Guarded:
             return ApiError(415, "compressed requests are not read")
         path = scope["path"].removeprefix(service.settings.url_prefix)
         if service.draining and path not in OPEN_WHILE_DRAINING:
-            fault = later(503, f"the server is ending, retry in {ENDING} seconds", ENDING)
-            fault.headers["Connection"] = "close"
-            return fault
+            return ending()
         if scope["method"] == "POST" and path in ASKING and (seconds := service.busy):
             return of_engine(Busy(seconds))  # here it costs a fraction of what it costs once the request is read
         return None
 
 
 class Bounded:
-    """Reads a body whole, if it is no larger and no slower than it may be; cancels the work for a client that left."""
+    """Reads a body whole, if it is no larger and no slower than it may be; cancels the work for a client that left.
+
+    And for one that the server, which is told to end, cannot wait for.
+    """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app, self.service = app, service
@@ -115,12 +116,33 @@ class Bounded:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        unanswered = self.service.unanswered
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True  # from here on it is too late to say anything else
+            unanswered.discard(patience)
+            await send(message)
+
+        try:
+            async with asyncio.timeout(None) as patience:
+                unanswered.add(patience)
+                await self._answer(scope, receive, sending)
+        except TimeoutError:
+            if begun or not patience.expired():
+                raise
+            await answer(ending())(scope, receive, send)
+        finally:
+            unanswered.discard(patience)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self.service.settings
-        files = scope["path"] == f"{settings.url_prefix}/translate_file"
+        kind = Headers(scope=scope).get("content-type", "").lower()  # a file comes in a form, and never in JSON
+        files = scope["path"] == f"{settings.url_prefix}/translate_file" and kind.startswith("multipart/form-data")
         limit = settings.max_file + FORM_ROOM if files else settings.max_body
         try:
-            async with asyncio.timeout(settings.request_timeout):
-                body = await _read(scope, receive, limit)
+            body = await _read(scope, receive, limit, settings.request_timeout)
         except TimeoutError:
             await _refuse(ApiError(408, "the request came too slowly", {"Connection": "close"}), scope, receive, send)
         except _TooLarge:
@@ -140,20 +162,26 @@ class _Left(Exception):
     """A client that is gone."""
 
 
-async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
+async def _read(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
+    """Raises TimeoutError when nothing comes for so many seconds, or after them less than the least rate."""
     told = Headers(scope=scope).get("content-length", "")
     if told.isdecimal() and int(told[:20]) > limit:
         raise _TooLarge
     parts, size, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Left
-        part, more = message.get("body", b""), message.get("more_body", False)
-        size += len(part)
-        if size > limit:
-            raise _TooLarge
-        parts.append(part)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with asyncio.timeout(seconds) as patience:
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Left
+            part, more = message.get("body", b""), message.get("more_body", False)
+            size += len(part)
+            if size > limit:
+                raise _TooLarge
+            parts.append(part)
+            if more and part:
+                patience.reschedule(seconds + min(loop.time(), began + size / LEAST_RATE))
     return b"".join(parts)
 
 

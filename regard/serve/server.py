@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import signal
 import socket
 import sys
@@ -22,17 +23,28 @@ from regard.serve.settings import KIB, Settings
 
 MAX_HEADERS = 32 * KIB
 KEEP_ALIVE = 30  # seconds that a connection may be idle
+LAST_WORDS = 2  # seconds after the grace, in which what is given up is told so
 LOOK = 0.1  # seconds between two looks at whether the engines are ready
 
 
-class _Server(uvicorn.Server):
-    """As uvicorn has it; who is told to end first says so to whoever asks /readyz, and takes nothing new."""
+class Server(uvicorn.Server):
+    """As uvicorn has it; who is told to end first says so to whoever asks /readyz, and takes nothing new.
 
-    service: Service
+    What is not answered when the grace is over is told to come again.
+    """
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(configured(service))
+        self.service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.service.draining = True
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.service.draining = True
+        asyncio.get_running_loop().call_later(self.service.settings.shutdown_grace, self.service.give_up)
+        await super().shutdown(sockets)
 
 
 def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
@@ -54,8 +66,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
             threads=settings.threads,
         )
         service = Service(settings, open_engines(runs, limits), failed)
-        server = _Server(configured(service))
-        server.service = service
+        server = Server(service)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when all is done
             signal.signal(number, lambda *_: None)
         _tell(f"serving at {address(listener, settings)} (Ctrl-C ends it); loading {', '.join(service.engines)} ...")
@@ -64,7 +75,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
         raise faults[0]
 
 
-async def _run(server: _Server, listener: socket.socket) -> None:
+async def _run(server: Server, listener: socket.socket) -> None:
     telling = asyncio.create_task(_tell_when_ready(server.service))
     try:
         await server.serve([listener])
@@ -85,6 +96,7 @@ async def _tell_when_ready(service: Service) -> None:
 
 def configured(service: Service) -> uvicorn.Config:
     """How uvicorn runs it."""
+    settings = service.settings
     return uvicorn.Config(
         create_app(service),
         http=Connection,
@@ -94,7 +106,9 @@ def configured(service: Service) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=max(1, round(service.settings.shutdown_grace)),
+        timeout_graceful_shutdown=math.ceil(settings.shutdown_grace) + LAST_WORDS,
+        proxy_headers=bool(settings.trusted_proxies),  # else every client could give itself a new address
+        forwarded_allow_ips=list(settings.trusted_proxies),
         h11_max_incomplete_event_size=MAX_HEADERS,
     )
 

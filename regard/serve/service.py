@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from regard.errors import ConfigError
+from regard.serve.aside import Places
 from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engines, NotReady, Translates
@@ -15,6 +16,7 @@ from regard.serve.settings import Settings
 from regard.serve.texts import Detector
 
 LOADING, RESTARTING = 3, 2  # seconds after which to ask again
+FILES = 2  # read or written again at a time
 
 
 class Detects(Protocol):
@@ -43,7 +45,9 @@ class Service:
         self.origins = Origins(settings.cors_origins)
         self.rates = Rates(settings.req_limit, settings.req_flood_threshold)
         self.downloads = Downloads()
+        self.files = Places(FILES)
         self.draining = False
+        self.unanswered = set[asyncio.Timeout]()  # the time of each request that was let in
         self._failed = failed
         self._catalogue: Catalogue | None = None
         self._make_detector = make_detector
@@ -84,6 +88,13 @@ class Service:
         """Returns when loading has ended, well or not."""
         if self._starting is not None:
             await asyncio.wait([self._starting])
+
+    def give_up(self) -> None:
+        """Ends the work on all that is not answered yet: it could not be answered later either."""
+        self.draining = True
+        now = asyncio.get_running_loop().time()
+        while self.unanswered:
+            self.unanswered.pop().reschedule(now)
 
     async def stop(self) -> None:
         """Ends all that was started."""

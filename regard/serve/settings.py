@@ -1,5 +1,6 @@
 """What a server may be told: limits, places and doors."""
 
+import ipaddress
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from regard.serve.security.keys import Keys
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
 _SIZE = re.compile(r"(\d{1,12})\s*([KMG]i?B?|B)?", re.IGNORECASE)
 
 
@@ -23,7 +25,8 @@ class Settings:
     keys: Keys = field(default_factory=Keys)
     key_link: str = ""  # where a key can be had
     allowed_hosts: tuple[str, ...] = ()  # names besides addresses, localhost and the machine's own; "*": any
-    cors_origins: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()  # as browsers write them: `read_origin`; "*": any
+    trusted_proxies: tuple[str, ...] = ()  # addresses or networks whose X-Forwarded-For and -Proto are believed
 
     load_only: tuple[str, ...] = ()  # languages; (): all
 
@@ -39,8 +42,8 @@ class Settings:
     max_queue: int = 256  # texts that wait for a model
     max_batch_tokens: int = 8192
     batch_wait: float = 0.005  # seconds
-    request_timeout: float = 30.0  # seconds
-    shutdown_grace: float = 20.0  # seconds
+    request_timeout: float = 30.0  # seconds that a request may wait, and that a client may send nothing
+    shutdown_grace: float = 20.0  # seconds after which what is not answered yet is told to ask another server
     threads: int | None = None  # batches of each model at a time; None: a share of all cores but one
 
     metrics: bool = False
@@ -70,3 +73,23 @@ def read_prefix(option: str, text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_~.-]*(/[A-Za-z0-9_~.-]+)*", path) or ".." in path:
         raise ConfigError(option, f"'{text}' is no path", "/translate")
     return f"/{path}" if path else ""
+
+
+def read_origin(option: str, text: str) -> str:
+    """`https://A.example:443/` → `https://a.example`, as browsers write it; `*` stays. Raises ConfigError."""
+    origin = text.strip().lower().rstrip("/")
+    if origin != "*" and not _ORIGIN.fullmatch(origin):
+        raise ConfigError(option, f"'{text}' is no origin", "https://that.example, without a path; * for all")
+    scheme, _, place = origin.partition("://")
+    return origin.removesuffix({"http": ":80", "https": ":443"}.get(scheme, "")) if place else origin
+
+
+def read_proxy(option: str, text: str) -> str:
+    """An address, or a network of addresses. Raises ConfigError."""
+    try:
+        network = ipaddress.ip_network(text.strip())
+    except ValueError as error:
+        raise ConfigError(
+            option, f"'{text}' is no address: {error}", "127.0.0.1, or a network: 172.16.0.0/12"
+        ) from error
+    return str(network) if network.num_addresses > 1 else str(network.network_address)

@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple
 from regard.results import Prediction
 from regard.serve.aside import aside
 from regard.serve.catalogue import Catalogue
-from regard.serve.engine import Options, Translates
+from regard.serve.engine import Busy, Options, Translates
 from regard.serve.errors import bad
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
 from regard.serve.texts import Document, document, file_document
 
-LARGE_FILE = 10**6  # characters, as far as threads are concerned: a file is read in one of its own
 SAMPLE = 10_000  # characters of a file that tell its language
+SOON = 2  # seconds after which a file may be read
 PATIENCE = 10  # times as long as a text may a file take
 SURE = 20.0  # per cent of confidence from which a second guess is worth a try
 
@@ -32,6 +32,11 @@ class Question(NamedTuple):
     kind: Kind = "text"
     options: Options = Options()
     model: Translates | None = None  # None: the default of a pair
+
+    @property
+    def size(self) -> int:
+        """Characters to read."""
+        return sum(map(len, self.texts))
 
 
 class Detected(NamedTuple):
@@ -69,8 +74,18 @@ class Translated:
 
 async def translate(service: Service, question: Question) -> list[Translated]:
     """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
-    size = sum(map(len, question.texts))
-    found = await aside(size, _prepared, service, question)
+    found = await prepared(service, question)
+    await answered(service, found, question.options)
+    return found
+
+
+async def prepared(service: Service, question: Question) -> list[Translated]:
+    """The texts, taken apart. Raises ApiError for a pair that is not served."""
+    return await aside(question.size, lambda: [_prepare(service, question, text) for text in question.texts])
+
+
+async def answered(service: Service, found: Sequence[Translated], options: Options) -> None:
+    """Fills in their translations. Raises the faults of the engines."""
     groups: dict[tuple[str, bool], list[Translated]] = {}
     for one in found:
         if one.engine is not None and one.document is not None:
@@ -78,24 +93,27 @@ async def translate(service: Service, question: Question) -> list[Translated]:
     try:
         async with asyncio.TaskGroup() as tasks:
             for some in groups.values():
-                tasks.create_task(_answer(some, question.options, service.settings.request_timeout, size))
+                tasks.create_task(_answer(some, options, service.settings.request_timeout))
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None  # one fault is told, as if there were no group
-    return found
 
 
 async def translate_file(service: Service, data: bytes, suffix: str, source: str, target: str) -> bytes:
-    """The translation of a file. Raises RegardError for one that cannot be read, and what `translate` raises."""
-    found = await aside(LARGE_FILE, file_document, data, suffix, language=None if source == AUTO else source)
+    """The translation of a file. Raises FileError for one that cannot be read, TooMuch for one with too much in it,
+    Busy where enough of them are read already, and what `translate` raises.
+    """
+    if service.files.full:
+        raise Busy(SOON)
+    found = await service.files.work(file_document, data, suffix, language=None if source == AUTO else source)
     if source == AUTO:
         sample = "\n".join(found.texts)[:SAMPLE]
-        source = (await aside(LARGE_FILE, _choose, service, target, sample)).language
+        source = (await aside(SAMPLE, _choose, service, target, sample)).language
     engine = check_pair(service.catalogue, source, target)
     if engine is None or not found.texts:
         return data
     options, seconds = Options(explain=found.explain), PATIENCE * service.settings.request_timeout
     predictions = await engine.translate(found.texts, options, seconds=seconds)
-    return await aside(LARGE_FILE, found.rebuild, predictions)
+    return await service.files.work(found.rebuild, predictions)
 
 
 def detect(service: Service, text: str) -> list[Detected]:
@@ -113,10 +131,6 @@ def check_pair(catalogue: Catalogue, source: str, target: str) -> Translates | N
             f"from {name_of(source)} ({outward(source)})"
         )
     return found
-
-
-def _prepared(service: Service, question: Question) -> list[Translated]:
-    return [_prepare(service, question, text) for text in question.texts]
 
 
 def _prepare(service: Service, question: Question, text: str) -> Translated:
@@ -142,7 +156,7 @@ def _choose(service: Service, target: str, text: str) -> Detected:
     return guesses[0]
 
 
-async def _answer(some: list[Translated], options: Options, seconds: float, size: int) -> None:
+async def _answer(some: list[Translated], options: Options, seconds: float) -> None:
     """Fills in the translations of texts that have one engine."""
     engine, documents = some[0].engine, [one.document for one in some if one.document is not None]
     if engine is None:
@@ -150,7 +164,7 @@ async def _answer(some: list[Translated], options: Options, seconds: float, size
     texts = [text for each in documents for text in each.texts]
     wanted = Options(options.n_best, options.explain or documents[0].explain, options.maps)
     predictions = await engine.translate(texts, wanted, seconds=seconds) if texts else []
-    await aside(size, _fill, some, predictions, options.n_best)
+    await aside(sum(map(len, texts)) * options.n_best, _fill, some, predictions, options.n_best)
 
 
 def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best: int) -> None:

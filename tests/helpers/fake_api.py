@@ -128,7 +128,7 @@ def answer(text: str, model: str, *, n_best: int) -> dict[str, Any]:
 
 
 class FakeServer(ThreadingHTTPServer):
-    """`asked` holds every body; `refusals` are answered first; `pause` gives the seconds a text takes."""
+    """`asked` holds every body, `looked` every address; `refusals` come first; `pause` tells what a text takes."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -137,8 +137,10 @@ class FakeServer(ThreadingHTTPServer):
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.asked: list[tuple[str, Any]] = []
+        self.looked: list[str] = []
         self.refusals: list[tuple[int, dict[str, str], str]] = []
         self.pause = lambda text: 0.0
+        self.loading = False  # then it tells nothing of what it has
         self.key = ""
         self.address = f"http://127.0.0.1:{self.server_address[1]}/"
         self.thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
@@ -180,6 +182,9 @@ class Handler(BaseHTTPRequestHandler):
                 "language": {"source": {"code": "de"}, "target": {"code": "en"}},
             },
         }
+        self.server.looked.append(path)
+        if self.server.loading:
+            return self.tell(503, {"error": "model not ready, retry in 1 second"}, {"Retry-After": "1"})
         return self.tell(200, answers[path]) if path in answers else self.tell(404, {"error": "Not found"})
 
     def do_POST(self) -> None:
@@ -189,8 +194,10 @@ class Handler(BaseHTTPRequestHandler):
             return self.tell(403, {"error": "Invalid API key"})
         if self.path == "/v1/translate":
             return self.translate(body)
+        source, target = MODELS[body["model"]]
         prediction = explained(body["source_text"], body["target_text"], body["model"], maps=True)
-        return self.tell(200, {"model": body["model"], **to_json([prediction])["predictions"][0]})
+        sentence = {"before": "", "after": "", **to_json([prediction])["predictions"][0]}
+        return self.tell(200, {"model": body["model"], "source": source, "target": target, "sentence": sentence})
 
     def translate(self, body: dict[str, Any]) -> None:
         if self.server.refusals:
@@ -206,7 +213,7 @@ class Handler(BaseHTTPRequestHandler):
         )
         if model is None:
             return self.tell(400, {"error": f"{body['target']} is not supported"})
-        told = {**answer(body["q"], model, n_best=body["n_best"]), **detected}
+        told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, "model": model}
         return self.tell(200, {"model": model, "source": source, "target": body["target"], "texts": [told]})
 
     def page(self) -> None:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from regard.results import AttentionMap, Explanation, Prediction
 from regard.serve.app import create_app
 from regard.serve.engine import Batched, Engines, Options, ServingError
-from regard.serve.server import configured, listening
+from regard.serve.server import Server, listening
 from regard.serve.service import Service
 from regard.serve.settings import Settings
 
@@ -55,9 +55,6 @@ class KnownEngine:
         options = Options(explain=True, maps=True)
         await self._wait(list(sources), options)
         return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
-
-    async def drain(self, seconds: float) -> None:
-        self.ready = False
 
     async def stop(self) -> None:
         self.ready, self.stopped = False, True
@@ -118,7 +115,7 @@ def listening_server(
     """The address of a server that truly listens, in a thread; what it knows, and what runs it."""
     service = made(engines, settings)
     with listening("127.0.0.1", 0) as listener:
-        server = uvicorn.Server(configured(service))
+        server = Server(service)
         thread = Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         while not service.ready:

@@ -92,16 +92,74 @@ def test_too_many_are_refused_and_told_when_to_come_again(server):
     said(asyncio.run(load.each_once(server, ["yes"], 1)))
 
 
+class Hangs:
+    """In place of a server: hangs up where it is told to."""
+
+    host = "127.0.0.1"
+    body = staticmethod(str.encode)
+
+    def __init__(self, *ends):
+        self.ends, self.heard, self.idle = iter(ends), [], asyncio.Event()
+
+    async def __aenter__(self):
+        self._server = await asyncio.start_server(self._answer, self.host, 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_):
+        self._server.close()
+
+    async def _answer(self, reader, writer):
+        for end in self.ends:
+            head = await reader.readuntil(b"\r\n\r\n")
+            self.heard.append(await reader.readexactly(int(head.split()[-1])))
+            if end != "unheard":
+                writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{"translatedText":"a"}')
+            if end != "stays":
+                break
+        writer.close()
+        await writer.wait_closed()
+        self.idle.set()
+
+
+def test_a_request_that_gets_no_answer_is_not_sent_again():
+    """On a connection that served before: what was sent then may have been worked on."""
+
+    async def case():
+        async with Hangs("stays", "unheard", "stays") as server, load.Client(server) as client:
+            return [(await client.ask(text)).status for text in ("first", "second")], server.heard
+
+    assert asyncio.run(case()) == ([200, 0], [b"first", b"second"])
+
+
+def test_a_connection_that_was_closed_while_idle_is_replaced():
+    async def case():
+        async with Hangs("answered", "answered") as server, load.Client(server) as client:
+            statuses = [(await client.ask("first")).status]
+            await server.idle.wait()
+            await asyncio.sleep(0.05)
+            return [*statuses, (await client.ask("second")).status], server.heard
+
+    assert asyncio.run(case()) == ([200, 200], [b"first", b"second"])
+
+
 def test_what_was_accepted_is_answered_when_it_is_told_to_end(tiny):
     assert ending(tiny, nonsense(400), 8) == 0
 
 
-def ending(run, texts, clients):
-    """SIGTERM while so many requests are known to be worked on → the exit code. Every one of them must be answered.
+@pytest.mark.slow
+def test_what_cannot_be_answered_in_time_is_told_to_come_again(tiny):
+    """One text at a time, and no grace."""
+    options = ("--shutdown-grace", 0, "--max-batch-tokens", 1, "--threads", 1)
+    assert ending(tiny, nonsense(400), 8, *options, status=503) == 0
+
+
+def ending(run, texts, clients, *options, status=200):
+    """SIGTERM while so many requests are known to be worked on → the exit code. Every one of them must be answered so.
 
     Others come meanwhile: they are answered, refused or find nobody.
     """
-    with load.serving(run, *OPTIONS, *PATIENT, "--max-queue", 4096) as server:
+    with load.serving(run, *OPTIONS, *PATIENT, "--max-queue", 4096, *options) as server:
 
         async def case():
             share = len(texts) // clients
@@ -109,7 +167,7 @@ def ending(run, texts, clients):
                 asyncio.create_task(load.once(server, texts[number * share : (number + 1) * share]))
                 for number in range(clients)
             ]
-            while (await asyncio.to_thread(measure, server, "in_flight"))[0] < clients:
+            while (await asyncio.to_thread(measure, server, "in_flight"))[0] <= clients:  # it counts this question too
                 assert not any(task.done() for task in known), "too quick to be told to end meanwhile"
                 await asyncio.sleep(0.005)
             others = asyncio.create_task(load.at_once(server, ["yes"], 2, 1.0))
@@ -118,10 +176,10 @@ def ending(run, texts, clients):
             return await asyncio.gather(*known), await others, await ended
 
         known, others, code = asyncio.run(case())
-        assert {answer.status for answer in known} == {200}
-        assert all(len(answer.said) == len(answer.text) for answer in known)
+        assert {answer.status for answer in known} == {status}
+        assert all(len(answer.said) == len(answer.text) for answer in known if status == 200)
         assert {answer.status for answer in others} <= {200, 503, 0}
-        assert all(answer.retry_after for answer in others if answer.status == 503)
+        assert all(answer.retry_after for answer in [*known, *others] if answer.status == 503)
         return code
 
 

@@ -2,21 +2,39 @@
 
 from fastapi import Request
 
-from regard.serve.api.reading import Fields
+from regard.serve.api.reading import Fields, read_fields
 from regard.serve.errors import ApiError, bad, later
 from regard.serve.service import Service
 
 BEARER = "bearer "
 
 
+async def admitted(service: Service, request: Request) -> Fields:
+    """What a client asks that may. Raises ApiError for one that may not, if it can be before the question is read."""
+    check_key(service, request)
+    fields = await read_fields(request)
+    admit(service, request, fields)
+    return fields
+
+
+def check_key(service: Service, request: Request) -> None:
+    """Raises ApiError for a client that is banned, or has a wrong key, by what stands in the head of its request."""
+    key, keys = _bearer(request), service.settings.keys
+    holder = keys.holder(key) if keys and key else None
+    if keys and key and holder is None:
+        admit(service, request, Fields({}))  # refuses it, and counts it: keys must not be guessed as fast as one likes
+    if service.rates.banned(holder or _address(request)):
+        raise _banned()
+
+
 def admit(service: Service, request: Request, fields: Fields) -> None:
     """Raises ApiError for a client that is banned, asks too often, or lacks a key where one is needed."""
-    key = _key(request, fields)
+    key = fields.text("api_key") or _bearer(request)
     keys, rates = service.settings.keys, service.rates
     holder = keys.holder(key) if keys and key else None
-    client = holder or (request.client.host if request.client else "")
+    client = holder or _address(request)
     if rates.banned(client):
-        raise ApiError(403, "Too many request limits violations")
+        raise _banned()
     wait = rates.wait(client)
     if wait:
         raise later(429, f"Slowdown: {rates.limit} per 1 minute", round(wait + 0.5))
@@ -28,8 +46,15 @@ def admit(service: Service, request: Request, fields: Fields) -> None:
     raise bad(f"Visit {link} to get an API key" if link else "Please contact the server operator to get an API key")
 
 
-def _key(request: Request, fields: Fields) -> str:
-    """The key in the fields, or else in the header that HTTP has for it."""
+def _bearer(request: Request) -> str:
+    """The key in the header that HTTP has for it."""
     header = request.headers.get("authorization", "")
-    given = header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else ""
-    return fields.text("api_key") or given
+    return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else ""
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _banned() -> ApiError:
+    return ApiError(403, "Too many request limits violations")

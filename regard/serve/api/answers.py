@@ -1,7 +1,8 @@
 """What the questions under /v1 have in common: how they are read, and how an answer is written."""
 
 import json
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from fastapi import Request
 from fastapi.responses import Response
@@ -9,15 +10,15 @@ from pydantic import ValidationError
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.api.access import admit
+from regard.serve.api.access import admit, check_key
 from regard.serve.api.checking import check_languages, missing
-from regard.serve.api.reading import Fields, read_json
-from regard.serve.engine import Translates
+from regard.serve.api.reading import Fields, read_values
+from regard.serve.engine import Options, Translates
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB
-from regard.serve.translating import Sentence, check_pair
+from regard.serve.translating import Sentence, Translated, check_pair
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
@@ -26,7 +27,8 @@ Asked = TypeVar("Asked", models.TranslateQuestion, models.ExplainQuestion)
 
 async def read_question(service: Service, request: Request, kind: type[Asked]) -> Asked:
     """The question, from a client that may ask it."""
-    values = read_json(await request.body())
+    check_key(service, request)
+    values = await read_values(request)
     admit(service, request, Fields(values))
     try:
         return kind.model_validate(values)
@@ -69,16 +71,35 @@ def check_maps(*texts: str) -> None:
         raise ApiError(413, f"{told}: ask for one sentence at a time, or without maps")
 
 
-def json_answer(answer: Any, limit: int | None = None) -> Response:
-    """Raises ApiError for an answer of more than `limit` bytes."""
-    body = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    if limit is not None:
-        check_size(len(body), limit)
-    return Response(body, media_type="application/json")
+class Wanted(NamedTuple):
+    """An answer, as large as it may be."""
+
+    limit: int  # bytes
+    options: Options
+
+    def check(self, size: int) -> None:
+        """Raises ApiError for so many bytes, if they are too many, with what would make them fewer."""
+        if size > self.limit:
+            told = f"the answer has at least {size / MIB:.1f} MiB, more than the {self.limit / MIB:.1f} that are sent"
+            raise ApiError(413, f"{told}: ask for {self._less()}")
+
+    def _less(self) -> str:
+        if self.options.maps:
+            return "one sentence at a time, or without maps"
+        if self.options.explain:
+            return "less text at a time, or without explain"
+        return f"less text at a time{', or for fewer of the n_best' if self.options.n_best > 1 else ''}"
 
 
-def check_size(size: int, limit: int) -> None:
+def least_size(found: Sequence[Translated], n_best: int) -> int:
+    """Bytes that an answer has at least: the source of a sentence stands beside each of its translations."""
+    texts = [text for one in found if one.document is not None for text in one.document.texts]
+    return n_best * sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def json_answer(answer: Any, wanted: Wanted | None = None) -> Response:
     """Raises ApiError for an answer that is too large."""
-    if size > limit:
-        told_of = f"the answer has {size / MIB:.1f} MiB, more than the {limit / MIB:.1f} that are sent"
-        raise ApiError(413, f"{told_of}: ask for one sentence at a time, or without maps")
+    body = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    if wanted is not None:
+        wanted.check(len(body))
+    return Response(body, media_type="application/json")

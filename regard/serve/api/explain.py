@@ -6,11 +6,11 @@ from fastapi.responses import HTMLResponse, Response
 from regard.explain.page import page, to_json
 from regard.results import Prediction
 from regard.serve.api import models
-from regard.serve.api.answers import asked_pair, check_maps, check_size, json_answer, read_question, written
+from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, read_question, written
 from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.documented import asked, refusals
 from regard.serve.aside import LARGE, aside
-from regard.serve.engine import Translates
+from regard.serve.engine import Options, Translates
 from regard.serve.errors import bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.security.headers import ALONE
@@ -34,11 +34,12 @@ def router(service: Service) -> APIRouter:
         question = await read_question(service, request, models.ExplainQuestion)
         engine = _engine(service, question)
         request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
-        limit, seconds = service.settings.max_maps, service.settings.request_timeout
+        wanted = Wanted(service.settings.max_maps, Options(explain=True, maps=True))
+        seconds = service.settings.request_timeout
         [prediction] = await engine.explain([question.source_text], [question.target_text], seconds=seconds)
         if question.html:
-            return await aside(LARGE, _page, prediction, limit)
-        return await aside(LARGE, _explained, engine, prediction, limit)
+            return await aside(LARGE, _page, prediction, wanted)
+        return await aside(LARGE, _explained, engine, prediction, wanted)
 
     return routes
 
@@ -59,12 +60,12 @@ def _engine(service: Service, question: models.ExplainQuestion) -> Translates:
     return engine
 
 
-def _explained(engine: Translates, prediction: Prediction, limit: int) -> Response:
+def _explained(engine: Translates, prediction: Prediction, wanted: Wanted) -> Response:
     codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
-    return json_answer({"model": engine.name, **codes, "sentence": written(Sentence("", prediction, ""))}, limit)
+    return json_answer({"model": engine.name, **codes, "sentence": written(Sentence("", prediction, ""))}, wanted)
 
 
-def _page(prediction: Prediction, limit: int) -> Response:
+def _page(prediction: Prediction, wanted: Wanted) -> Response:
     text = page(to_json([prediction]), title="Regard")
-    check_size(len(text), limit + MIB)  # the page itself is there, too
+    wanted._replace(limit=wanted.limit + MIB).check(len(text))  # the page itself is there, too
     return HTMLResponse(text, headers={"Content-Security-Policy": ALONE})

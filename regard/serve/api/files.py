@@ -6,14 +6,15 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
 from regard.serve.api import documented
-from regard.serve.api.access import admit
+from regard.serve.api.access import admitted
 from regard.serve.api.checking import asked_pair, check_languages, missing
-from regard.serve.api.reading import Fields, File, read_fields
+from regard.serve.api.reading import Fields, File
 from regard.serve.downloads import NAME
+from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
-from regard.serve.texts import SUFFIXES, FileError
+from regard.serve.texts import SUFFIXES, FileError, TooMuch
 from regard.serve.translating import check_pair, translate_file
 
 
@@ -24,8 +25,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/translate_file", **documented.TRANSLATE_FILE)
     async def translate_whole_file(request: Request) -> dict[str, str]:
         """Translate a file; the answer says where the translation is."""
-        fields = await read_fields(request)
-        admit(service, request, fields)
+        fields = await admitted(service, request)
         if not service.settings.files_translation:
             raise ApiError(403, "Files translation are disabled on this server.")
         file, (source, target) = _checked(service, fields)
@@ -35,6 +35,10 @@ def router(service: Service) -> APIRouter:
             data = await translate_file(service, file.data, path.suffix.lower(), source, target)
         except FileError as error:
             raise bad(f"Invalid request: {error}") from error
+        except TooMuch as error:
+            raise ApiError(413, str(error)) from error
+        except TooLate as error:  # of all the time that a file has, so another time would not do either
+            raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
         name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", data)
         return {"translatedFileUrl": str(request.url_for("download_file", name=name))}
 

@@ -9,10 +9,12 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
+from regard.serve.aside import aside
 from regard.serve.errors import bad
 
 MAX_FIELDS = 100
 INVALID = "Invalid JSON format"
+QUICK = 32  # times as fast as texts are translated they are read
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
@@ -39,24 +41,34 @@ async def read_fields(request: Request) -> Fields:
     """The fields wherever the client put them. In JSON there is no query; else the query goes before the form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        return Fields(read_json(await request.body()))
+        return Fields(await read_values(request))
     query = _pairs(request.scope["query_string"])
     if kind == MULTIPART:
         return await _multipart(request, query)
-    form = _pairs(await request.body()) if kind == FORM else {}
+    body = await request.body() if kind == FORM else b""
+    form = await aside(len(body) // QUICK, _pairs, body)
     return Fields(_whole({**form, **query}))
 
 
 async def _multipart(request: Request, query: dict[str, str]) -> Fields:
     """Texts and files; the body is in memory already and was no larger than it may be."""
     values, files = {}, {}
-    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 30) as form:
-        for name, value in reversed(form.multi_items()):  # the first one stays
-            if isinstance(value, UploadFile):
-                files[name] = File(value.filename or "", await value.read())
-            else:
-                values[name] = value
+    try:
+        async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 30) as form:
+            for name, value in reversed(form.multi_items()):  # the first one stays
+                if isinstance(value, UploadFile):
+                    files[name] = File(value.filename or "", await value.read())
+                else:
+                    values[name] = value
+    except ValueError as error:  # some encodings fail in ways of their own
+        raise bad("Invalid request: the form is not in the encoding that it names") from error
     return Fields(_whole({**values, **query}), files)
+
+
+async def read_values(request: Request) -> dict[str, Any]:
+    """A JSON object, read beside other requests if it is large. Raises ApiError as `read_json` does."""
+    body = await request.body()
+    return await aside(len(body) // QUICK, read_json, body)
 
 
 def read_json(body: bytes) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 
+from regard.errors import ConfigError
 from regard.serve.api import documented
-from regard.serve.api.access import admit
+from regard.serve.api.access import admitted
 from regard.serve.api.checking import asked_pair, check_languages, check_sizes, missing
-from regard.serve.api.reading import Fields, read_fields
+from regard.serve.api.reading import Fields
 from regard.serve.errors import ApiError
 from regard.serve.service import Service
 from regard.serve.settings import MIB
@@ -24,8 +25,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/suggest", **documented.SUGGEST)
     async def suggest(request: Request) -> dict[str, bool]:
         """Send in a better translation."""
-        fields = await read_fields(request)
-        admit(service, request, fields)
+        fields = await admitted(service, request)
         place = service.settings.suggestions
         if place is None:
             raise ApiError(403, "Suggestions are disabled on this server.")
@@ -35,8 +35,17 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
+def check_place(place: Path) -> None:
+    """Makes the file if there is none. Raises ConfigError where it cannot be written."""
+    try:
+        place.open("ab").close()
+    except OSError as error:
+        problem = f"'{place}' cannot be written: {(error.strerror or str(error)).lower()}"
+        raise ConfigError("--suggestions", problem, "a file in a folder that there is") from error
+
+
 def keep(place: Path, suggestion: dict[str, str]) -> None:
-    """One more line of JSON. Raises ApiError when the file has grown too large."""
+    """One more line of JSON. Raises ApiError when the file has grown too large, OSError when it cannot be written."""
     line = json.dumps(suggestion, ensure_ascii=False).encode() + b"\n"
     if place.exists() and place.stat().st_size + len(line) > MAX_FILE:
         raise ApiError(403, "Suggestions are disabled on this server.")

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from regard.serve.api import documented
-from regard.serve.api.access import admit
+from regard.serve.api.access import admitted
 from regard.serve.api.checking import (
     MAX_TOLD,
     asked_alternatives,
@@ -15,7 +15,7 @@ from regard.serve.api.checking import (
     check_languages,
     check_sizes,
 )
-from regard.serve.api.reading import Fields, read_fields
+from regard.serve.api.reading import Fields
 from regard.serve.aside import aside
 from regard.serve.engine import Options
 from regard.serve.errors import bad
@@ -34,8 +34,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/translate", **documented.TRANSLATE)
     async def translate_texts(request: Request) -> JSONResponse:
         """Translate a text, or a list of them."""
-        fields = await read_fields(request)
-        admit(service, request, fields)
+        fields = await admitted(service, request)
         question, alternatives = _question(service, fields)
         request.state.pair = f"{question.source}-{question.target}"
         found = await translate(service, question)
@@ -46,8 +45,7 @@ def router(service: Service) -> APIRouter:
     @routes.post("/detect", **documented.DETECT)
     async def detect_language(request: Request) -> JSONResponse:
         """Tell the language of a text, best guess first."""
-        fields = await read_fields(request)
-        admit(service, request, fields)
+        fields = await admitted(service, request)
         texts = asked_texts(fields.values.get("q"))
         check_sizes(texts, service.settings)
         guesses = await aside(sum(map(len, texts)), detect, service, "\n".join(texts))

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from regard.serve.api import models
-from regard.serve.api.answers import asked_pair, check_maps, json_answer, read_question, written
+from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, read_question, written
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, refusals
 from regard.serve.api.translate import told
@@ -15,7 +15,7 @@ from regard.serve.aside import LARGE, aside
 from regard.serve.engine import Options, Translates
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
-from regard.serve.translating import Question, Translated, nth, translate
+from regard.serve.translating import Question, Translated, answered, nth, prepared
 
 SCORE_DIGITS = 3
 INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256")
@@ -46,9 +46,13 @@ def router(service: Service) -> APIRouter:
         source, target, engine = asked_pair(service, question)
         request.state.pair = f"{source}-{target}"
         options = Options(question.n_best, question.explain or question.maps, question.maps)
-        found = await translate(service, Question(texts, source, target, question.format, options, engine))
-        size = LARGE if options.explain else 0
-        return await aside(size, _translated, found, (source, target), service.settings.max_maps)
+        whole = Question(texts, source, target, question.format, options, engine)
+        wanted = Wanted(service.settings.max_maps, options)
+        found = await prepared(service, whole)
+        wanted.check(least_size(found, options.n_best))
+        await answered(service, found, options)
+        size = LARGE if options.explain else whole.size * options.n_best
+        return await aside(size, _translated, found, (source, target), wanted)
 
     return routes
 
@@ -58,7 +62,7 @@ def _model(engine: Translates) -> dict[str, Any]:
     return {"name": engine.name, **codes, "ready": engine.ready, **{key: engine.info.get(key) for key in INFO}}
 
 
-def _translated(found: list[Translated], pair: tuple[str, str], limit: int) -> Response:
+def _translated(found: list[Translated], pair: tuple[str, str], wanted: Wanted) -> Response:
     engines = {one.engine.name: one.engine for one in found if one.engine is not None}
     names, sources = list(engines), {one.source for one in found}
     source = sources.pop() if len(sources) == 1 else pair[0]
@@ -68,7 +72,7 @@ def _translated(found: list[Translated], pair: tuple[str, str], limit: int) -> R
         "target": outward(pair[1]),
         "texts": [_text(one) for one in found],
     }
-    return json_answer(answer, limit)
+    return json_answer(answer, wanted)
 
 
 def _text(one: Translated) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """In the model's process: texts → answers, each for itself, whatever its batch mates do."""
 
 import copy
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -22,6 +23,10 @@ from regard.text.clean import clean
 NO_MEMORY = ("can't allocate memory", "out of memory", "bad_alloc")  # how torch says it, besides its own error
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
 
+_LOG = logging.getLogger("regard.serve")
+
+T = TypeVar("T")
+
 
 class Refused(NamedTuple):
     """Why a text has no answer."""
@@ -33,7 +38,8 @@ class Refused(NamedTuple):
 class Answered(NamedTuple):
     """A batch as it was worked on."""
 
-    answers: list[Prediction | Refused]  # one per text
+    found: dict[int, Prediction]  # by the numbers of their texts
+    refused: dict[int, Refused]  # and those of the others
     pieces: int  # of the sources that were read
     out_of_memory: int  # times that there was not enough of it
 
@@ -82,6 +88,9 @@ class Answering:
     def force(self, sources: Sequence[str], targets: Sequence[str]) -> Answered:
         """The given targets, scored and explained."""
 
+        if len(sources) != len(targets):
+            raise ValueError("a target for each source")
+
         def ask(rows: list[int]) -> Sequence[Prediction]:
             scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
             given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
@@ -105,37 +114,43 @@ class Answering:
     def _answered(self, sides: Sequence[Sequence[str]], ask: Ask) -> Answered:
         """Sources, and targets if they are given; what is too long on either side is left out."""
         most, task = self.predictor.max_source - 1, self.predictor.task
-        pieces = [
-            [len(ids) for ids in tokenizer.encode_batch([clean(text) for text in texts])]
-            for texts, tokenizer in zip(sides, (task.source, task.target), strict=False)
-        ]
-        longest = [max(counts) for counts in zip(*pieces, strict=True)]
-        answers: list[Prediction | Refused] = [Refused("long", [count, most]) for count in longest]
-        fitting = [row for row, count in enumerate(longest) if count <= most]
-        found, short = _one_by_one(fitting, ask)
-        for row, answer in zip(fitting, found, strict=True):
-            answers[row] = answer
-        return Answered(answers, sum(count for count in pieces[0] if count <= most), short)
+        tokenizers = (task.source, task.target)[: len(sides)]
+
+        def count(rows: list[int]) -> Sequence[tuple[int, ...]]:
+            some = [[clean(texts[row]) for row in rows] for texts in sides]
+            read = [tokenizer.encode_batch(texts) for tokenizer, texts in zip(tokenizers, some, strict=True)]
+            return [tuple(map(len, ids)) for ids in zip(*read, strict=True)]
+
+        pieces, unread, short = _one_by_one(list(range(len(sides[0]))), count)
+        longest = {row: max(counts) for row, counts in pieces.items()}
+        long = {row: Refused("long", [size, most]) for row, size in longest.items() if size > most}
+        found, failed, again = _one_by_one([row for row in longest if row not in long], ask)
+        read = sum(sources for sources, *_ in pieces.values() if sources <= most)
+        return Answered(found, {**unread, **long, **failed}, read, short + again)
 
 
-def _one_by_one(rows: list[int], ask: Ask) -> tuple[list[Prediction | Refused], int]:
+def _one_by_one(
+    rows: list[int], ask: Callable[[list[int]], Sequence[T]]
+) -> tuple[dict[int, T], dict[int, Refused], int]:
     """Together if that goes well, else in halves: only what cannot be answered even alone is refused.
 
     With the times that memory was short.
     """
     if not rows:
-        return [], 0
+        return {}, {}, 0
     try:
-        return list(ask(rows)), 0
+        return dict(zip(rows, ask(rows), strict=True)), {}, 0
     except Exception as error:  # whatever a model raises is the fault of some text, not of the others
-        short, reason = _is_of_memory(error), _line(error)
+        short, reason = _is_of_memory(error), line_of(error)
+        if len(rows) == 1 and not short:
+            _LOG.exception("a text could not be answered")
     if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors
         torch.cuda.empty_cache()
     if len(rows) == 1:
-        return [Refused("memory") if short else Refused("failed", reason)], int(short)
+        return {}, {rows[0]: Refused("memory") if short else Refused("failed", reason)}, int(short)
     half = len(rows) // 2
-    (first, once), (second, again) = (_one_by_one(some, ask) for some in (rows[:half], rows[half:]))
-    return [*first, *second], int(short) + once + again
+    (found, failed, once), (others, more, again) = (_one_by_one(some, ask) for some in (rows[:half], rows[half:]))
+    return {**found, **others}, {**failed, **more}, int(short) + once + again
 
 
 def _is_of_memory(error: Exception) -> bool:
@@ -145,7 +160,7 @@ def _is_of_memory(error: Exception) -> bool:
     )
 
 
-def _line(error: Exception) -> str:
+def line_of(error: Exception) -> str:
     """What a user may read: the words of our own errors, of others only what they are."""
     if isinstance(error, RegardError):
         return str(error).splitlines()[0]

@@ -6,7 +6,6 @@ from typing import Any, cast
 from regard.results import Prediction
 from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLong
 from regard.serve.engine.waiting import Item
-from regard.serve.engine.wire import from_plain
 
 
 def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
@@ -18,7 +17,7 @@ def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
         if "prediction" not in answer:
             request.answer.set_exception(_fault(request.before + index, answer))
             continue
-        request.found[index] = from_plain(answer["prediction"])
+        request.found[index] = answer["prediction"]
         if None not in request.found:
             request.answer.set_result(cast(list[Prediction], request.found))
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from regard.serve.engine.options import Limits, Options, Watcher, cores, shared
 from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.waiting import Request
 
-LARGE = 2  # requests at once that are too large for the queue, each portion by portion
+PORTION = 4  # what a request waits with at once is no more than this part of the queue: a fourth
+LARGE = 3  # requests at once of more than a portion; what they leave of the queue is for small ones
 SOON = 2  # seconds after which to ask again while a model is loaded
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a process that ended is started again
 
@@ -32,18 +32,16 @@ class Engine:
         self._batcher = Batcher(self.limits)
         self._pipe: Pipe | None = None
         self._life: asyncio.Task[None] | None = None
-        self._open, self._large = 0, 0  # requests accepted and not answered; those of them that are large
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._warm, self._ending = False, False
+        self._large = 0  # requests of several portions, accepted and not answered
+        self._warm = False
 
     def __repr__(self) -> str:
         return f"Engine({self.name}, {self.source}-{self.target}, {'ready' if self.ready else 'not ready'})"
 
     @property
     def ready(self) -> bool:
-        """Whether it takes requests: loaded, warm, and not about to end."""
-        return self._warm and not self._ending
+        """Whether it takes requests: loaded and warm."""
+        return self._warm
 
     @property
     def queue_size(self) -> int:
@@ -93,15 +91,9 @@ class Engine:
         """The given targets with their log-probabilities and all that they look at; faults as of `translate`."""
         return await self._accept(sources, targets, Options(explain=True, maps=True), seconds)
 
-    async def drain(self, seconds: float) -> None:
-        """Accepts nothing more and returns when all that was accepted is answered, or after so many seconds."""
-        self._ending = True
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), seconds)
-
     async def stop(self) -> None:
         """Ends the process; who still waits is told NotReady."""
-        self._ending, self._warm = True, False
+        self._warm = False
         if self._life is not None:
             self._life.cancel()
             await asyncio.wait([self._life])
@@ -113,15 +105,13 @@ class Engine:
     ) -> list[Prediction]:
         if not self.ready:
             raise _not_ready()
-        most = self.limits.max_queue
-        large = len(sources) > most
-        portion = max(most // 4, 1) if large else max(len(sources), 1)
+        portion = max(min(len(sources), self.limits.max_queue // PORTION), 1)
+        large = len(sources) > portion
         later = self._busy(portion)
         if later or (large and self._large >= LARGE):
             raise Busy(later or self._seconds())
         until = asyncio.get_running_loop().time() + seconds
-        self._open, self._large = self._open + 1, self._large + large
-        self._idle.clear()
+        self._large += large
         found: list[Prediction] = []
         try:
             for first in range(0, len(sources), portion):
@@ -131,9 +121,7 @@ class Engine:
                 found += await self._answered(Request(sources[some], given, options, answer, before=first), until)
             return found
         finally:
-            self._open, self._large = self._open - 1, self._large - large
-            if self._open == 0:
-                self._idle.set()
+            self._large -= large
 
     def _busy(self, texts: int) -> int:
         """As `busy`, of so many texts."""

@@ -8,11 +8,9 @@ from pathlib import Path
 from regard.serve.engine.engine import Engine, name_of
 from regard.serve.engine.options import Limits, Translates, cores, shared
 
-Pair = tuple[str, str]  # codes of source and target
-
 
 class Engines(Mapping[str, Translates]):
-    """By name, in the order they were given; the first of a pair of languages is its default."""
+    """By name, in the order they were given."""
 
     def __init__(self, engines: Sequence[Translates]) -> None:
         self._engines = {engine.name: engine for engine in engines}
@@ -26,29 +24,6 @@ class Engines(Mapping[str, Translates]):
     def __len__(self) -> int:
         return len(self._engines)
 
-    @property
-    def pairs(self) -> dict[Pair, list[Translates]]:
-        """Who translates from which language to which; nothing of those that have not started."""
-        found: dict[Pair, list[Translates]] = {}
-        for engine in self.values():
-            if engine.info:
-                found.setdefault((engine.source, engine.target), []).append(engine)
-        return found
-
-    def default(self, source: str, target: str) -> Translates | None:
-        """The first of a pair."""
-        return next(iter(self.pairs.get((source, target), [])), None)
-
-    @property
-    def ready(self) -> bool:
-        """Whether all take requests."""
-        return all(engine.ready for engine in self.values())
-
-    @property
-    def queue_size(self) -> int:
-        """Texts that wait, in all of them."""
-        return sum(engine.queue_size for engine in self.values())
-
     async def start(self) -> None:
         """Loads all at once. Raises the first RegardError; then none runs."""
         starting = [asyncio.ensure_future(engine.start()) for engine in self.values()]
@@ -60,10 +35,6 @@ class Engines(Mapping[str, Translates]):
             await asyncio.gather(*starting, return_exceptions=True)
             await self.stop()
             raise
-
-    async def drain(self, seconds: float) -> None:
-        """None accepts anything more; returns when all that was accepted is answered, or after so many seconds."""
-        await asyncio.gather(*(engine.drain(seconds) for engine in self.values()))
 
     async def stop(self) -> None:
         """Ends their processes."""

@@ -86,10 +86,6 @@ class Translates(Protocol):
         """The given targets as predictions, with what each looks at."""
         ...
 
-    async def drain(self, seconds: float) -> None:
-        """Takes on nothing more and answers what it has, for at most so long."""
-        ...
-
     async def stop(self) -> None:
         """Ends at once."""
         ...

@@ -10,10 +10,11 @@ from itertools import count
 from typing import Any, cast
 
 from regard.errors import RegardError
-from regard.serve.engine.wire import HEAD, packed, unpacked
+from regard.serve.engine.wire import HEAD, heard, packed
 
 COMMAND = (sys.executable, "-P", "-m", "regard.serve.engine.worker")
 PATIENCE = 2.0  # seconds that a process gets to end by itself
+LARGE = 100_000  # bytes of a message that is read in a thread of its own, so that nobody else waits meanwhile
 
 
 class Gone(Exception):  # as StopIteration, it tells of an end
@@ -98,7 +99,8 @@ class Pipe:
         try:
             while True:
                 size = int.from_bytes(await stdout.readexactly(HEAD), "big")
-                said = unpacked(await stdout.readexactly(size))
+                body = await stdout.readexactly(size)
+                said = heard(body) if size < LARGE else await asyncio.to_thread(heard, body)
                 answer = self._answers.get(said["number"])
                 if answer is not None and not answer.done():
                     answer.set_result(said)

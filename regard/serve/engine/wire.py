@@ -1,8 +1,14 @@
-"""Between the server and the model's process: JSON, its length before it. No pickle."""
+"""Between the server and the model's process: JSON, its length before it. No pickle.
+
+Weights stand in it as their bytes: what an answer looked at is many numbers, and as digits they take ten times as long.
+"""
 
 import json
-from collections.abc import Mapping
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Any
 
 from regard.results import AttentionMap, Explanation, Prediction
@@ -27,6 +33,15 @@ def unpacked(body: bytes) -> dict[str, Any]:
     return message
 
 
+def heard(body: bytes) -> dict[str, Any]:
+    """What a model's process says, its predictions read. Raises ValueError for what is no message."""
+    message = unpacked(body)
+    for answer in message.get("answers", ()):
+        if "prediction" in answer:
+            answer["prediction"] = from_plain(answer["prediction"])
+    return message
+
+
 def to_plain(prediction: Prediction) -> dict[str, Any]:
     """A prediction as JSON values, nothing lost."""
     told = {name: getattr(prediction, name) for name in _PREDICTION}
@@ -34,7 +49,10 @@ def to_plain(prediction: Prediction) -> dict[str, Any]:
     found = prediction.explanation
     if found is not None:
         told["explanation"] = {name: getattr(found, name) for name in _EXPLANATION}
-        told["explanation"]["maps"] = [vars(each) for each in found.maps]
+        told["explanation"]["weights"] = _to_bytes(found.weights)
+        told["explanation"]["maps"] = [
+            {**vars(each), "weights": [_to_bytes(head) for head in each.weights]} for each in found.maps
+        ]
     return told
 
 
@@ -45,6 +63,26 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
     if told["explanation"] is not None:
         found = dict(told["explanation"])
         found["alignment"] = [(source, target) for source, target in found["alignment"]]
-        found["maps"] = [AttentionMap(**each) for each in found["maps"]]
+        found["weights"] = _from_bytes(found["weights"])
+        found["maps"] = [
+            AttentionMap(**{**each, "weights": [_from_bytes(head) for head in each["weights"]]})
+            for each in found["maps"]
+        ]
         values["explanation"] = Explanation(**found)
     return Prediction(**values)
+
+
+def _to_bytes(rows: Sequence[Sequence[float]]) -> list[Any]:
+    """The lengths of the rows, and all their numbers one after the other."""
+    numbers = array("d", chain.from_iterable(rows)).tobytes()
+    return [[len(row) for row in rows], b64encode(numbers).decode("ascii")]
+
+
+def _from_bytes(told: Sequence[Any]) -> list[list[float]]:
+    lengths, encoded = told
+    numbers = array("d", b64decode(encoded))
+    rows, start = list[list[float]](), 0
+    for length in lengths:
+        rows.append(numbers[start : start + length].tolist())
+        start += length
+    return rows

@@ -5,6 +5,7 @@ on a busy machine threads that wait for each other are many times slower. The pr
 outlives the server. Ctrl-C and SIGTERM are the server's business: it drains first.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -20,14 +21,15 @@ from typing import Any, BinaryIO
 import torch
 
 from regard.errors import RegardError
-from regard.results import Prediction
-from regard.serve.engine.answering import Answered, Answering, Refused
+from regard.serve.engine.answering import Answered, Answering, line_of
 from regard.serve.engine.options import Options
 from regard.serve.engine.wire import HEAD, packed, to_plain, unpacked
 
 FAULT = 2  # exit code of a run that cannot be served
 WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
 FIRST, STRIDE = 4, 37  # the first piece that is no special one; every so many is taken
+
+_LOG = logging.getLogger("regard.serve")
 
 Message = dict[str, Any]
 Say = Callable[[Mapping[str, Any]], None]
@@ -97,7 +99,8 @@ def answer(answering: Answering, message: Message) -> Message:
         else:
             done = answering.force(sources, targets)
     except Exception as error:  # a fault in one request must not take the others' model away
-        return {"fault": f"{type(error).__name__}: {error}"}
+        _LOG.exception("a batch could not be answered")
+        return {"fault": line_of(error)}
     return {**_told(done), "seconds": time.perf_counter() - start}
 
 
@@ -116,12 +119,13 @@ def warm(answering: Answering) -> dict[str, float]:
 
 
 def _told(done: Answered) -> Message:
-    answers = [_plain(one) for one in done.answers]
-    return {"answers": answers, "pieces": done.pieces, "out_of_memory": done.out_of_memory}
-
-
-def _plain(one: Prediction | Refused) -> Message:
-    return {one.kind: one.told} if isinstance(one, Refused) else {"prediction": to_plain(one)}
+    answers: dict[int, Message] = {row: {"prediction": to_plain(one)} for row, one in done.found.items()}
+    answers |= {row: {one.kind: one.told} for row, one in done.refused.items()}
+    return {
+        "answers": [answers[row] for row in sorted(answers)],
+        "pieces": done.pieces,
+        "out_of_memory": done.out_of_memory,
+    }
 
 
 def _next(given: BinaryIO) -> Message | None:

@@ -30,11 +30,12 @@ class Origins:
     """The pages that may ask: those of this server, and of origins that are given."""
 
     def __init__(self, origins: Iterable[str] = ()) -> None:
-        self._origins = {origin.lower().rstrip("/") for origin in origins}
+        """As browsers write them."""
+        self._origins = set(origins)
 
     def allows(self, origin: str | None, host: str) -> bool:
         """Whether a request with this `Origin` (None: no browser sent it) may come to this `Host`."""
-        if origin is None or ANY in self._origins or origin.lower() in self._origins:
+        if origin is None or ANY in self._origins or origin in self._origins:
             return True
         try:
             parts = urlsplit(origin)

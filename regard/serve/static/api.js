@@ -6,7 +6,8 @@ export class Refused extends Error {
   }
 }
 
-const LONGEST_WAIT = 60; // seconds
+const LONGEST_WAIT = 60; // seconds between two tries
+const PATIENCE = 180; // seconds for all of them: a model may have to be loaded
 
 export async function ask(path, { body = null, signal = null, text = false } = {}) {
   let answer;
@@ -60,13 +61,15 @@ function waiting(status, after) {
   return Math.min(Math.max(Number.isFinite(seconds) ? Math.ceil(seconds) : 2, 1), LONGEST_WAIT);
 }
 
-// Asks until the server is no longer busy; `told` hears the seconds left, from second to second.
-export async function patiently(question, signal, told) {
+// Asks until the server is no longer busy, or its last refusal would have to be waited for beyond so many seconds; `told`
+// hears the seconds left, from second to second.
+export async function patiently(question, signal, told, most = PATIENCE) {
+  const until = performance.now() + 1000 * most;
   for (;;) {
     try {
       return await question();
     } catch (error) {
-      if (!(error instanceof Refused) || error.wait === null) throw error;
+      if (!(error instanceof Refused) || error.wait === null || performance.now() + 1000 * error.wait > until) throw error;
       for (let left = error.wait; left > 0; left--) {
         told(left);
         await rest(1000, signal);

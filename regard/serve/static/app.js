@@ -19,7 +19,8 @@ const text = byId("text");
 const about = { limit: -1, keyRequired: false };
 let t = speaker("en", TEXTS);
 let pairs = null;
-let asking = new AbortController();
+let asking = new AbortController(); // for a translation
+let starting = new AbortController(); // for what the server has; without it there is nothing to ask
 let late = false; // whether something has changed while the text was not to be seen
 let refused = null; // what stands in the line of faults
 
@@ -41,6 +42,7 @@ function compared() {
 async function translate({ pause = 0 } = {}) {
   late = files.opened;
   asking.abort();
+  if (!pairs) return drawAll(); // what is written now is translated as soon as the server is ready
   if (late) return undefined;
   asking = new AbortController();
   const { signal } = asking;
@@ -48,7 +50,7 @@ async function translate({ pause = 0 } = {}) {
   tellFault(null);
   light([]);
   drawAll();
-  if (!asked.trim() || !pairs?.target) return clearOutputs();
+  if (!asked.trim() || !pairs.target) return clearOutputs();
   try {
     await rest(pause, signal);
     for (const output of compared()) output.busy(true);
@@ -78,7 +80,7 @@ function show(answers, how) {
 }
 
 function clearOutputs() {
-  pairs?.found(null);
+  pairs.found(null);
   for (const output of outputs) output.show(null);
   drawAll();
 }
@@ -154,11 +156,16 @@ function choose(settings) {
   pairs.choose({ source: from, target: to, model: model ?? "", other: "" });
 }
 
+// Ends an earlier start that still waits.
 async function start() {
+  starting.abort();
+  starting = new AbortController();
+  const { signal } = starting;
   tellFault(null);
   try {
-    const [languages, { models }, settings] = await patiently(
-      () => Promise.all([ask("languages"), ask("v1/models"), ask("frontend/settings")]), asking.signal, (seconds) => tellFault(new Refused("busy"), seconds));
+    const all = () => Promise.all(["languages", "v1/models", "frontend/settings"].map((path) => ask(path, { signal })));
+    const [languages, { models }, settings] = await patiently(all, signal, (seconds) => tellFault(new Refused("busy"), seconds));
+    if (signal.aborted) return;
     Object.assign(about, { limit: settings.charLimit ?? -1, keyRequired: settings.keyRequired === true });
     byId("key-label").hidden = !about.keyRequired;
     files.offer(settings);
@@ -169,6 +176,7 @@ async function start() {
     tellFault(models.length ? null : new Refused("none"));
     if (models.length) choose(settings);
   } catch (error) {
+    if (signal.aborted) return;
     if (!(error instanceof Refused)) throw error;
     tellFault(error);
   }

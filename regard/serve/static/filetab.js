@@ -114,7 +114,8 @@ export class FileTab {
   }
 
   told(error) {
-    if (error.status === 413) return this.limit > 0 ? ["largeFile", sized(this.limit)] : ["tooLarge"];
+    if (error.status === 413 && !(this.limit > 0)) return ["tooLarge"];
+    if (error.status === 413 && !error.told) return ["largeFile", sized(this.limit)];
     return error.told ? ["said", error.told] : [error.key, error.status];
   }
 

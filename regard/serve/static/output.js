@@ -176,7 +176,7 @@ export class Output {
       const body = { source_text: prediction.source, target_text: told.text, source: this.from(), target: answer.target, model: this.model() };
       const question = { body: { ...body, ...(key ? { api_key: key } : {}) }, signal: asking.signal };
       const found = await patiently(() => ask("v1/explain", question), asking.signal, () => {});
-      const { explanation, log_probs: logProbs, flags } = found.sentence ?? found;
+      const { explanation, log_probs: logProbs, flags } = found.sentence;
       if (explanation) Object.assign(told, { explanation, log_probs: logProbs, flags: told.finished ? flags : told.flags });
       told.asked = true;
     } catch (error) {

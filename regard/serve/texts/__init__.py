@@ -7,9 +7,20 @@ from regard.serve.texts.documents import Document, Sentence
 from regard.serve.texts.files import SUFFIXES, FileDocument, FileError, file_document
 from regard.serve.texts.markup import html_document
 from regard.serve.texts.plain import plain_document
+from regard.serve.texts.room import TooMuch
 from regard.serve.texts.sentences import LIMIT
 
-__all__ = ["SUFFIXES", "Detector", "Document", "FileDocument", "FileError", "Sentence", "document", "file_document"]
+__all__ = [
+    "SUFFIXES",
+    "Detector",
+    "Document",
+    "FileDocument",
+    "FileError",
+    "Sentence",
+    "TooMuch",
+    "document",
+    "file_document",
+]
 
 
 def document(

@@ -1,6 +1,7 @@
 """A stretch of a text → what the model is asked."""
 
 import unicodedata
+from array import array
 from collections.abc import Sequence, Set
 
 from regard.serve.texts.passages import Held, Mark, Passage, tree
@@ -48,10 +49,10 @@ def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[
     return Passage(asked, places, spaced, tuple(nodes))
 
 
-def _tidied(text: str, start: int, end: int, hidden: bytearray, points: Set[int]) -> tuple[str, tuple[int, ...]]:
+def _tidied(text: str, start: int, end: int, hidden: bytearray, points: Set[int]) -> tuple[str, Sequence[int]]:
     """The characters that a model is shown, and their places. `points` are those behind something not shown."""
     asked: list[str] = []
-    places: list[int] = []
+    places = array("L")  # of a large file there are millions
     spaced = False  # a space is due before the next character
     for place in range(start, end):
         character = text[place]
@@ -65,4 +66,4 @@ def _tidied(text: str, start: int, end: int, hidden: bytearray, points: Set[int]
         spaced = False
         asked.append("\ufffd" if "\ud800" <= character <= "\udfff" else character)
         places.append(place)
-    return "".join(asked), tuple(places)
+    return "".join(asked), places

@@ -1,14 +1,14 @@
 """A text with the sentences to translate taken out, and put together again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from regard.results import Prediction
-from regard.serve.texts.passages import Event, Passage
+from regard.serve.texts.passages import Passage, Stretch
 from regard.serve.texts.placeholders import placeholders
-from regard.serve.texts.rendering import render
+from regard.serve.texts.rendering import Style, render
 
 _LONGEST = 2_100  # characters of a placeholder
 
@@ -23,15 +23,16 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """Passages to translate and, between them, strings that stay as they are."""
+    """Passages to translate and, between them, what stays as it is."""
 
-    parts: Sequence[str | Passage]
-    write: Callable[[Sequence[Event]], str]  # what a rendered passage is in this kind of document
+    stretches: Sequence[Stretch]
+    rest: str  # behind the last passage
+    style: Style
 
     @cached_property
     def passages(self) -> list[Passage]:
         """In the order of the text."""
-        return [part for part in self.parts if isinstance(part, Passage)]
+        return [stretch.passage for stretch in self.stretches]
 
     @property
     def texts(self) -> list[str]:
@@ -46,27 +47,19 @@ class Document:
     @cached_property
     def sentences(self) -> list[Sentence]:
         """As many as `texts`; joined, a plain text without stand-ins."""
-        found: list[Sentence] = []
-        before = ""
-        for part in self.parts:
-            if isinstance(part, Passage):
-                found.append(Sentence(before, part.text, ""))
-                before = ""
-            else:
-                before += part
-        if found and before:
-            found[-1] = found[-1]._replace(after=before)
-        return found
+        found = [Sentence(before, passage.text, "") for before, passage in self.stretches]
+        return [*found[:-1], *(last._replace(after=self.rest) for last in found[-1:])]
 
     def translations(self, predictions: Sequence[Prediction]) -> list[str]:
         """What is written for each sentence: placeholders, and markup if there is any, in their places."""
         pairs = zip(self.passages, predictions, strict=True)
-        return [self.write(render(passage, prediction)) for passage, prediction in pairs]
+        return [render(passage, prediction, self.style) for passage, prediction in pairs]
 
     def rebuild(self, predictions: Sequence[Prediction]) -> str:
         """The whole document in the other language. Raises ValueError unless there is one prediction per text."""
-        written = iter(self.translations(predictions))
-        return "".join(_apart([next(written) if isinstance(part, Passage) else part for part in self.parts]))
+        pairs = zip(self.stretches, self.translations(predictions), strict=True)
+        parts = [part for stretch, written in pairs for part in (stretch.before, written)]
+        return "".join(_apart([*parts, self.rest]))
 
 
 def _apart(parts: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from regard.results import Prediction
 from regard.serve.texts.linked import origins
-from regard.serve.texts.passages import Event, Held, Passage
+from regard.serve.texts.passages import Held, Passage
 from regard.serve.texts.placeholders import placeholders
 from regard.serve.texts.words import Span, joins, words
 
@@ -15,7 +15,7 @@ from regard.serve.texts.words import Span, joins, words
 class Atom(NamedTuple):
     """A word or a held stretch of a translation; `origin` is the place in the source that it came from."""
 
-    body: Event
+    body: str
     origin: int | None
     held: bool = False
 
@@ -62,9 +62,7 @@ class _Placing:
             whole[self.text[each.start : each.end]].append(Span(each.start, each.end))
         searched: dict[str, int] = defaultdict(int)
         for held in sorted(self.passage.held, key=lambda held: held.start - held.end):
-            span = None
-            if isinstance(held.body, str):
-                span = self._whole(whole[held.body]) or self._anywhere(held.body, searched)
+            span = self._whole(whole[held.body]) or self._anywhere(held.body, searched)
             if span is None:
                 missing.append(held)
             else:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Event = str | int  # text, or the number of a mark
 Kind = Literal["open", "close", "point"]
 
 
@@ -13,7 +12,7 @@ class Held(NamedTuple):
 
     start: int
     end: int
-    body: Event
+    body: str
     machine: bool = False  # read by programs
     shown: bool = False
     left: bool = False  # a space stands before it
@@ -51,7 +50,7 @@ class Passage:
     """A sentence to translate. Where held ones and nodes stand is told in places of the whole text."""
 
     text: str  # as the model is asked it
-    places: tuple[int, ...]  # of its characters, in the whole text
+    places: Sequence[int]  # of its characters, in the whole text
     held: tuple[Held, ...] = ()
     nodes: tuple[Node, ...] = ()
 
@@ -59,6 +58,20 @@ class Passage:
     def explain(self) -> bool:
         """Whether an alignment helps to put things where they belong."""
         return bool(self.held or self.nodes)
+
+
+class Stretch(NamedTuple):
+    """A passage and, in front of it, what stays as it is."""
+
+    before: str
+    passage: Passage
+
+
+class Cut(NamedTuple):
+    """All of a text, cut up: joined, what was read."""
+
+    stretches: list[Stretch]
+    rest: str  # behind the last passage, or all of a text without any
 
 
 def tree(marks: Sequence[Mark], start: int, end: int) -> list[Node]:

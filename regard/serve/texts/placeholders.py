@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from regard.serve.texts.room import Room
+
 _LATIN = r"A-Za-z\u00c0-\u024f"
 _MACHINE = r"""(?=[%{$:<&])(?:
   %(?:                                                                       # %(name)s
@@ -41,18 +43,19 @@ class Placeholder(NamedTuple):
     number: bool = False
 
 
-def placeholders(text: str) -> list[Placeholder]:
-    """All of a text, in order, none inside another.
+def placeholders(text: str, room: Room | None = None) -> list[Placeholder]:
+    """All of a text, in order, none inside another. Raises TooMuch when there is no room for them.
 
     >>> [text[p.start:p.end] for text in ["Hi {name}, see http://a.b/c. 3 new"] for p in placeholders(text)]
     ['{name}', 'http://a.b/c', '3']
     """
-    found = []
+    found, room = [], room or Room()
     for match in _PATTERN.finditer(text):
         start, end = match.span()
         if match.lastgroup == "plain":
             end = start + len(_trimmed(match[0]))
         if end > start:
+            room.mark()
             found.append(
                 Placeholder(start, end, match.lastgroup == "machine", match[0][0].isdigit() and "@" not in match[0])
             )

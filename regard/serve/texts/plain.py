@@ -1,28 +1,26 @@
 """Plain text: line ends, blank lines, indents and whatever has no letters stay as they are."""
 
-from collections.abc import Iterator, Sequence
-
 from regard.serve.texts.asking import ask, held
 from regard.serve.texts.documents import Document
-from regard.serve.texts.passages import Event, Passage
+from regard.serve.texts.passages import Cut, Stretch
 from regard.serve.texts.placeholders import placeholders
+from regard.serve.texts.rendering import Style
+from regard.serve.texts.room import Room
 from regard.serve.texts.sentences import LIMIT, sentences
 from regard.serve.texts.words import Span
 
-
-def plain_document(text: str, *, language: str | None = None, limit: int = LIMIT) -> Document:
-    """A text as a document."""
-    return Document(list(_parts(text, language, limit)), written)
+PLAIN = Style(str, str)  # of marks there are none
 
 
-def written(events: Sequence[Event]) -> str:
-    """Rendered text; a plain one has no marks."""
-    return "".join(event for event in events if isinstance(event, str))
+def plain_document(text: str, *, language: str | None = None, limit: int = LIMIT, room: Room | None = None) -> Document:
+    """A text as a document. Raises TooMuch when there is no room for it."""
+    return Document(*_cut(text, language, limit, room or Room()), PLAIN)
 
 
-def _parts(text: str, language: str | None, limit: int) -> Iterator[str | Passage]:
-    found, cursor, position = placeholders(text), 0, 0
+def _cut(text: str, language: str | None, limit: int, room: Room) -> Cut:
+    stretches, found, cursor, position = list[Stretch](), placeholders(text, room), 0, 0
     for start, end in sentences(text, language=language, limit=limit, kept=[Span(*each[:2]) for each in found]):
+        room.sentence()
         while position < len(found) and found[position].start < start:
             position += 1
         begin = position
@@ -30,6 +28,6 @@ def _parts(text: str, language: str | None, limit: int) -> Iterator[str | Passag
             position += 1
         passage = ask(text, start, end, held(text, found[begin:position]))
         if passage is not None:
-            yield from (text[cursor:start], passage)
+            stretches.append(Stretch(text[cursor:start], passage))
             cursor = end
-    yield text[cursor:]
+    return Cut(stretches, text[cursor:])

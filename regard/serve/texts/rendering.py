@@ -1,31 +1,38 @@
-"""A passage and its translation → text and marks, in the order in which they are written."""
+"""A passage and its translation → what is written in the place of the passage."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from regard.results import Prediction
 from regard.serve.texts.keeping import Pieces, pieces
 from regard.serve.texts.layout import Layout, Place
-from regard.serve.texts.passages import Event, Node, Passage
+from regard.serve.texts.passages import Node, Passage
 from regard.serve.texts.placeholders import placeholders
 
 _READ_BY_PROGRAMS = str.maketrans("", "", "%$&{}<>:@#＃._+-=/")
 
 
-def render(passage: Passage, prediction: Prediction) -> list[Event]:
+class Style(NamedTuple):
+    """How a kind of document writes a text, and a mark by its number."""
+
+    text: Callable[[str], str]
+    mark: Callable[[int], str]
+
+
+def render(passage: Passage, prediction: Prediction, style: Style) -> str:
     """Every mark and everything held exactly once, whatever the model wrote."""
     found = pieces(passage, prediction)
     if not _whole(passage, found):
         found = _apart(found)
-    return list(_Writing(passage, found).events())
+    return "".join(_Writing(passage, found, style).parts())
 
 
 def _whole(passage: Passage, found: Pieces) -> bool:
     """Whether what is held reads as itself beside its new neighbours, and no other placeholder came into being."""
-    bodies = ["\0" if isinstance(atom.body, int) else atom.body for atom in found.atoms]
-    text = "".join(gap + body for gap, body in zip(found.gaps, [*bodies, ""], strict=True))
+    text = "".join(gap + body for gap, body in zip(found.gaps, [*(atom.body for atom in found.atoms), ""], strict=True))
     there = placeholders(text)
-    wanted = [(held.body, held.machine) for held in passage.held if isinstance(held.body, str)]
+    wanted = [(held.body, held.machine) for held in passage.held]
     machine = Counter(text[each.start : each.end] for each in there if each.machine)
     return machine == Counter(body for body, read in wanted if read) and Counter(body for body, _ in wanted) <= Counter(
         text[each.start : each.end] for each in there
@@ -34,7 +41,7 @@ def _whole(passage: Passage, found: Pieces) -> bool:
 
 def _apart(found: Pieces) -> Pieces:
     """The same with spaces around what is held and nothing else that a program could read."""
-    atoms = [atom if atom.held else atom._replace(body=_harmless(atom.body)) for atom in found.atoms]
+    atoms = [atom if atom.held else atom._replace(body=atom.body.translate(_READ_BY_PROGRAMS)) for atom in found.atoms]
     gaps = [gap or " " for gap in found.gaps]
     for edge, atom in ((0, atoms[:1]), (-1, atoms[-1:])):
         if not (atom and atom[0].held and found.gaps[edge]):
@@ -42,20 +49,16 @@ def _apart(found: Pieces) -> Pieces:
     return Pieces(atoms, gaps)
 
 
-def _harmless(body: Event) -> Event:
-    return body.translate(_READ_BY_PROGRAMS) if isinstance(body, str) else body
-
-
 class _Writing:
     """Writes atoms from left to right, with the space before the next one held back until it is due."""
 
-    def __init__(self, passage: Passage, found: Pieces) -> None:
-        self.passage, self.atoms, self.gaps = passage, found.atoms, found.gaps
+    def __init__(self, passage: Passage, found: Pieces, style: Style) -> None:
+        self.passage, self.atoms, self.gaps, self.style = passage, found.atoms, found.gaps, style
         self.layout = Layout(found.atoms)
         self.position, self.owed = 0, True  # the next atom; whether the gap before it is still to be written
         self.spaced = True  # whether there is space, or nothing, before the place of writing
 
-    def events(self) -> Iterator[Event]:
+    def parts(self) -> Iterator[str]:
         """Opening and closing marks around the atoms between them."""
         waiting = self._laid(self.passage.nodes, 0, len(self.atoms))
         while waiting:
@@ -64,11 +67,11 @@ class _Writing:
             empty = place.first == place.last
             if opening:
                 yield from self._before(place.node, empty)
-                yield from _mark(place.node.opening)
+                yield from self._mark(place.node.opening)
                 waiting.append((place, False))
                 waiting += self._laid(place.node.children, place.first, place.last)
             else:
-                yield from _mark(place.node.closing)
+                yield from self._mark(place.node.closing)
                 self.spaced = False
                 yield from self._behind(place.node, empty)
         yield from self._advance(len(self.atoms))
@@ -78,7 +81,7 @@ class _Writing:
         """The children to be opened, the first of them on top."""
         return [(place, True) for place in reversed(self.layout.children(nodes, first, last))]
 
-    def _before(self, node: Node, empty: bool) -> Iterator[Event]:
+    def _before(self, node: Node, empty: bool) -> Iterator[str]:
         """The space outside of an element of words; around an empty one there is space as in the source."""
         if not empty or node.left:
             yield from self._gap()
@@ -86,26 +89,25 @@ class _Writing:
             self.spaced = True
             yield " "
 
-    def _behind(self, node: Node, empty: bool) -> Iterator[Event]:
+    def _behind(self, node: Node, empty: bool) -> Iterator[str]:
         due = self.owed and self.gaps[self.position]
         if empty and node.left and node.right and not due and self.position < len(self.atoms):
             self.spaced = True
             yield " "
 
-    def _advance(self, to: int) -> Iterator[Event]:
+    def _advance(self, to: int) -> Iterator[str]:
         while self.position < to:
             yield from self._gap()
-            yield self.atoms[self.position].body
+            yield self.style.text(self.atoms[self.position].body)
             self.position, self.owed, self.spaced = self.position + 1, True, False
 
-    def _gap(self) -> Iterator[Event]:
+    def _gap(self) -> Iterator[str]:
         gap = self.gaps[self.position] if self.owed else ""
         self.owed = False
         if gap:
             self.spaced = True
-            yield gap
+            yield self.style.text(gap)
 
-
-def _mark(number: int | None) -> Iterator[Event]:
-    if number is not None:
-        yield number
+    def _mark(self, number: int | None) -> Iterator[str]:
+        if number is not None:
+            yield self.style.mark(number)

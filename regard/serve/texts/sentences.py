@@ -15,7 +15,9 @@ _CLOSED = "”」』’»)）"
 _STOPS = (";；。！？!?", ":：，、,", " \t\u3000")  # where an over-long sentence is cut, the best first
 
 
-def sentences(text: str, *, language: str | None = None, limit: int = LIMIT, kept: Sequence[Span] = ()) -> list[Span]:
+def sentences(
+    text: str, *, language: str | None = None, limit: int = LIMIT, kept: Sequence[Span] = ()
+) -> Iterator[Span]:
     """Spans without space around them, in order; what lies between them is space or line ends.
 
     `kept` spans, in order, are not cut through unless they alone are longer than `limit`.
@@ -23,11 +25,9 @@ def sentences(text: str, *, language: str | None = None, limit: int = LIMIT, kep
     inside = bytearray(len(text) + 1)  # 1: here no sentence may end
     for start, end in kept:
         inside[start + 1 : end] = b"\1" * max(0, end - start - 1)
-    found: list[Span] = []
     for line in _LINE.finditer(text):
         for whole in _of_line(text, line.start(), line.end(), language or "en", inside):
-            found.extend(_cut(text, whole, limit, inside))
-    return found
+            yield from _cut(text, whole, limit, inside)
 
 
 def _of_line(text: str, start: int, end: int, language: str, inside: bytearray) -> Iterator[Span]:

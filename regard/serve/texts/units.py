@@ -1,33 +1,38 @@
 """A run of text with marks in it (a paragraph of a page or of a file) → its sentences and what stands between them."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from regard.serve.texts.asking import ask, held
-from regard.serve.texts.passages import Held, Mark, Passage, partners
+from regard.serve.texts.passages import Cut, Held, Mark, Stretch, partners
 from regard.serve.texts.placeholders import placeholders
+from regard.serve.texts.room import Room
 from regard.serve.texts.sentences import sentences
 from regard.serve.texts.words import Span, has_letters
 
 Untranslated = Callable[[Span, Sequence[Mark]], str]  # characters and the marks among them, as they were written
 
 
-def passages(
+def cut(
     text: str,
     marks: Sequence[Mark],
     untranslated: Untranslated,
     *,
     language: str | None,
     limit: int,
-) -> Iterator[str | Passage]:
-    """Passages and, as `untranslated` writes them, the stretches between; every mark is in exactly one of these.
+    room: Room,
+) -> Cut:
+    """Passages and, as `untranslated` writes it, what is between; every mark is in exactly one of these.
 
-    A mark at the edge of a sentence stays outside of it, unless it pairs with one further inside.
+    A mark at the edge of a sentence stays outside of it, unless it pairs with one further inside. Raises TooMuch when
+    there is no room.
     """
-    helds = _held(text, marks) if has_letters(text) else []
+    stretches = list[Stretch]()
+    helds = _held(text, marks, room) if has_letters(text) else []
     pairs = partners(marks)
     cursor, first, position = 0, 0, 0  # character, mark and held from which on nothing is given out
     for span in sentences(text, language=language, limit=limit, kept=[Span(each.start, each.end) for each in helds]):
+        room.sentence()
         begin, end = _inside(span, marks, pairs, first)
         while position < len(helds) and helds[position].start < span.start:
             position += 1
@@ -36,18 +41,17 @@ def passages(
             stop += 1
         passage = ask(text, span.start, span.end, helds[position:stop], marks[begin:end])
         if passage is not None:
-            yield untranslated(Span(cursor, span.start), marks[first:begin])
-            yield passage
+            stretches.append(Stretch(untranslated(Span(cursor, span.start), marks[first:begin]), passage))
             cursor, first, position = span.end, end, stop
-    yield untranslated(Span(cursor, len(text)), marks[first:])
+    return Cut(stretches, untranslated(Span(cursor, len(text)), marks[first:]))
 
 
-def _held(text: str, marks: Sequence[Mark]) -> list[Held]:
+def _held(text: str, marks: Sequence[Mark], room: Room) -> list[Held]:
     """The placeholders that have no mark in them."""
     parted = bytearray(len(text) + 1)
     for mark in marks:
         parted[mark.place] = 1
-    return held(text, [each for each in placeholders(text) if not any(parted[each.start + 1 : each.end])])
+    return held(text, [each for each in placeholders(text, room) if not any(parted[each.start + 1 : each.end])])
 
 
 def _inside(span: Span, marks: Sequence[Mark], pairs: Sequence[int | None], first: int) -> tuple[int, int]:

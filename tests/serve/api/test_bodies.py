@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from threading import current_thread
 
 import pytest
 from hypothesis import given, settings
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 from known_engine import KnownEngine, made, served
 
 from regard.serve import middleware
+from regard.serve.api import reading
 from regard.serve.api.reading import read_json
 from regard.serve.app import create_app
 from regard.serve.errors import ApiError
+from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
@@ -89,6 +92,16 @@ def test_multipart_without_a_boundary(client):
     assert (found.status_code, list(found.json())) == (400, ["error"])
 
 
+@pytest.mark.parametrize("path", ["/translate", "/translate_file"])
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "idna", "utf-16", "rot13", "nothing", "\0"])
+def test_multipart_in_a_strange_encoding(client, path, charset):
+    """Some that Python knows fail in ways of their own."""
+    part = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--x--\r\n'
+    kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
+    found = client.post(path, content=part, headers=kind)
+    assert (found.status_code, list(found.json())) == (400, ["error"])
+
+
 def test_the_query_goes_before_the_form_and_the_first_value_before_the_second(client):
     found = client.post("/translate?q=Hello&q=World&source=en", data={"q": "other", "target": "de"})
     assert found.json() == {"translatedText": "Hallo"}
@@ -122,6 +135,37 @@ def test_too_large_a_body(monkeypatch):
     assert [(found.status_code, found.json()) for found in (told, streamed)] == [(413, error)] * 2
     assert told.headers["Connection"] == "close"
     assert fits.status_code == 200
+
+
+def test_json_is_no_file(monkeypatch):
+    """Where files are taken a form may be as large as a file is; JSON may not."""
+    monkeypatch.setattr(middleware, "DISCARD_SECONDS", 0.05)
+    with served(settings=SMALL) as client:
+        assert client.post("/translate_file", content=chunks(1500), headers=JSON).status_code == 413
+        found = client.post("/translate_file", files={"file": ("a.txt", b"Hello " * 300)}, data=HELLO)
+        assert found.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
+def test_large_json_is_not_read_where_all_requests_pass(monkeypatch, path):
+    threads = []
+    read = reading.read_json
+    monkeypatch.setattr(reading, "read_json", lambda body: (threads.append(current_thread()), read(body))[1])
+    with served() as client:
+        loop = client.portal.call(current_thread)
+        for size in (1, 20_000):
+            assert client.post(path, json={**HELLO, "q": ["Hello"] * size}).status_code == (200 if size == 1 else 400)
+    assert [thread is loop for thread in threads] == [True, False]
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate", "/translate_file", "/detect", "/suggest"])
+def test_nothing_is_read_for_a_key_that_is_wrong(path):
+    """Where it stands in the head of a request."""
+    with served(settings=Settings(keys=Keys(["secret"]))) as client:
+        found = client.post(path, content=b"no JSON", headers={**JSON, "Authorization": "Bearer public"})
+        assert (found.status_code, found.json()) == (403, {"error": "Invalid API key"})
+        found = client.post(path, content=b"no JSON", headers={**JSON, "Authorization": "Bearer secret"})
+        assert found.status_code == 400
 
 
 def scope(path: str = "/translate", **headers: str) -> dict:

@@ -43,13 +43,13 @@ def test_defaults_are_those_of_the_settings(run, told):
 
 
 def test_every_option(run, told, tmp_path):
-    (tmp_path / "keys").write_text("# of friends\nsecret\n\n other \n", encoding="utf-8")
+    (tmp_path / "keys").write_text("secret\n  # of friends\n\n other \n", encoding="utf-8-sig")
     words = f"""--host 0.0.0.0 --port 80 --api-key one --api-key two --api-keys {tmp_path / "keys"} --char-limit 1
         --batch-limit 2 --alternatives-limit 3 --req-limit 4 --req-flood-threshold 5 --max-body 6k --max-file 7MB
         --max-queue 8 --max-batch-tokens 9 --batch-wait-ms 10 --request-timeout 11 --shutdown-grace 12 --threads 13
         --metrics --metrics-auth-token token --disable-web-ui --disable-files-translation --suggestions {tmp_path / "s"}
         --url-prefix /a/b/ --get-api-key-link https://x.example --load-only en,de --allowed-host a.example
-        --cors-origin https://b.example""".split()
+        --cors-origin https://B.example/ --trusted-proxy 10.0.0.1 --trusted-proxy ::1""".split()
     assert regard("serve", run, run, *words).code == 0
     [(settings, runs)] = told
     assert len(runs) == 2
@@ -63,6 +63,7 @@ def test_every_option(run, told, tmp_path):
             metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
             url_prefix="/a/b", key_link="https://x.example", load_only=("en", "de"),
             allowed_hosts=("a.example",), cors_origins=("https://b.example",),
+            trusted_proxies=("10.0.0.1", "::1"),
         )
     )  # fmt: skip
 
@@ -130,6 +131,9 @@ def test_languages_between_which_there_is_no_run(runs, told):
         (["RUN", "--max-body", "x"], ["--max-body: 'x' is no size", "2MiB"]),
         (["RUN", "--max-file", "0"], ["--max-file: '0' is no size"]),
         (["RUN", "--url-prefix", "a b"], ["--url-prefix: 'a b' is no path"]),
+        (["RUN", "--cors-origin", "a.example"], ["--cors-origin: 'a.example' is no origin", "https://that.example"]),
+        (["RUN", "--trusted-proxy", "a.example"], ["--trusted-proxy: 'a.example' is no address", "127.0.0.1"]),
+        (["RUN", "--suggestions", "nowhere/s"], ["--suggestions: 'nowhere/s' cannot be written", "no such file"]),
         (["RUN", "--api-key", " "], ["--api-key: is empty"]),
         (["RUN", "--api-keys", "nowhere"], ["nowhere", "No such file"]),
     ],

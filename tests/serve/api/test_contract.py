@@ -2,6 +2,7 @@
 
 import pytest
 from known_engine import KnownEngine, pairs, served
+from small_runs import regard
 
 from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, TooLate, TooLong
 from regard.serve.security.keys import Keys
@@ -292,6 +293,17 @@ def test_requests_a_minute_and_the_ban():
         assert client.get("/languages").status_code == 200
 
 
+@pytest.mark.parametrize("where", ["body", "head"])
+def test_wrong_keys_count_as_requests(where):
+    """Or they could be guessed."""
+    with served(settings=Settings(keys=Keys(["secret"]), req_limit=2, req_flood_threshold=1)) as client:
+        fields = {**HELLO, "api_key": "guess"} if where == "body" else HELLO
+        headers = {} if where == "body" else {"Authorization": "Bearer guess"}
+        found = [ask(client, "/translate", fields, "json", **headers) for _ in range(5)]
+    assert [response.status_code for response in found] == [403, 403, 429, 429, 403]
+    assert found[-1].json() == {"error": "Too many request limits violations"}
+
+
 SUGGESTION = {"q": "Hello", "s": "Servus", "source": "en", "target": "de"}
 
 
@@ -313,11 +325,28 @@ def test_suggestions_are_kept(kind, tmp_path):
     assert '"q": "Hello", "s": "Servus", "source": "en", "target": "de"' in line
 
 
+@pytest.mark.parametrize(("name", "reason"), [("gone/better.jsonl", "No such file"), (".", "Is a directory")])
+def test_suggestions_that_cannot_be_kept(tmp_path, caplog, name, reason):
+    """It is told and logged, and no fault of the server."""
+    with served(settings=Settings(suggestions=tmp_path / name)) as client:
+        found = ask(client, "/suggest", SUGGESTION, "json")
+    assert (found.status_code, list(found.json())) == (503, ["error"])
+    assert int(found.headers["Retry-After"]) > 0
+    assert reason in caplog.text
+
+
+@pytest.mark.parametrize("name", ["gone/better.jsonl", "."])
+def test_where_suggestions_cannot_be_kept_is_told_at_the_start(tmp_path, name):
+    (tmp_path / "experiment.yaml").touch()  # what looks like a run from outside
+    done = regard("serve", tmp_path, "--suggestions", tmp_path / name)
+    assert (done.code, "--suggestions: " in done.said, "cannot be written" in done.said) == (2, True, True)
+
+
 FAULTS = [
     (Busy(2), 429, "Slowdown: server busy, retry in 2 seconds", "2"),
     (NotReady(3), 503, "model not ready, retry in 3 seconds", "3"),
     (TooLate(), 503, "request timed out before the model came to it", "5"),
-    (OutOfMemory(0), 503, "text 1 does not fit into memory", "5"),
+    (OutOfMemory(0), 413, "text 1 does not fit into memory", None),
     (TooLong(0, 900, 500), 400, "Invalid request: request (900) exceeds text limit (500)", None),
     (Failed(0, "ValueError"), 500, "text 1 could not be answered: ValueError", None),
 ]

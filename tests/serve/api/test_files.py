@@ -1,11 +1,20 @@
 """Files: translated, kept for half an hour, and never anything else than them."""
 
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from known_engine import pairs, served
 
 from regard.serve import downloads as module
+from regard.serve import translating
+from regard.serve.aside import Places
 from regard.serve.downloads import Downloads, plain_name
+from regard.serve.engine import TooLate
+from regard.serve.service import FILES
 from regard.serve.settings import Settings
+from regard.serve.texts.files import record
 
 PAIR = {"source": "en", "target": "de"}
 
@@ -27,6 +36,14 @@ def test_a_file_and_where_its_translation_is(client):
     assert found.content == b"Hallo\nWelt\n"
     assert found.headers["Content-Disposition"] == 'attachment; filename="letter_de.txt"'
     assert found.headers["Content-Type"] == "application/octet-stream"
+
+
+@pytest.mark.parametrize("letter", ["漢", "é", "😀", "x"])
+def test_a_name_as_long_as_a_file_system_takes_one(client, letter):
+    """Which counts bytes, up to 255 of them."""
+    found = ask(client, name=letter * (250 // len(letter.encode())) + ".txt")
+    assert found.status_code == 200
+    assert client.get(found.json()["translatedFileUrl"]).content == b"Hallo\nWelt\n"
 
 
 def test_the_language_of_a_file_may_be_left_open(client):
@@ -74,6 +91,62 @@ def test_a_file_that_is_too_large(client):
     assert ask(client, data=b"Hello " * 20_000).status_code == 413
 
 
+def test_a_file_with_too_much_in_it(client, monkeypatch):
+    monkeypatch.setattr(record, "SENTENCES", 2)
+    assert ask(client).status_code == 200
+    found = ask(client, data=b"Hello\nWorld\nHello\n")
+    assert (found.status_code, found.json()["error"].startswith("the file has more than 2 sentences")) == (413, True)
+
+
+def test_a_file_that_takes_too_long(client):
+    """It had ten times the time of a text: to send it again would not help, so nothing says so."""
+    engine = client.app.service.engines["en-de"]
+    engine.fault = TooLate()
+    found = ask(client)
+    engine.fault = None
+    assert (found.status_code, "send it in parts" in found.json()["error"]) == (413, True)
+    assert "Retry-After" not in found.headers
+
+
+def test_only_so_many_files_are_read_at_a_time(monkeypatch):
+    """One more is refused at once."""
+    going, reading = threading.Event(), threading.Semaphore(0)
+    read = translating.file_document
+
+    def slow(*args, **kwargs):
+        reading.release()
+        assert going.wait(30)
+        return read(*args, **kwargs)
+
+    monkeypatch.setattr(translating, "file_document", slow)
+    with served() as client, ThreadPoolExecutor(FILES) as pool:
+        found = [pool.submit(ask, client) for _ in range(FILES)]
+        for _ in found:
+            assert reading.acquire(timeout=30)
+        refused = ask(client)
+        going.set()
+        assert [each.result().status_code for each in found] == [200] * FILES
+        assert (refused.status_code, refused.json()) == (429, {"error": "Slowdown: server busy, retry in 2 seconds"})
+        assert ask(client).status_code == 200
+
+
+def test_a_place_is_free_when_its_thread_has_ended_and_not_before():
+    """Whoever leaves does not take the thread along."""
+
+    async def run():
+        places, going = Places(1), threading.Event()
+        task = asyncio.create_task(places.work(going.wait, 30))
+        while not places.full:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        await asyncio.wait([task])
+        full = places.full
+        going.set()
+        return full, await places.work(len, "two"), places.full
+
+    assert asyncio.run(run()) == (True, 3, False)
+
+
 def test_no_files():
     with served(settings=Settings(files_translation=False)) as client:
         told = {"error": "Files translation are disabled on this server."}
@@ -100,7 +173,8 @@ def test_files_that_are_none(client, name):
     [
         ("letter.txt", "letter.txt"), ("a/b\\c.txt", "a_b_c.txt"), ("../../x.txt", "_.._x.txt"),
         ("a\r\nb: c.txt", "a_b_c.txt"),
-        ("信.docx", "信.docx"), (".txt", "file.txt"), ("", "file"), ("x" * 500 + ".txt", "x" * 80 + ".txt"),
+        ("信.docx", "信.docx"), (".txt", "file.txt"), ("", "file"), ("x" * 500 + ".txt", "x" * 100 + ".txt"),
+        ("漢" * 500 + ".txt", "漢" * 33 + ".txt"),
         ("$(rm).srt", "_rm_.srt"),
     ],
 )  # fmt: skip

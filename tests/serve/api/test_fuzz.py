@@ -78,7 +78,9 @@ def test_forms_and_queries(client, path, question, where):
 @given(
     st.sampled_from(PATHS),
     st.binary(max_size=100),
-    st.sampled_from(["application/json", "multipart/form-data; boundary=a"]),
+    st.sampled_from(
+        ["application/json", "multipart/form-data; boundary=a", "multipart/form-data; boundary=a; charset=undefined"]
+    ),
 )
 def test_noise(client, path, body, kind):
     check(client.post(path, content=body, headers={"Content-Type": kind}))

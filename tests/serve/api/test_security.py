@@ -1,12 +1,17 @@
 """Names, origins, keys, rates and headers."""
 
-import pytest
-from known_engine import served
+import json
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
+import pytest
+from known_engine import listening_server, served
+
+from regard.errors import ConfigError
 from regard.serve.security.hosts import Hosts, Origins, host_name
 from regard.serve.security.keys import Keys, same_secret
 from regard.serve.security.rates import Rates
-from regard.serve.settings import Settings
+from regard.serve.settings import Settings, read_origin, read_proxy
 
 HELLO = {"q": "Hello", "source": "en", "target": "de"}
 
@@ -49,7 +54,7 @@ def test_a_rebound_name_is_refused(client):
 
 ORIGINS = [
     (None, True), ("http://127.0.0.1:5000", True), ("https://127.0.0.1:5000", True), ("https://friend.example", True),
-    ("https://FRIEND.example", True), ("http://friend.example", False), ("http://127.0.0.1:5001", False),
+    ("https://FRIEND.example", False), ("http://friend.example", False), ("http://127.0.0.1:5001", False),
     ("http://evil.example", False), ("null", False), ("", False), ("file://127.0.0.1:5000", False), ("http://[", False),
     ("http://127.0.0.1:5000.evil.example", False),
 ]  # fmt: skip
@@ -57,7 +62,7 @@ ORIGINS = [
 
 @pytest.mark.parametrize(("origin", "allowed"), ORIGINS)
 def test_origins(client, origin, allowed):
-    assert Origins(["https://friend.example/"]).allows(origin, "127.0.0.1:5000") is allowed
+    assert Origins(["https://friend.example"]).allows(origin, "127.0.0.1:5000") is allowed
     found = client.post("/translate", data=HELLO, headers={} if origin is None else {"Origin": origin})
     assert found.status_code == (200 if allowed else 403)
 
@@ -69,6 +74,32 @@ def test_pages_of_a_friend_may_read_the_answer(client):
     found = client.post("/translate", data=HELLO, headers={"Origin": "https://friend.example"})
     assert found.headers["Access-Control-Allow-Origin"] == "https://friend.example"
     assert "Access-Control-Allow-Credentials" not in found.headers
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("https://friend.example", "https://friend.example"), ("https://Friend.Example/", "https://friend.example"),
+        ("https://friend.example:443", "https://friend.example"), ("http://friend.example:80/", "http://friend.example"),
+        ("http://friend.example:8080", "http://friend.example:8080"), ("http://[::1]:3000", "http://[::1]:3000"),
+        ("moz-extension://1f-2e", "moz-extension://1f-2e"), (" * ", "*"),
+    ],
+)  # fmt: skip
+def test_origins_are_read_as_browsers_write_them(given, written):
+    """Whoever may ask may also read the answer."""
+    settings = Settings(cors_origins=(read_origin("--cors-origin", given),))
+    assert settings.cors_origins == (written,)
+    with served(settings=settings) as client:
+        found = client.post("/translate", data=HELLO, headers={"Origin": written})
+        assert (found.status_code, found.headers["Access-Control-Allow-Origin"]) == (200, written)
+
+
+@pytest.mark.parametrize(
+    "text", ["friend.example", "https://", "https://friend.example/path", "https://a b", "//a", ""]
+)
+def test_what_is_no_origin(text):
+    with pytest.raises(ConfigError, match="is no origin"):
+        read_origin("--cors-origin", text)
 
 
 def test_pages_of_strangers_may_not(client):
@@ -145,6 +176,60 @@ def test_clients_are_forgotten(monkeypatch):
 
 def test_no_limit():
     assert {Rates(-1, -1).wait("a") for _ in range(100)} == {0.0}
+
+
+def asked_from(address, forwarded, path="translate"):
+    """The status of a request that says where it came from."""
+    request = Request(f"{address}{path}", json.dumps(HELLO).encode(), {"Content-Type": "application/json"})
+    request.add_header("X-Forwarded-For", forwarded)
+    try:
+        return urlopen(request).status
+    except HTTPError as error:
+        return error.code
+
+
+def test_no_client_can_give_itself_another_address():
+    with listening_server(settings=Settings(req_limit=1)) as (address, *_):
+        assert [asked_from(address, f"10.0.0.{number}") for number in range(3)] == [200, 429, 429]
+
+
+@pytest.mark.parametrize("proxy", ["127.0.0.1", "127.0.0.0/8"])
+def test_a_proxy_that_is_trusted_can(proxy):
+    """It puts its own client behind whatever that has written itself."""
+    settings = Settings(req_limit=1, trusted_proxies=(read_proxy("--trusted-proxy", proxy),))
+    with listening_server(settings=settings) as (address, *_):
+        found = [asked_from(address, given) for given in ("10.0.0.1", "10.0.0.2", "10.0.0.3, 10.0.0.1")]
+    assert found == [200, 200, 429]
+    with listening_server(settings=Settings(req_limit=1, trusted_proxies=("10.9.9.9",))) as (address, *_):
+        assert [asked_from(address, f"10.0.0.{number}") for number in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize(("trusted", "scheme"), [((), "http"), (("127.0.0.1",), "https")])
+def test_links_to_files_are_of_the_clients_own_scheme(trusted, scheme):
+    form = b"\r\n".join([
+        b"--x", b'Content-Disposition: form-data; name="file"; filename="a.txt"', b"", b"Hello",
+        *(line for name in ("source", "target")
+          for line in (b"--x", f'Content-Disposition: form-data; name="{name}"'.encode(), b"", HELLO[name].encode())),
+        b"--x--", b"",
+    ])  # fmt: skip
+    with listening_server(settings=Settings(trusted_proxies=trusted)) as (address, *_):
+        request = Request(f"{address}translate_file", form, {"Content-Type": "multipart/form-data; boundary=x"})
+        request.add_header("X-Forwarded-Proto", "https")
+        with urlopen(request) as answer:
+            assert json.load(answer)["translatedFileUrl"].startswith(f"{scheme}://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"), [("::1", "::1"), ("10.1.2.3/32", "10.1.2.3"), ("172.16.0.0/12", "172.16.0.0/12")]
+)
+def test_proxies(text, read):
+    assert read_proxy("--trusted-proxy", text) == read
+
+
+@pytest.mark.parametrize("text", ["proxy.example", "*", "10.0.0.1/8", ""])
+def test_what_is_no_proxy(text):
+    with pytest.raises(ConfigError, match=r"--trusted-proxy: '.*' is no address"):
+        read_proxy("--trusted-proxy", text)
 
 
 def test_headers_of_every_answer(client):

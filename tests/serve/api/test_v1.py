@@ -1,11 +1,15 @@
 """Our own questions: what they answer, and how they refuse."""
 
 import json
+from threading import current_thread
+from urllib.request import Request, urlopen
 
 import pytest
+from fake_api import FakeServer
 from known_engine import KnownEngine, pairs, served
 
 from regard.explain.page import to_json
+from regard.serve.api import models, v1
 from regard.serve.engine import Options
 from regard.serve.settings import Settings
 
@@ -181,6 +185,75 @@ def test_what_would_be_too_large_is_not_even_made():
             assert engine.asked == []
             assert ask(client, q=text, source="en", target="de", explain=True).status_code == 200
             engine.asked.clear()
+
+
+@pytest.mark.parametrize(
+    ("fields", "advice"),
+    [
+        ({"n_best": 10}, "ask for less text at a time, or for fewer of the n_best"),
+        ({}, "ask for less text at a time"),
+        ({"explain": True}, "ask for less text at a time, or without explain"),
+        ({"maps": True}, "ask for one sentence at a time, or without maps"),
+    ],
+)
+def test_what_is_told_of_an_answer_that_is_too_large_fits_the_question(fields, advice):
+    with served(settings=Settings(max_maps=100)) as client:
+        found = ask(client, q="Hello World", source="en", target="de", **fields)
+    assert (found.status_code, found.json()["error"].rpartition(": ")[2]) == (413, advice)
+
+
+def test_n_best_of_much_text_are_refused_before_the_model_works():
+    """The source stands beside each of them: that much is known."""
+    engine = KnownEngine("en", "de")
+    with served([engine], Settings(max_maps=100_000)) as client:
+        texts = ["Hello there, world. " * 200] * 6  # 24,000 characters
+        assert ask(client, q=texts, source="en", target="de", n_best=5).status_code == 413
+        assert engine.asked == []
+        html = ["<p class='a'>" * 300 + "Hello"] * 6
+        assert ask(client, q=html, source="en", target="de", n_best=10, format="html").status_code == 200
+
+
+def test_a_large_answer_is_not_written_where_all_requests_pass(monkeypatch):
+    threads = {}
+    for name in ("_translated", "_text"):
+        made = getattr(v1, name)
+        monkeypatch.setattr(
+            v1, name, lambda *given, made=made, name=name: (threads.setdefault(name, current_thread()), made(*given))[1]
+        )
+    with served() as client:
+        loop = client.portal.call(current_thread)
+        assert ask(client, q="Hello there. " * 100, source="en", target="de", n_best=10).status_code == 200
+        assert loop not in threads.values()
+        threads.clear()
+        assert ask(client, q="Hello", source="en", target="de").status_code == 200
+        assert set(threads.values()) == {loop}
+
+
+@pytest.fixture
+def fake():
+    """What the tests of the page ask in place of a server."""
+    started = FakeServer()
+    yield started
+    started.stop()
+
+
+TRANSLATE = {"q": "Hello World. Hello", "source": "auto", "target": "de", "n_best": 3, "explain": True}
+EXPLAIN = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "model"),
+    [("translate", TRANSLATE, models.TranslateAnswer), ("explain", EXPLAIN, models.ExplainAnswer)],
+    ids=["translate", "explain"],
+)
+def test_the_server_of_the_pages_tests_answers_as_the_real_one(client, fake, path, fields, model):
+    """As it is described, no field more and none less."""
+    real = ask(client, f"/v1/{path}", **fields, model="en-de").json()
+    body = json.dumps({**fields, "model": "back"}).encode()
+    with urlopen(Request(f"{fake.address}v1/{path}", body, {"Content-Type": "application/json"})) as answer:
+        told = json.load(answer)
+    for each in (real, told):
+        assert model.model_validate(each).model_dump(exclude_unset=True) == each
 
 
 def test_models(client):

@@ -24,8 +24,14 @@ def answering(tiny_run):
     return found
 
 
-def said(answers):
-    return [one.told if isinstance(one, Refused) else one.text for one in answers]
+def predictions(done):
+    """Where every text has one: in the order of the texts."""
+    assert not done.refused
+    return [done.found[row] for row in sorted(done.found)]
+
+
+def texts_of(done):
+    return {row: one.text for row, one in done.found.items()}
 
 
 def test_what_is_told_of_a_model(tiny_run):
@@ -38,15 +44,15 @@ def test_what_is_told_of_a_model(tiny_run):
 
 def test_it_answers_as_the_predictor_does(tiny_run, answering):
     predictor = load(tiny_run)
-    answers, pieces, short = answering.translate(TEXTS, Options(explain=True, maps=True))
-    assert answers == predictor.predict(TEXTS, explain=True)
-    assert (pieces, short) == (sum(len(predictor.task.source.encode(text)) for text in TEXTS), 0)
+    done = answering.translate(TEXTS, Options(explain=True, maps=True))
+    assert predictions(done) == predictor.predict(TEXTS, explain=True)
+    assert (done.pieces, done.out_of_memory) == (sum(len(predictor.task.source.encode(text)) for text in TEXTS), 0)
 
 
 def test_maps_go_along_only_when_they_are_wanted(answering):
-    (plain,), *_ = answering.translate(["yes"], Options())
-    (told,), *_ = answering.translate(["yes"], Options(explain=True))
-    (whole,), *_ = answering.translate(["yes"], Options(maps=True))
+    (plain,) = predictions(answering.translate(["yes"], Options()))
+    (told,) = predictions(answering.translate(["yes"], Options(explain=True)))
+    (whole,) = predictions(answering.translate(["yes"], Options(maps=True)))
     assert plain.explanation is None
     assert told.explanation.weights == whole.explanation.weights
     assert told.explanation.maps == []
@@ -55,7 +61,7 @@ def test_maps_go_along_only_when_they_are_wanted(answering):
 
 def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     texts = ["yes", "a dog runs", "two cats"]
-    whole, *_ = answering.translate(texts, Options(maps=True))
+    whole = predictions(answering.translate(texts, Options(maps=True)))
     looking = answering.looking
     for one in whole:
         maps = sum(len(row) for each in one.explanation.maps for head in each.weights for row in head)
@@ -63,11 +69,11 @@ def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     counts = [looking.weights(one) for one in whole]
     assert looking.heads == {"encoder": 4, "cross": 4, "decoder": 4}
     monkeypatch.setattr("regard.serve.engine.looking.MOST_SHOWN", sorted(counts)[1])
-    shown, *_ = answering.translate(texts, Options(maps=True))
+    shown = predictions(answering.translate(texts, Options(maps=True)))
     assert [bool(one.explanation.maps) for one in shown] == [count <= sorted(counts)[1] for count in counts]
     assert [one.explanation.weights for one in shown] == [one.explanation.weights for one in whole]
     monkeypatch.setattr("regard.serve.engine.looking.MOST", sorted(counts)[1])
-    held, *_ = answering.translate(texts, Options(maps=True))
+    held = predictions(answering.translate(texts, Options(maps=True)))
     assert [one.explanation is not None for one in held] == [count <= sorted(counts)[1] for count in counts]
     assert [one.text for one in held] == [one.text for one in whole]
 
@@ -77,7 +83,7 @@ def test_several_answers_of_every_search(tiny_run, search):
     changes = [f"decoding.search={search}"] if search else []
     predictor = load(tiny_run, changes)
     choice = {"greedy": "greedy", "sampling": "sampling", None: "beam"}[search]
-    (found,), *_ = Answering(predictor, Choice(choice)).translate(["a dog runs"], Options(n_best=3))
+    (found,) = predictions(Answering(predictor, Choice(choice)).translate(["a dog runs"], Options(n_best=3)))
     assert len(found.alternatives) == 2
     (alone,) = predictor.predict(["a dog runs"])
     assert alone.alternatives == []
@@ -85,7 +91,7 @@ def test_several_answers_of_every_search(tiny_run, search):
 
 def test_given_targets_are_scored_and_explained(tiny_run, answering):
     sources, targets = ["a dog runs", ""], ["ein Hund", ""]
-    answers, *_ = answering.force(sources, targets)
+    answers = predictions(answering.force(sources, targets))
     scored = load(tiny_run).score(sources, targets)
     assert [(one.source, one.text) for one in answers] == list(zip(sources, targets, strict=True))
     assert [one.score for one in answers] == [one.score for one in scored]
@@ -95,13 +101,12 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
 def test_texts_that_are_too_long_are_told_each(answering):
     answering.predictor.max_source = 12
     long = "yes " * 20
-    answers, *_ = answering.translate(["yes", long, "two cats"], Options())
-    alone, *_ = answering.translate(["yes", "two cats"], Options())
+    done = answering.translate(["yes", long, "two cats"], Options())
+    alone = predictions(answering.translate(["yes", "two cats"], Options()))
     count = len(answering.predictor.task.source.encode(long))
-    assert answers == [alone[0], Refused("long", [count, 11]), alone[1]]
-    answers, *_ = answering.force(["yes", "yes"], ["ja", long])
-    assert answers[1] == Refused("long", [count, 11])
-    assert answering.translate([long], Options()).answers == [Refused("long", [count, 11])]
+    assert (done.found, done.refused) == ({0: alone[0], 2: alone[1]}, {1: Refused("long", [count, 11])})
+    assert answering.force(["yes", "yes"], ["ja", long]).refused == {1: Refused("long", [count, 11])}
+    assert answering.translate([long], Options()).refused == {0: Refused("long", [count, 11])}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +120,7 @@ def test_texts_that_are_too_long_are_told_each(answering):
 )
 def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch, error):
     texts = [source for source, _ in PAIRS]
-    expected = said(answering.translate(texts, Options()).answers)
+    expected = texts_of(answering.translate(texts, Options()))
     predict, failures = answering.predictor.predict, []
 
     def short(some, **options):
@@ -125,17 +130,15 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    answers, _, times = answering.translate(texts, Options())
-    kinds = [one.kind for one in answers if isinstance(one, Refused)]
-    assert kinds == ["memory"] * texts.count("two cats")
-    assert times == len(failures)
-    kept = [(one, text) for one, text in zip(said(answers), texts, strict=True) if text != "two cats"]
-    assert kept == [(one, text) for one, text in zip(expected, texts, strict=True) if text != "two cats"]
+    done = answering.translate(texts, Options())
+    assert done.refused == {row: Refused("memory") for row, text in enumerate(texts) if text == "two cats"}
+    assert done.out_of_memory == len(failures)
+    assert texts_of(done) == {row: text for row, text in expected.items() if row not in done.refused}
 
 
 def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch):
     texts = [source for source, _ in PAIRS]
-    expected = said(answering.translate(texts, Options()).answers)
+    expected = texts_of(answering.translate(texts, Options()))
     predict = answering.predictor.predict
 
     def short(some, **options):
@@ -144,8 +147,8 @@ def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    answers, _, times = answering.translate(texts, Options())
-    assert (said(answers), times) == (expected, 3)  # 12 → 6, 6 → 3, 3, 3, 3
+    done = answering.translate(texts, Options())
+    assert (texts_of(done), done.out_of_memory) == (expected, 3)  # 12 → 6, 6 → 3, 3, 3, 3
 
 
 def test_a_fault_of_the_model_tells_nothing_of_it(answering, monkeypatch):
@@ -153,7 +156,39 @@ def test_a_fault_of_the_model_tells_nothing_of_it(answering, monkeypatch):
         raise KeyError("a secret path")
 
     monkeypatch.setattr(answering.predictor, "predict", fault)
-    assert answering.translate(["yes"], Options()).answers == [Refused("failed", "KeyError")]
+    assert answering.translate(["yes"], Options()).refused == {0: Refused("failed", "KeyError")}
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_text_that_cannot_be_read_fails_alone(answering, monkeypatch, side, caplog):
+    """Nor do its mates, the client is told nothing of the inside, and whoever runs the server all of it."""
+    texts, given = ["yes", "two cats", "a dog runs"], ["ja", "zwei Katzen", "ein Hund"]
+    bad = {"source": texts, "target": given}[side][1]
+    tokenizer = getattr(answering.predictor.task, side)
+    wanted = predictions(answering.force([texts[0], texts[2]], [given[0], given[2]]))
+    encode = tokenizer.encode_batch
+
+    def fault(some):
+        if bad in some:
+            raise KeyError("/secret/path")
+        return encode(some)
+
+    monkeypatch.setattr(tokenizer, "encode_batch", fault)
+    told = answer(answering, {"sources": texts, "targets": given, "options": {}})
+    first, second, third = told["answers"]
+    assert second == {"failed": "KeyError"}
+    assert [from_plain(one["prediction"]).score for one in (first, third)] == pytest.approx([w.score for w in wanted])
+    assert "secret" not in repr(told)
+    assert "/secret/path" in caplog.text
+
+
+def test_a_fault_of_a_whole_batch_tells_nothing_of_it(answering, monkeypatch, caplog):
+    def fault(*_):
+        raise KeyError("/secret/path")
+
+    monkeypatch.setattr(answering, "translate", fault)
+    told = answer(answering, {"sources": ["yes"], "targets": None, "options": {}})
+    assert (told, "/secret/path" in caplog.text) == ({"fault": "KeyError"}, True)
 
 
 def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
@@ -167,7 +202,7 @@ def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
 
 
 BAD = [{}, {"sources": 1, "targets": None}, {"sources": ["a"], "targets": None, "options": {"no": 1}}, {"number": 3}]
-BAD += [{"sources": ["a"], "targets": ["b", "c"]}, {"sources": [1], "targets": None, "options": {}}]
+BAD += [{"sources": ["a"], "targets": ["b", "c"]}, {"sources": ["a", "b"], "targets": ["c"]}]
 
 
 @pytest.mark.parametrize("message", BAD)

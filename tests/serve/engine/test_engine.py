@@ -85,14 +85,14 @@ def test_requests_of_other_options_have_batches_of_their_own(engine, models, run
 def test_a_queue_without_room_for_all_takes_none(engine, models, run):
     async def case():
         first = await busy(engine, models[0])
-        seven = asking(engine, *"abcdefg")
+        seven = [asking(engine, text) for text in "abcdefg"]
         await until(lambda: engine.queue_size == 7)
         with pytest.raises(Busy) as caught:
             await engine.translate(["h", "i"], PLAIN)
         last = asking(engine, "h")
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
-        await asyncio.gather(first, seven, last)
+        await asyncio.gather(first, *seven, last)
         return caught.value
 
     error = run(case())
@@ -107,12 +107,12 @@ def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
         for _ in range(50):  # of late a text has taken a second
             engine._batcher.pace.note((PLAIN, True), 1, 1, 1.0, full=False)
         first = await busy(engine, models[0])
-        eight = asking(engine, *"abcdefgh")
+        eight = [asking(engine, text) for text in "abcdefgh"]
         await until(lambda: engine.queue_size == 8)
         with pytest.raises(Busy) as caught:
             await engine.translate(["i"], PLAIN)
         models[0].gate.set()
-        await asyncio.gather(first, eight)
+        await asyncio.gather(first, *eight)
         return caught.value.retry_after
 
     assert run(case()) == 9
@@ -127,11 +127,30 @@ def test_a_request_larger_than_the_queue_goes_portion_by_portion(engine, models,
     assert caught.value.index == 11
 
 
+@pytest.mark.parametrize("size", [3, 6, 8, 9, 20])
+def test_a_request_of_any_size_asks_for_no_more_than_a_portion_of_the_queue(engine, models, run, size):
+    """Two texts: with one place less none is taken, however many texts it has."""
+
+    async def case():
+        first = await busy(engine, models[0])
+        others = [asking(engine, text) for text in "abcdef"]
+        await until(lambda: engine.queue_size == 6)
+        taken = asking(engine, *(["x"] * size))
+        await until(lambda: engine.queue_size == 8 or taken.done())
+        with pytest.raises(Busy):
+            await engine.translate(["y"] * size, PLAIN)
+        models[0].gate.set()
+        await asyncio.gather(first, *others)
+        return await texts_of(taken)
+
+    assert run(case()) == ["X"] * size
+
+
 def test_only_so_many_large_requests_are_taken(engine, models, run):
     async def case():
         models[0].gate.clear()
-        large = [asking(engine, *"abcdefghijk") for _ in range(2)]
-        await until(lambda: engine.in_flight + engine.queue_size == 4)
+        large = [asking(engine, *"abcdefghijk") for _ in range(3)]
+        await until(lambda: engine.in_flight + engine.queue_size == 6)
         with pytest.raises(Busy):
             await engine.translate([*"abcdefghijk"], PLAIN)
         models[0].gate.set()
@@ -180,7 +199,6 @@ def test_who_goes_away_is_not_worked_for(engine, models, run):
 
     assert run(case()) == ["STAYS"]
     assert models[0].asked == [["first"], ["stays"]]
-    run(engine.drain(1.0))
 
 
 @pytest.mark.parametrize(
@@ -238,32 +256,14 @@ def test_a_process_that_does_not_answer_is_replaced(engine, models, run):
     assert run(case()) == ["AGAIN"]
 
 
-def test_draining_answers_what_was_accepted_and_takes_nothing_more(engine, models, run):
-    async def case():
-        first, large = await busy(engine, models[0]), asking(engine, *"abcdefghijk")
-        await until(lambda: engine.queue_size == 2)
-        drained = asyncio.ensure_future(engine.drain(30.0))
-        await asyncio.sleep(0.01)
-        assert not drained.done()
-        with pytest.raises(NotReady):
-            await engine.translate(["late"], PLAIN)
-        models[0].gate.set()
-        await drained
-        assert first.done() and large.done()
-        return await texts_of(first) + await texts_of(large)
-
-    assert run(case()) == ["FIRST", *"ABCDEFGHIJK"]
-    assert not engine.ready
-
-
-def test_draining_ends_when_its_time_is_over_and_stopping_tells_who_waits(engine, models, run):
+def test_stopping_tells_who_waits(engine, models, run):
     async def case():
         first = await busy(engine, models[0])
-        await engine.drain(0.01)
-        assert not first.done()
         await engine.stop()
-        with pytest.raises(NotReady):
-            await first
+        assert not engine.ready
+        for task in (first, asking(engine, "late")):
+            with pytest.raises(NotReady):
+                await task
 
     run(case())
     assert models[0].closed

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from engines import until
 from regard.errors import RegardError
 from regard.predictor import load
 from regard.serve.engine import Engine, Engines, Limits, NotReady, Options, TooLong, open_engines
+from regard.serve.engine.wire import heard
 
 TEXTS = ["a dog runs", "", "two cats", "\ud800 \0", "yes"]
 
@@ -93,17 +95,23 @@ def test_a_process_that_cannot_begin_is_told(run, monkeypatch):
         run(Engine(Path("runs/x")).start())
 
 
-def test_engines_are_found_by_name_and_by_pair(run):
-    class Fake:
-        def __init__(self, name, source, target):
-            self.name, self.source, self.target, self.info = name, source, target, {"source": source}
-            self.ready, self.queue_size = True, 2
+def test_engines_are_found_by_name(tiny_run):
+    first, second = Engine(tiny_run, name="a"), Engine(tiny_run, name="b")
+    engines = Engines([first, second])
+    assert (len(engines), list(engines), engines["b"]) == (2, ["a", "b"], second)
 
-    first, second, third = Fake("a", "en", "de"), Fake("b", "en", "de"), Fake("c", "de", "en")
-    engines = Engines([first, second, third])
-    assert (len(engines), list(engines), engines["b"]) == (3, ["a", "b", "c"], second)
-    assert engines.pairs == {("en", "de"): [first, second], ("de", "en"): [third]}
-    assert (engines.default("en", "de"), engines.default("en", "fr")) == (first, None)
-    assert (engines.ready, engines.queue_size) == (True, 6)
-    second.ready = False
-    assert not engines.ready
+
+def test_a_large_answer_is_read_beside_those_who_wait(real, run, monkeypatch):
+    """In a thread of its own, with the same in it."""
+    options, threads = Options(maps=True), []
+
+    def hearing(body):
+        threads.append(threading.current_thread())
+        return heard(body)
+
+    small = run(real.translate(["yes"], options))
+    monkeypatch.setattr("regard.serve.engine.pipe.heard", hearing)
+    assert run(real.translate(["yes"], options)) == small
+    monkeypatch.setattr("regard.serve.engine.pipe.LARGE", 10)
+    assert run(real.translate(["yes"], options)) == small
+    assert [thread is threading.main_thread() for thread in threads] == [True, False]

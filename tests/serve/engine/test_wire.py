@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.results import AttentionMap, Explanation, Prediction
-from regard.serve.engine.wire import HEAD, from_plain, packed, to_plain, unpacked
+from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
 
 numbers = st.floats(allow_nan=False)
 texts = st.text(st.characters(), max_size=20)
@@ -34,6 +34,21 @@ whole = st.builds(
 @given(whole)
 def test_a_prediction_comes_back_the_same(prediction):
     assert from_plain(unpacked(packed(to_plain(prediction))[HEAD:])) == prediction
+
+
+def test_weights_cost_their_bytes_and_no_digits():
+    """A third is eighteen digits; as bytes it is eight, a little more in text."""
+    rows = [[1 / 3] * 100] * 100
+    found = Explanation(["a"], ["b"], [], rows, [AttentionMap("cross", "cross", 0, [rows])])
+    assert len(packed(to_plain(Prediction("a", "b", 0.0, explanation=found)))) < 2 * 100 * 100 * 8 * 1.4
+
+
+@given(plain)
+def test_what_a_process_says_is_heard_with_its_predictions(prediction):
+    said = {"answers": [{"prediction": to_plain(prediction)}, {"failed": "KeyError"}], "number": 3}
+    told = {"answers": [{"prediction": prediction}, {"failed": "KeyError"}], "number": 3}
+    assert heard(packed(said)[HEAD:]) == told
+    assert heard(packed({"fault": "KeyError"})[HEAD:]) == {"fault": "KeyError"}
 
 
 def test_the_length_stands_before_the_body():

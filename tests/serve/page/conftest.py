@@ -78,13 +78,15 @@ class Page(Visit):
 def visit(browser: Any, server: FakeServer) -> Iterator[Any]:
     """Opens the page; at the end nothing may have been asked for outside, and the console must be silent.
 
-    A browser tells of every refusal on its console; `refused` says that a test makes some.
+    A browser tells of every refusal on its console; `refused` says that a test makes some. A page is ready when it
+    knows what the server has.
     """
     visits: list[tuple[Page, bool]] = []
 
-    def open_page(fragment: str = "", *, refused: bool = False, **settings: Any) -> Page:
+    def open_page(fragment: str = "", *, refused: bool = False, ready: bool = True, **settings: Any) -> Page:
         visits.append((Page(browser, server.address + fragment, allowed=(server.address,), **settings), refused))
-        visits[-1][0].tab.locator("#target option").first.wait_for(state="attached")
+        if ready:
+            visits[-1][0].tab.locator("#target option").first.wait_for(state="attached")
         return visits[-1][0]
 
     yield open_page

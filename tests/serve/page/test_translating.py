@@ -51,6 +51,52 @@ def test_a_busy_server_is_waited_for(visit, server):
     expect(page.tab.get_by_role("alert")).to_be_hidden()
 
 
+def test_one_may_type_while_the_server_is_loading(visit, server):
+    server.loading = True
+    page = visit(refused=True, ready=False)
+    alert = page.tab.get_by_role("alert")
+    expect(alert).to_contain_text("The server is busy. Trying again in 1 s.")
+    page.field.press_sequentially("das Haus", delay=10)
+    page.tab.keyboard.press("Control+Enter")
+    expect(alert).to_contain_text("The server is busy. Trying again in 1 s.")
+    page.button("Try again").click()
+    page.button("Try again").click()
+    server.loading = False
+    expect(page.output).to_have_text("the house")
+    expect(alert).to_be_hidden()
+    page.button("Swap the languages").click()  # once, however often it was tried
+    expect(chosen(page, "Translate from")).to_have_value("en")
+    expect(page.field).to_have_value("the house")
+    expect(page.output).to_have_text("das Haus")
+    page.tab.wait_for_timeout(1500)
+    assert [server.looked.count(path) for path in ("/languages", "/v1/models")] in ([2, 2], [3, 3], [4, 4])
+
+
+def test_nobody_waits_for_ever(visit, server):
+    """Until so many seconds are over; then the last refusal is told."""
+    page = visit(refused=True)
+    found = page.tab.evaluate("""async () => {
+        const { patiently, Refused } = await import("./static/api.js");
+        const refusal = new Refused("refused", { message: "no", status: 503, wait: 1 });
+        const told = [];
+        let tries = 0;
+        const question = async () => { tries++; throw refusal; };
+        const fault = await patiently(question, new AbortController().signal, (left) => told.push(left), 2.5)
+            .catch((error) => error);
+        return [fault === refusal, tries, told];
+    }""")
+    assert found == [True, 3, [1, 1]]
+
+
+def test_what_would_not_help_another_time_is_not_asked_again(visit, server):
+    page = visit(refused=True)
+    server.refusals = [(413, {}, "text 1 does not fit into memory")]
+    page.field.fill("Haus")
+    expect(page.tab.get_by_role("alert")).to_contain_text("text 1 does not fit into memory")
+    page.tab.wait_for_timeout(1500)
+    assert len(server.asked) == 1
+
+
 def test_a_dead_server_is_told_and_asked_again(visit, server):
     page = visit(refused=True)
     server.stop()

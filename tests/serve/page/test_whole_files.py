@@ -6,7 +6,7 @@ import pytest
 from known_engine import listening_server, pairs
 from playwright.sync_api import expect
 
-from regard.serve.engine import Busy
+from regard.serve.engine import Busy, TooLate
 from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
@@ -173,6 +173,16 @@ def test_a_file_that_is_too_large_only_on_its_way(visit):
     taken(page, buffer=b"Hello " * 30_000)
     page.button("Translate the file").click()
     expect(fault(page)).to_have_text("This file is too large for this server.")
+
+
+def test_a_file_with_too_much_in_it_in_the_words_of_the_server(visit, server):
+    """It is no larger than it may be, so the page must not say that it is."""
+    page = visit("#source=en&target=de", refused=True)
+    page.tab.get_by_role("tab", name="File").click()
+    taken(page)
+    server.engine.fault = TooLate()
+    page.button("Translate the file").click()
+    expect(fault(page)).to_contain_text("send it in parts")
 
 
 def test_a_busy_server_is_waited_for(visit, server):

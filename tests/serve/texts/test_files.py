@@ -11,8 +11,8 @@ from docx.oxml.ns import qn
 from hostile import all_translated, shouted
 
 from regard.errors import RegardError
-from regard.serve.texts import SUFFIXES, FileError, file_document
-from regard.serve.texts.files import archive
+from regard.serve.texts import SUFFIXES, FileError, TooMuch, file_document
+from regard.serve.texts.files import archive, record
 from regard.serve.texts.files.wrapping import wrapped
 
 SRT = (
@@ -62,8 +62,12 @@ def test_a_page_keeps_its_encoding_and_spells_what_that_lacks():
     assert found.rebuild([type(answer)(found.texts[0], "你好 café", 0.0)]) == data.replace(
         b"caf\xe9 here", b"&#20320;&#22909; caf\xe9"
     )
-    with pytest.raises(FileError):
-        file_document(b"<meta charset=nonsense>\xff", ".html")
+
+
+@pytest.mark.parametrize("name", [b"nonsense", b"undefined", b"punycode", b"idna", b"utf-8", b"base64"])
+def test_a_page_in_an_encoding_that_cannot_read_it(name):
+    with pytest.raises(FileError, match="save it as UTF-8"):
+        file_document(b"<meta charset=" + name + b">\xff", ".html")
 
 
 def test_subtitles():
@@ -106,6 +110,58 @@ def test_hostile_subtitles_are_read_or_refused_in_little_time(text, quick):
             loud((start + text).encode(), ".srt")
         except FileError as refused:
             assert "2000 characters" in str(refused)
+
+
+def paragraphs(paragraph: bytes) -> bytes:
+    """A document of a million bytes of paragraphs that are alike."""
+    with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    place = "word/document.xml"
+    entries[place] = entries[place].replace(b"<w:sectPr", filled(paragraph) + b"<w:sectPr", 1)
+    return packed(entries, zipfile.ZIP_STORED)
+
+
+def filled(part: bytes) -> bytes:
+    return part * (1_000_000 // len(part))
+
+
+RUN = b"<w:r><w:t>a</w:t></w:r>"
+CROWDS = {
+    "lines": (".txt", lambda: filled(b"a\n")),
+    "lines of digits": (".txt", lambda: filled(b"1\n")),
+    "sentences of one line": (".txt", lambda: filled(b"A b. ")),
+    "numbers": (".txt", lambda: filled(b"1 ")),
+    "blocks": (".html", lambda: filled(b"<p>")),
+    "blocks with words": (".html", lambda: filled(b"<p>a")),
+    "nested": (".html", lambda: filled(b"<b>")),
+    "points": (".html", lambda: filled(b"a<img>")),
+    "kept": (".html", lambda: b"<code>" + filled(b"<b></b>")),
+    "subtitles": (".srt", lambda: filled(b"1\n00:00:01,000 --> 00:00:02,000\na\n\n")),
+    "tags": (".srt", lambda: (b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 600 + b"\n\n") * 500),
+    "paragraphs": (".docx", lambda: paragraphs(b"<w:p/>")),
+    "paragraphs with words": (".docx", lambda: paragraphs(b"<w:p>" + RUN + b"</w:p>")),
+    "runs": (".docx", lambda: paragraphs(b"<w:p>" + RUN * 20_000 + b"</w:p>")),
+    "strangers": (".docx", lambda: paragraphs(b"<w:p>" + b"<a/>" * 200_000 + b"</w:p>")),
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+def test_a_file_with_too_much_in_it_is_refused_before_all_of_it_is_read(name, quick, monkeypatch):
+    monkeypatch.setattr(record, "SENTENCES", 2_000)
+    monkeypatch.setattr(record, "MARKS", 20_000)
+    suffix, made = CROWDS[name]
+    data = made()
+    with quick(1.5), pytest.raises(TooMuch, match="the file has more than 2"):
+        file_document(data, suffix)
+
+
+def test_as_much_as_a_file_may_have(quick):
+    with quick(6.0):
+        assert loud(b"a\n" * record.SENTENCES, ".txt") == b"A\n" * record.SENTENCES
+    with quick(12.0):
+        count = record.MARKS // 2 - 1
+        page = b"<b>" * count + b"a" + b"</b>" * count
+        assert loud(page, ".html") == page.replace(b">a<", b">A<")
 
 
 def test_thousands_of_subtitles(quick):
@@ -221,6 +277,30 @@ def test_hostile_archives_are_refused_in_one_line(name, quick):
     with quick(4.0), pytest.raises(FileError) as refused:
         file_document(BOMBS[name], ".docx")
     assert "\n" not in str(refused.value)
+
+
+def chained(length: int) -> bytes:
+    """A document whose header has a header, and so on."""
+    kinds = "http://schemas.openxmlformats.org/package/2006/"
+    header = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/header"
+    with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    first = b'Id="rId900" Type="%b" Target="h0.xml"/></Relationships>' % header.encode()
+    place = "word/_rels/document.xml.rels"
+    entries[place] = entries[place].replace(b"</Relationships>", b"<Relationship " + first)
+    for number in range(length):
+        entries[f"word/h{number}.xml"] = b"<a/>"
+        link = f'<Relationship Id="r" Type="{header}" Target="h{number + 1}.xml"/>' if number + 1 < length else ""
+        entries[f"word/_rels/h{number}.xml.rels"] = (
+            f'<Relationships xmlns="{kinds}relationships">{link}</Relationships>'.encode()
+        )
+    return packed(entries)
+
+
+def test_a_word_file_whose_parts_form_a_chain():
+    assert file_document(chained(3), ".docx").texts == ["Hello"]
+    with pytest.raises(FileError, match="too deep"):
+        file_document(chained(990), ".docx")
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -24,7 +24,7 @@ def file_document(data: bytes, suffix: str, *, language: str | None = None) -> F
     """What is to be translated of a file, and how it is written again.
 
     `suffix` is one of SUFFIXES, `language` that of the text. Raises FileError for any other suffix and for a file that
-    is broken, too large once unpacked, or in an encoding that cannot be told.
+    is broken, too large once unpacked, or in an encoding that cannot be told; TooMuch for one with too much in it.
     """
     if suffix.lower() not in FILES:
         raise FileError(f"a file of the kind '{suffix}' cannot be translated; {nearest(suffix, SUFFIXES)}")

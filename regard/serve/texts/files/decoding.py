@@ -20,7 +20,7 @@ def decoded(data: bytes, declared: str | None = None) -> tuple[str, str]:
     for name in [marked] if marked else ["utf-8", *([declared] if declared else [])]:
         try:
             return data.decode(name), name
-        except UnicodeDecodeError:
+        except UnicodeError:  # not of decoding alone: some encodings fail in ways of their own
             continue
         except LookupError:
             break

@@ -1,8 +1,10 @@
 """Word files: every paragraph of the body, tables, text boxes, headers, footers and notes, its formatting kept."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
+from typing import Any
 from zipfile import BadZipFile
 
 import docx
@@ -17,7 +19,7 @@ from regard.results import Prediction
 from regard.serve.texts.files.archive import check_archive
 from regard.serve.texts.files.faults import FileError
 from regard.serve.texts.files.paragraphs import Paragraph
-from regard.serve.texts.files.record import FileDocument, file_of, rebuilt
+from regard.serve.texts.files.record import FileDocument, file_of, file_room, rebuilt
 
 for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes
     PartFactory.part_type_for[_kind] = XmlPart
@@ -26,18 +28,29 @@ for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the lib
 def docx_file(data: bytes, language: str | None) -> FileDocument:
     """Fields, drawings and notes' marks stay whole; words keep the formatting of those they came from."""
     check_archive(data)
-    paragraphs = _paragraphs(_opened(data), language)
+    with _refusing_depth():
+        paragraphs = _paragraphs(_opened(data), language)
 
     def rebuild(predictions: Sequence[Prediction]) -> bytes:
-        opened = _opened(data)  # anew, so that a file can be rebuilt again
-        fresh = _paragraphs(opened, language)
-        for paragraph, text in zip(fresh, rebuilt([each.document for each in fresh], predictions), strict=True):
-            paragraph.write(text)
-        written = BytesIO()
-        opened.save(written)
-        return written.getvalue()
+        with _refusing_depth():
+            opened = _opened(data)  # anew, so that a file can be rebuilt again
+            fresh = _paragraphs(opened, language)
+            for paragraph, text in zip(fresh, rebuilt([each.document for each in fresh], predictions), strict=True):
+                paragraph.write(text)
+            written = BytesIO()
+            opened.save(written)
+            return written.getvalue()
 
     return file_of([paragraph.document for paragraph in paragraphs], rebuild)
+
+
+@contextmanager
+def _refusing_depth() -> Iterator[None]:
+    """The library follows parts that name parts by calls within calls."""
+    try:
+        yield
+    except RecursionError as error:
+        raise FileError("the parts of the file lead too deep into each other") from error
 
 
 def _opened(data: bytes) -> WordDocument:
@@ -59,6 +72,10 @@ def _opened(data: bytes) -> WordDocument:
 
 def _paragraphs(opened: WordDocument, language: str | None) -> list[Paragraph]:
     parts = [part for part in opened.part.package.iter_parts() if isinstance(part, XmlPart)]
-    elements = [element for part in parts for element in part.element.iter(qn("w:p"))]
-    found = [Paragraph(element, language) for element in elements]
+    room, elements = file_room(), list[Any]()
+    for part in parts:
+        for element in part.element.iter(qn("w:p")):
+            room.mark()
+            elements.append(element)
+    found = [Paragraph(element, language, room) for element in elements]
     return [paragraph for paragraph in found if paragraph.document.texts]

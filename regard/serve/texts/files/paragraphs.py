@@ -9,10 +9,11 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from regard.serve.texts.documents import Document
-from regard.serve.texts.files.runs import Payload, Piece, encoded, readable, write_runs
-from regard.serve.texts.passages import Event, Kind, Mark
+from regard.serve.texts.files.runs import STYLE, Payload, Piece, readable, write_runs
+from regard.serve.texts.passages import Kind, Mark
+from regard.serve.texts.room import Room
 from regard.serve.texts.sentences import LIMIT
-from regard.serve.texts.units import passages
+from regard.serve.texts.units import cut
 from regard.serve.texts.words import Span
 
 _CONTAINERS = {qn("w:hyperlink"), qn("w:ins"), qn("w:smartTag")}
@@ -31,19 +32,19 @@ class _Format(NamedTuple):
 class Paragraph:
     """Reads an element `w:p`; `document` is its text, `write` puts another in its place."""
 
-    def __init__(self, element: Any, language: str | None) -> None:
-        self.element = element
+    def __init__(self, element: Any, language: str | None, room: Room) -> None:
+        self.element, self.room = element, room
         self.payloads: list[Payload] = []
         self.marks: list[Mark] = []
         self.text = ""
         self.field: list[Piece] | None = None  # the runs of a field that has begun and not ended
         self.depth = 0
-        self.base = _usual(element)
+        self.base = _usual(element, room)
         self.format = self.base.key
         self._read(element)
         self._end_field()
-        parts = passages(self.text, self.marks, self._as_written, language=language, limit=LIMIT)
-        self.document = Document(list(parts), encoded)
+        found = cut(self.text, self.marks, self._as_written, language=language, limit=LIMIT, room=room)
+        self.document = Document(*found, STYLE)
 
     def write(self, text: str) -> None:
         """Puts a text with its marks, as `document` writes it, in the place of what was read."""
@@ -51,6 +52,7 @@ class Paragraph:
 
     def _read(self, parent: Any) -> None:
         for child in parent:
+            self.room.mark()
             if child.tag == qn("w:r"):
                 self._run(child)
             elif child.tag in _CONTAINERS and self.field is None:
@@ -65,6 +67,7 @@ class Paragraph:
     def _run(self, run: Any) -> None:
         form = _format_of(run)
         for child in run:
+            self.room.mark()
             if child.tag == qn("w:t") and self.field is None:
                 self._to_format(form)
                 self.text += readable(child.text or "")
@@ -111,12 +114,11 @@ class Paragraph:
         self.payloads.append(Payload(kind, found, container))
 
     def _as_written(self, span: Span, marks: Sequence[Mark]) -> str:
-        events: list[Event] = []
-        cursor = span.start
+        parts, cursor = list[str](), span.start
         for mark in marks:
-            events += [self.text[cursor : mark.place], mark.number]
+            parts += [STYLE.text(self.text[cursor : mark.place]), STYLE.mark(mark.number)]
             cursor = mark.place
-        return encoded([*events, self.text[cursor : span.end]])
+        return "".join([*parts, STYLE.text(self.text[cursor : span.end])])
 
 
 def _format_of(run: Any) -> _Format:
@@ -130,11 +132,12 @@ def _format_of(run: Any) -> _Format:
     return _Format(etree.tostring(plain, method="c14n").decode("utf-8") if len(plain) else _NONE, properties)
 
 
-def _usual(element: Any) -> _Format:
+def _usual(element: Any, room: Room) -> _Format:
     """The format that most characters have."""
     counts: Counter[str] = Counter()
     formats: dict[str, _Format] = {}
     for run in element.iter(qn("w:r")):
+        room.mark()
         form = _format_of(run)
         formats.setdefault(form.key, form)
         counts[form.key] += sum(len(child.text or "") for child in run if child.tag == qn("w:t"))

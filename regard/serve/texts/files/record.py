@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from regard.results import Prediction
 from regard.serve.texts.documents import Document
+from regard.serve.texts.room import Room
+
+SENTENCES, MARKS = 20_000, 200_000  # of a file, which are read in a second or two
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,11 @@ class FileDocument:
     texts: list[str]
     explain: bool  # whether alignments help to keep placeholders and formatting in place
     rebuild: Callable[[Sequence[Prediction]], bytes]  # ValueError unless there is one prediction per text
+
+
+def file_room() -> Room:
+    """What there may be in a file."""
+    return Room(sentences=SENTENCES, marks=MARKS)
 
 
 def file_of(documents: Sequence[Document], rebuild: Callable[[Sequence[Prediction]], bytes]) -> FileDocument:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
-from regard.serve.texts.passages import Event, Kind
+from regard.serve.texts.passages import Kind
+from regard.serve.texts.rendering import Style
 
 _ENCODED = re.compile("\ufdd0([0-9]{1,9}+)\ufdd1")  # a mark within a text; Unicode gives these to no character
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0\ufdd1\ufffe\uffff]")
@@ -35,9 +36,11 @@ def readable(text: str) -> str:
     return _NOT_XML.sub("", text)
 
 
-def encoded(events: Sequence[Event]) -> str:
-    """Text and marks as one string."""
-    return "".join(f"\ufdd0{event}\ufdd1" if isinstance(event, int) else readable(event) for event in events)
+def _encoded(number: int) -> str:
+    return f"\ufdd0{number}\ufdd1"
+
+
+STYLE = Style(readable, _encoded)  # text and marks as one string
 
 
 def write_runs(paragraph: Any, text: str, payloads: Sequence[Payload], properties: Any) -> None:
@@ -46,12 +49,12 @@ def write_runs(paragraph: Any, text: str, payloads: Sequence[Payload], propertie
         if child.tag != qn("w:pPr"):
             paragraph.remove(child)
     containers, formats = [paragraph], [properties]
-    for place, event in enumerate(_ENCODED.split(text)):
+    for place, part in enumerate(_ENCODED.split(text)):
         if place % 2:
-            _write_mark(payloads[int(event)], containers, formats)
-        elif event:
+            _write_mark(payloads[int(part)], containers, formats)
+        elif part:
             written = OxmlElement("w:t")
-            written.text = event
+            written.text = part
             written.set(qn("xml:space"), "preserve")
             containers[-1].append(_run(written, formats[-1]))
 

@@ -10,14 +10,16 @@ from regard.results import Prediction
 from regard.serve.texts.documents import Document
 from regard.serve.texts.files.decoding import decoded
 from regard.serve.texts.files.faults import FileError
-from regard.serve.texts.files.record import FileDocument, file_of, rebuilt
+from regard.serve.texts.files.record import FileDocument, file_of, file_room, rebuilt
 from regard.serve.texts.files.wrapping import wrapped
-from regard.serve.texts.passages import Event, Kind, Mark
+from regard.serve.texts.passages import Kind, Mark
+from regard.serve.texts.rendering import Style
+from regard.serve.texts.room import Room, TooMuch
 from regard.serve.texts.sentences import LIMIT
-from regard.serve.texts.units import passages
+from regard.serve.texts.units import cut
 from regard.serve.texts.words import Span
 
-_SUBTITLES = 20_000
+_TIMES = "-->"
 _CHARACTERS = 2_000  # of a subtitle: the library's time grows with the square
 _BACKSLASH = "\ufdd0"  # stands in for one, since the library reads \N as a line end; Unicode gives it to no character
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n){2,}+")
@@ -28,17 +30,20 @@ _SPEAKER = re.compile(r"\n(?=[ \t]*+(?:[-–—]|<i>[-–—]))")  # a line that
 def srt_file(data: bytes, language: str | None) -> FileDocument:
     """Line breaks inside a subtitle are made anew, as many as there were. Raises FileError when there is none."""
     text, encoding = decoded(data)
+    room = file_room()
+    if text.count(_TIMES) > room.sentences:
+        raise TooMuch(f"the file has more than {room.sentences:,} subtitles: send it in parts")
     plain = _BLANK_LINES.sub("\n\n", text.replace("\r\n", "\n").replace("\r", "\n").replace("\\", _BACKSLASH))
     try:
         subtitles = SSAFile.from_string(plain, format_="srt", keep_html_tags=True)
     except (Pysubs2Error, ValueError) as error:
         raise FileError("the file is no list of subtitles") from error
-    if not 0 < len(subtitles) <= _SUBTITLES:
-        raise FileError(f"the file has no subtitles, or more than {_SUBTITLES}")
+    if not subtitles:
+        raise FileError("the file has no subtitles")
     if max(len(event.text) for event in subtitles) > _CHARACTERS:
         raise FileError(f"the file has a subtitle of more than {_CHARACTERS} characters")
     lines = [_SPEAKER.split(event.text.replace(r"\N", "\n")) for event in subtitles]
-    documents = [[_document(line, language) for line in each] for each in lines]
+    documents = [[_document(line, language, room) for line in each] for each in lines]
     flat = [document for each in documents for document in each]
 
     def rebuild(predictions: Sequence[Prediction]) -> bytes:
@@ -52,20 +57,18 @@ def srt_file(data: bytes, language: str | None) -> FileDocument:
     return file_of(flat, rebuild)
 
 
-def _document(spoken: str, language: str | None) -> Document:
+def _document(spoken: str, language: str | None, room: Room) -> Document:
     """What one person says in one subtitle."""
     spoken = spoken.replace(_BACKSLASH, "\\")
     text, cursor, marks, sources = "", 0, list[Mark](), list[str]()
     for match in _TAG.finditer(spoken):
+        room.mark()
         text += spoken[cursor : match.start()]
         cursor = match.end()
         kind: Kind = "point" if match[2] is None else "close" if match[1] else "open"
         marks.append(Mark(len(text), kind, match[2] or "", len(sources)))
         sources.append(match[0])
     text = (text + spoken[cursor:]).replace("\n", " ")
-
-    def write(events: Sequence[Event]) -> str:
-        return "".join(sources[event] if isinstance(event, int) else event for event in events)
 
     def as_written(span: Span, among: Sequence[Mark]) -> str:
         cursor, found = span.start, []
@@ -74,4 +77,5 @@ def _document(spoken: str, language: str | None) -> Document:
             cursor = mark.place
         return "".join([*found, text[cursor : span.end]])
 
-    return Document(list(passages(text, marks, as_written, language=language, limit=LIMIT)), write)
+    found = cut(text, marks, as_written, language=language, limit=LIMIT, room=room)
+    return Document(*found, Style(str, sources.__getitem__))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from regard.results import Prediction
 from regard.serve.texts.documents import Document
 from regard.serve.texts.files.decoding import decoded
-from regard.serve.texts.files.record import FileDocument
+from regard.serve.texts.files.record import FileDocument, file_room
 from regard.serve.texts.markup import html_document
 from regard.serve.texts.plain import plain_document
 
@@ -17,14 +17,14 @@ _HEAD = 1_024  # bytes within which a page must name its encoding
 def text_file(data: bytes, language: str | None) -> FileDocument:
     """Written in the encoding it came in."""
     text, encoding = decoded(data)
-    return _file(plain_document(text, language=language), encoding)
+    return _file(plain_document(text, language=language, room=file_room()), encoding)
 
 
 def html_file(data: bytes, language: str | None) -> FileDocument:
     """Written in the encoding it came in; what that cannot spell is written as a character reference."""
     named = _CHARSET.search(data[:_HEAD])
     text, encoding = decoded(data, named[1].decode("ascii") if named else None)
-    return _file(html_document(text, language=language), encoding)
+    return _file(html_document(text, language=language, room=file_room()), encoding)
 
 
 def _file(document: Document, encoding: str) -> FileDocument:

@@ -10,17 +10,18 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def read(source: str) -> list[tuple[str, str]]:
     """(character, how it was written); one reference may spell two characters, the second is written as nothing."""
     found: list[tuple[str, str]] = []
+    plain = {character: (character, character) for character in set(source)}  # one for all that are alike
     cursor = 0
     for match in _REFERENCE.finditer(source):
         spelt = unescape(match[0])
         if spelt == match[0]:
             continue
-        found += ((character, character) for character in source[cursor : match.start()])
+        found += [plain[character] for character in source[cursor : match.start()]]
         found += ((character, "" if place else match[0]) for place, character in enumerate(spelt))
         if not spelt:
             found.append(("\0", match[0]))
         cursor = match.end()
-    found += ((character, character) for character in source[cursor:])
+    found += [plain[character] for character in source[cursor:]]
     return found
 
 

@@ -6,31 +6,30 @@ from regard.serve.texts.documents import Document
 from regard.serve.texts.markup.characters import escaped, read
 from regard.serve.texts.markup.lexer import Token, tokens
 from regard.serve.texts.markup.names import BREAKS, VOID, untouched
-from regard.serve.texts.passages import Event, Kind, Mark, Passage
+from regard.serve.texts.passages import Kind, Mark, Stretch
+from regard.serve.texts.rendering import Style
+from regard.serve.texts.room import Room
 from regard.serve.texts.sentences import LIMIT
-from regard.serve.texts.units import passages
+from regard.serve.texts.units import cut
 from regard.serve.texts.words import Span
 
 
-def html_document(html: str, *, language: str | None = None, limit: int = LIMIT) -> Document:
-    """Any string is taken as HTML; what is malformed is kept as it is."""
-    reader = _Reader(language, limit)
+def html_document(html: str, *, language: str | None = None, limit: int = LIMIT, room: Room | None = None) -> Document:
+    """Any string is taken as HTML; what is malformed is kept as it is. Raises TooMuch when there is no room for it."""
+    reader = _Reader(language, limit, room or Room())
     for token in tokens(html):
         reader.take(token)
     reader.finish()
-
-    def write(events: Sequence[Event]) -> str:
-        return "".join(reader.sources[event] if isinstance(event, int) else escaped(event) for event in events)
-
-    return Document(reader.parts, write)
+    return Document(reader.stretches, "".join(reader.kept), Style(escaped, reader.sources.__getitem__))
 
 
 class _Reader:
     """Gathers the text of a block until the next one begins."""
 
-    def __init__(self, language: str | None, limit: int) -> None:
-        self.language, self.limit = language, limit
-        self.parts: list[str | Passage] = []
+    def __init__(self, language: str | None, limit: int, room: Room) -> None:
+        self.language, self.limit, self.room = language, limit, room
+        self.stretches: list[Stretch] = []
+        self.kept: list[str] = []  # what stays as it is, behind the last of them
         self.sources: list[str] = []  # of the marks, by their numbers
         self.skipped: list[Token] = []  # the untouched element that we are in
         self.depth = 0
@@ -42,6 +41,7 @@ class _Reader:
 
     def take(self, token: Token) -> None:
         """The next token of the page."""
+        self.room.mark()
         if self.skipped:
             self._skip(token)
         elif token.kind == "text":
@@ -52,7 +52,7 @@ class _Reader:
             self.skipped, self.depth = [token], 1
         elif token.name in BREAKS:
             self._end_block()
-            self.parts.append(token.source)
+            self.kept.append(token.source)
         elif token.name in VOID:
             self._mark("point", token)
         else:
@@ -88,13 +88,17 @@ class _Reader:
         source = "".join(token.source for token in skipped)
         if skipped[0].name in BREAKS:
             self._end_block()
-            self.parts.append(source)
+            self.kept.append(source)
             return
         self.marks.append(Mark(len(self.characters), "point", "", self._number(source)))
 
     def _end_block(self) -> None:
         text = "".join(" " if character in "\t\n\f\r" else character for character, _ in self.characters)
-        self.parts += passages(text, self.marks, self._as_written, language=self.language, limit=self.limit)
+        found = cut(text, self.marks, self._as_written, language=self.language, limit=self.limit, room=self.room)
+        for before, passage in found.stretches:
+            self.stretches.append(Stretch("".join([*self.kept, before]), passage))
+            self.kept = []
+        self.kept.append(found.rest)
         self._begin()
 
     def _as_written(self, span: Span, marks: Sequence[Mark]) -> str:
