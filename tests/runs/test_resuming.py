@@ -94,7 +94,7 @@ def test_what_may_change_is_told(run):
     told = [line for line in said.splitlines() if "→" in line]
     assert told[:2] == ["model.dropout: 0.3 → 0.2", "training.max_updates: 2 → 3"]
     assert told[2].startswith("training.schedule: {name: inverse_sqrt, warmup: ")
-    assert told[2].endswith(" → {name: plateau, factor: 0.5, patience: 1, warmup: 0}")
+    assert told[2].endswith(" → {name: plateau, factor: 0.5, patience: 1, warmup: 0, stop: 0.0}")
     assert told[3:] == ["training.patience: 10 → nothing"]
 
 

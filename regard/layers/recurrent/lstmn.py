@@ -93,7 +93,14 @@ class LstmnLayer(Recurrent):
         return torch.sigmoid(o) * torch.tanh(cell), cell
 
     def _latest(self, keys: Tensor, states: Tensor, shown: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The tape that goes on: states of each row that are no padding, moved to the end, at most `tape` of them."""
+        """The tape that goes on: states of each row that are no padding, moved to the end, at most `tape` of them.
+
+        What is left of padding is hidden, and zero.
+        """
         order = shown.to(torch.uint8).argsort(dim=-1, stable=True)[:, -self.tape if self.tape else None :]
-        kept = [one.gather(1, order.unsqueeze(-1).expand(-1, -1, one.shape[-1])) for one in (keys, states)]
-        return kept[0], kept[1], shown.gather(1, order)
+        shown = shown.gather(1, order)
+        places, hidden = order.unsqueeze(-1), ~shown.unsqueeze(-1)
+        keys, states = (
+            one.gather(1, places.expand(-1, -1, one.shape[-1])).masked_fill(hidden, 0.0) for one in (keys, states)
+        )
+        return keys, states, shown
