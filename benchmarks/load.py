@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 PATIENCE = 300.0  # seconds that a server gets to load, or to answer one request
+IDLE = 10.0  # seconds after which a connection is not used again
 MEGABYTE = 2**20
 
 
@@ -86,11 +87,15 @@ def serving(run: Path, *options: object) -> Iterator[Server]:
 
 
 class Client:
-    """A connection that is kept open as long as the server keeps it."""
+    """A connection that is kept open while it is used.
+
+    As in the pools of clients it is closed before the server may close it: a request that meets that end is lost.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._used = 0.0  # when it was answered last
 
     async def __aenter__(self) -> "Client":
         return self
@@ -122,8 +127,8 @@ class Client:
                 await writer.wait_closed()
 
     async def _exchange(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        if self._streams is not None and self._streams[0].at_eof():
-            await self.close()  # a server may close a connection that is idle: clients then take a new one
+        if self._streams is not None and (self._streams[0].at_eof() or time.monotonic() - self._used > IDLE):
+            await self.close()
         if self._streams is None:
             self._streams = await asyncio.open_connection(self.server.host, self.server.port)
         reader, writer = self._streams
@@ -132,6 +137,7 @@ class Client:
         first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
         answer = await reader.readexactly(int(headers.get("content-length", 0)))
+        self._used = time.monotonic()
         if headers.get("connection") == "close":
             await self.close()
         return int(first.split()[1]), headers, answer

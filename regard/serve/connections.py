@@ -3,16 +3,21 @@
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from regard.serve.settings import KIB
 
 HEAD_SECONDS = 10.0  # that the head of a request may take
+MAX_HEAD = 32 * KIB  # what it may have: its address, and all its headers
+TOO_LARGE = "The head of the request is too large."
 LINGER = 0.25  # seconds in which a request that was on its way when the server was told to end still gets an answer
 
 
-class Connection(H11Protocol):
-    """As uvicorn has it, but closed when the head of a request does not come in time."""
+class Connection(HttpToolsProtocol):
+    """As uvicorn has it, but closed when the head of a request does not come in time, or does not end."""
 
     _waiting: asyncio.TimerHandle | None = None
+    _head, _unfinished = 0, 0  # bytes of the head that is read, and of pieces that did not bring its end
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -20,10 +25,27 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
-            self._wait()
-        else:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._unfinished = 0
             self._wait_no_more()
+            return
+        self._unfinished += len(data)
+        if self._unfinished <= MAX_HEAD:
+            self._wait()
+        elif not self.transport.is_closing():
+            self.send_400_response(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        self._head = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(name + value)
+        super().on_header(name, value)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
@@ -39,6 +61,11 @@ class Connection(H11Protocol):
     def _shut(self) -> None:
         if not self.transport.is_closing():
             super().shutdown()
+
+    def _count(self, part: bytes) -> None:
+        self._head += len(part)
+        if self._head > MAX_HEAD:
+            raise ValueError(TOO_LARGE)  # the parser stops, and the client is told that its request is wrong
 
     def _wait(self) -> None:
         """From the first piece of a head on, not from the last."""

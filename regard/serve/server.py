@@ -1,6 +1,7 @@
 """A server's life in one process: listen, load, answer, and end without losing what was accepted."""
 
 import asyncio
+import gc
 import logging
 import math
 import signal
@@ -19,9 +20,8 @@ from regard.serve.connections import Connection
 from regard.serve.engine import Limits, open_engines
 from regard.serve.languages import inward, name_of
 from regard.serve.service import Service
-from regard.serve.settings import KIB, Settings
+from regard.serve.settings import Settings
 
-MAX_HEADERS = 32 * KIB
 KEEP_ALIVE = 30  # seconds that a connection may be idle
 LAST_WORDS = 2  # seconds after the grace, in which what is given up is told so
 LOOK = 0.1  # seconds between two looks at whether the engines are ready
@@ -87,6 +87,8 @@ async def _tell_when_ready(service: Service) -> None:
     began = time.monotonic()
     while not service.ready:
         await asyncio.sleep(LOOK)
+    gc.collect()
+    gc.freeze()  # what is here for good is looked through no more
     for engine in service.catalogue.engines:
         source, target = name_of(inward(engine.source)), name_of(inward(engine.target))
         parameters = engine.info.get("parameters") or 0
@@ -109,7 +111,6 @@ def configured(service: Service) -> uvicorn.Config:
         timeout_graceful_shutdown=math.ceil(settings.shutdown_grace) + LAST_WORDS,
         proxy_headers=bool(settings.trusted_proxies),  # else every client could give itself a new address
         forwarded_allow_ips=list(settings.trusted_proxies),
-        h11_max_incomplete_event_size=MAX_HEADERS,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from contextlib import suppress
 from http.client import HTTPConnection
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -114,6 +115,39 @@ def test_a_connection_that_says_nothing_is_closed(monkeypatch, start):
         client.settimeout(10)
         client.sendall(start)
         assert client.recv(100) == b""
+
+
+HEADS = {
+    "address": (b"GET /", b"x"),
+    "header": (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", b"x"),
+    "headers": (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"X: y\r\n"),
+}
+
+
+@pytest.mark.parametrize("pieces", [1, 50])
+@pytest.mark.parametrize("kind", HEADS)
+def test_a_head_that_does_not_end(kind, pieces):
+    """It is refused once it is too large, long before its time is over."""
+    start, more = HEADS[kind]
+    more *= 40_000 // len(more)
+    with listening_server() as (address, *_), connected(address) as client:
+        client.settimeout(connections.HEAD_SECONDS / 2)
+        answer = b""
+        with suppress(ConnectionError):  # closed while there is something left to send
+            client.sendall(start)
+            for piece in range(pieces):
+                client.sendall(more[piece * len(more) // pieces : (piece + 1) * len(more) // pieces])
+            while part := client.recv(1000):
+                answer += part
+    assert not answer or answer.startswith(b"HTTP/1.1 400")
+
+
+def test_a_large_head_that_ends(address):
+    start, more = HEADS["headers"]
+    with connected(address) as client:
+        client.settimeout(10)
+        client.sendall(start + more * (30_000 // len(more)) + b"\r\n")
+        assert client.recv(15) == b"HTTP/1.1 200 OK"
 
 
 def test_a_second_request_that_does_not_come_whole(monkeypatch):
