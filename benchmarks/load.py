@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 PATIENCE = 300.0  # seconds that a server gets to load, or to answer one request
+CONNECTIONS = 1024  # at most, where requests come at a rate: a machine that stands still must not open ever more
 IDLE = 10.0  # seconds after which a connection is not used again
 MEGABYTE = 2**20
 
@@ -180,14 +181,15 @@ async def whatever_it_says(
     server: Server, texts: Sequence[str], rate: float, seconds: float, meanwhile: Callable[[], None] | None = None
 ) -> list[Answer]:
     """So many requests a second, evenly, for so long, whether they are answered or not; `meanwhile` is called once a
-    second. Times count from when a request was due."""
-    free, asked = list[Client](), list[asyncio.Task[Answer]]()
+    second. Times count from when a request was due, even if it waits for one of the `CONNECTIONS`."""
+    free, asked, room = list[Client](), list[asyncio.Task[Answer]](), asyncio.Semaphore(CONNECTIONS)
     start = time.monotonic()
 
     async def one(text: str, due: float) -> Answer:
-        client = free.pop() if free else Client(server)
-        answer = await client.ask(text, due)
-        free.append(client)
+        async with room:
+            client = free.pop() if free else Client(server)
+            answer = await client.ask(text, due)
+            free.append(client)
         return answer
 
     told = start
