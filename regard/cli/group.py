@@ -2,10 +2,12 @@
 
 import errno
 import os
+import re
 import sys
 import warnings
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -15,17 +17,28 @@ from regard.errors import RegardError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
 FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
+_VALUE = re.compile(r"^Invalid value for '([^']+)'(?: \(env var: '\w+'\))?: ")
+
 EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {FAULT} a setting, a file or the command line is wrong ·
 {INTERRUPTED} interrupted, can be resumed · {STOPPED} stopped by Ctrl-C."""
+
+
+_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])  # typer gives it no name of its own
+_HELP = "NoArgsIsHelpError"  # who says nothing asks for help
 
 
 class Group(TyperGroup):
     """Runs a command; what a user can get wrong is told in lines on stderr, without a traceback."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _one_line():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
         warnings.showwarning = _warn
         try:
-            done = super().invoke(ctx)
+            with _one_line():
+                done = super().invoke(ctx)
             sys.stdout.flush()
             return done
         except RegardError as error:
@@ -47,6 +60,20 @@ class Group(TyperGroup):
             raise typer.Exit(FAULT) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(STOPPED) from error
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """What is wrong with a command line, and where to read how it should be."""
+    try:
+        yield
+    except _UsageError as error:
+        if type(error).__name__ == _HELP:
+            raise
+        command = error.ctx.command_path if error.ctx is not None else "regard"
+        told = _VALUE.sub(r"\1: ", " ".join(error.format_message().split()).removesuffix("."))
+        tell(f"{told} ({command} --help)")
+        raise typer.Exit(FAULT) from error
 
 
 def _write_no_more() -> None:

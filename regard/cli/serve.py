@@ -189,7 +189,7 @@ def _check_open(settings: "Settings", insecure: bool) -> None:
 
 def _settings(given: Mapping[str, Any]) -> "Settings":
     """What was typed, read."""
-    from regard.serve.settings import Settings, read_origin, read_prefix, read_proxy, read_size
+    from regard.serve.settings import Settings, read_host, read_link, read_origin, read_prefix, read_proxy, read_size
 
     same = {field.name: given[field.name] for field in fields(Settings) if field.name in given}
     read = {
@@ -197,8 +197,8 @@ def _settings(given: Mapping[str, Any]) -> "Settings":
         "max_body": read_size("--max-body", given["max_body"]),
         "max_file": read_size("--max-file", given["max_file"]),
         "keys": _keys(given["api_key"] or [], given["api_keys"]),
-        "key_link": given["get_api_key_link"],
-        "allowed_hosts": tuple(given["allowed_host"] or ()),
+        "key_link": read_link("--get-api-key-link", given["get_api_key_link"]),
+        "allowed_hosts": tuple(read_host("--allowed-host", text) for text in given["allowed_host"] or ()),
         "cors_origins": tuple(read_origin("--cors-origin", text) for text in given["cors_origin"] or ()),
         "trusted_proxies": tuple(read_proxy("--trusted-proxy", text) for text in given["trusted_proxy"] or ()),
         "load_only": tuple(filter(None, given["load_only"].replace(" ", "").split(","))),

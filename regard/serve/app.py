@@ -59,6 +59,8 @@ def _api(service: Service) -> FastAPI:
     for router in [*routers, pages.router(prefix, web_ui=settings.web_ui)]:
         app.include_router(router, prefix=prefix)
     app.add_api_route(f"{prefix}/spec", _spec(app), include_in_schema=False)  # where LibreTranslate has it
+    if prefix and settings.web_ui:
+        pages.add_entrance(app, prefix)
     pages.mount_files(app, prefix, web_ui=settings.web_ui)
     return app
 

@@ -54,7 +54,7 @@ def wanted(runs: Sequence[Path], only: Collection[str]) -> list[Path]:
     """
     found = [run for run in runs if (pair := _named(run)) is None or between(*pair, only)] if only else list(runs)
     if not found:
-        raise none_between()
+        raise none_between(only, [pair for run in runs if (pair := _named(run)) is not None])
     return found
 
 
@@ -63,9 +63,11 @@ def between(source: str, target: str, only: Collection[str]) -> bool:
     return not only or {inward(source), inward(target)} <= {inward(code) for code in only}
 
 
-def none_between() -> ConfigError:
+def none_between(only: Collection[str], pairs: Collection[tuple[str, str]]) -> ConfigError:
     """For languages that leave nothing to serve."""
-    return ConfigError("--load-only", "no run is between these languages", "leave it away to serve all")
+    there = ", ".join(dict.fromkeys("-".join(map(inward, pair)) for pair in pairs))
+    problem = f"no run is between {', '.join(only)}: there is {there}"
+    return ConfigError("--load-only", problem, "name both languages of a run, or leave it away to serve all")
 
 
 def _named(run: Path) -> tuple[str, str] | None:

@@ -35,6 +35,8 @@ class Framed:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # as GET; the server sends the head of the answer alone
+            scope = {**scope, "method": "GET"}
         began, status = time.perf_counter(), GONE
         own = self._headers(scope)
 

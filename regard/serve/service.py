@@ -23,7 +23,11 @@ class Detects(Protocol):
     """Tells languages from each other."""
 
     def detect(self, text: str) -> list[tuple[str, float]]:
-        """Codes with confidence, 0 to 100, best first."""
+        """Codes with confidence, 0 to 100, best first, at most three."""
+        ...
+
+    def ranked(self, text: str) -> list[tuple[str, float]]:
+        """All codes with confidence, 0 to 100, best first."""
         ...
 
 
@@ -128,5 +132,7 @@ class Service:
             else:
                 await engine.stop()
         if not wanted:
-            raise none_between()
+            raise none_between(
+                self.settings.load_only, [(engine.source, engine.target) for engine in self.engines.values()]
+            )
         return wanted

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from regard.errors import ConfigError
+from regard.serve.security.hosts import host_name
 from regard.serve.security.keys import Keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
+_LINK = re.compile(r"https?://[^\s/?#\"'<>]+[^\s\"'<>]*", re.IGNORECASE)
 _SIZE = re.compile(r"(\d{1,12})\s*([KMG]i?B?|B)?", re.IGNORECASE)
 
 
@@ -82,6 +84,23 @@ def read_origin(option: str, text: str) -> str:
         raise ConfigError(option, f"'{text}' is no origin", "https://that.example, without a path; * for all")
     scheme, _, place = origin.partition("://")
     return origin.removesuffix({"http": ":80", "https": ":443"}.get(scheme, "")) if place else origin
+
+
+def read_host(option: str, text: str) -> str:
+    """A name as `Host` has it, without a port; `*` stays. Raises ConfigError."""
+    name = text.strip()
+    if name != "*" and host_name(name) != name.lower().rstrip("."):
+        raise ConfigError(
+            option, f"'{text}' is no name of a host", "translate.example, without https:// or a port; * for all"
+        )
+    return name
+
+
+def read_link(option: str, text: str) -> str:
+    """The address of a page; nothing stays nothing. Raises ConfigError."""
+    if text and not _LINK.fullmatch(text):
+        raise ConfigError(option, f"'{text}' is no address of a page", "https://that.example/key")
+    return text
 
 
 def read_proxy(option: str, text: str) -> str:

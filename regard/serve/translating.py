@@ -10,7 +10,7 @@ from regard.results import Prediction
 from regard.serve.aside import aside
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Busy, Options, Translates
-from regard.serve.errors import bad
+from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
 from regard.serve.texts import Document, document, file_document
@@ -18,7 +18,9 @@ from regard.serve.texts import Document, document, file_document
 SAMPLE = 10_000  # characters of a file that tell its language
 SOON = 2  # seconds after which a file may be read
 PATIENCE = 10  # times as long as a text may a file take
-SURE = 20.0  # per cent of confidence from which a second guess is worth a try
+SURE = 70.0  # per cent of confidence from which a text is in a language that is not translated
+UNLIKELY = 2.0  # per cent of all languages together that are, below which it is in another
+OUTSIDE = 1 / 3  # of the confidence in the target counts: who asks for it writes another one
 
 Kind = Literal["text", "html"]
 
@@ -59,6 +61,7 @@ class Translated:
     """A text and its translation."""
 
     source: str
+    target: str
     detected: Detected | None
     engine: Translates | None  # None: there was nothing to translate
     text: str
@@ -81,7 +84,7 @@ async def translate(service: Service, question: Question) -> list[Translated]:
 
 async def prepared(service: Service, question: Question) -> list[Translated]:
     """The texts, taken apart. Raises ApiError for a pair that is not served."""
-    return await aside(question.size, lambda: [_prepare(service, question, text) for text in question.texts])
+    return await aside(question.size, _prepare_all, service, question)
 
 
 async def answered(service: Service, found: Sequence[Translated], options: Options) -> None:
@@ -113,7 +116,7 @@ async def translate_file(service: Service, data: bytes, suffix: str, source: str
         return data
     options, seconds = Options(explain=found.explain), PATIENCE * service.settings.request_timeout
     predictions = await engine.translate(found.texts, options, seconds=seconds)
-    return await service.files.work(found.rebuild, predictions)
+    return await service.files.work(found.rebuild, predictions, (source, outward(target)))
 
 
 def detect(service: Service, text: str) -> list[Detected]:
@@ -133,27 +136,43 @@ def check_pair(catalogue: Catalogue, source: str, target: str) -> Translates | N
     return found
 
 
+def _prepare_all(service: Service, question: Question) -> list[Translated]:
+    found = []
+    for number, text in enumerate(question.texts, 1):
+        try:
+            found.append(_prepare(service, question, text))
+        except ApiError as error:
+            if len(question.texts) == 1:
+                raise
+            raise ApiError(error.status, f"text {number}: {error.message}", error.headers) from error
+    return found
+
+
 def _prepare(service: Service, question: Question, text: str) -> Translated:
     source, detected = question.source, None
     if source == AUTO:
         detected = _choose(service, question.target, text)
         source = detected.language if question.model is None else inward(question.model.source)
     if not any(character.isalpha() for character in text):  # space, digits, emoji
-        return Translated(source, detected, None, text)
+        return Translated(source, question.target, detected, None, text)
     engine = question.model or check_pair(service.catalogue, source, question.target)
     if engine is None:
-        return Translated(source, detected, None, text)
-    return Translated(source, detected, engine, text, document(text, question.kind, language=source))
+        return Translated(source, question.target, detected, None, text)
+    return Translated(source, question.target, detected, engine, text, document(text, question.kind, language=source))
 
 
 def _choose(service: Service, target: str, text: str) -> Detected:
-    """The likeliest language; a less likely one where nothing translates the first."""
-    guesses = detect(service, text)
-    for number, guess in enumerate(guesses):
-        served = guess.language == target or service.catalogue.engine(guess.language, target) is not None
-        if served and (number == 0 or guess.confidence >= SURE):
-            return guess
-    return guesses[0]
+    """The likeliest of the languages that are translated; another one only where it is clearly none of them."""
+    known = [code for code in service.catalogue.languages if service.catalogue.engine(code, target) is not None]
+    guesses = [Detected(inward(code), confidence) for code, confidence in service.detector.ranked(text)]
+    if not guesses:
+        return Detected(ENGLISH if ENGLISH in known or not known else known[0], 0.0)
+    served = [guess for guess in guesses if guess.language in known or guess.language == target]
+    first = guesses[0]
+    clear = first.confidence >= SURE or sum(guess.confidence for guess in served) < UNLIKELY
+    if not known or not served or (first not in served and clear):
+        return first
+    return max(served, key=lambda guess: guess.confidence * (OUTSIDE if guess.language == target else 1.0))
 
 
 async def _answer(some: list[Translated], options: Options, seconds: float) -> None:
@@ -177,9 +196,10 @@ def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best:
 
 
 def _rebuild(one: Translated, found: Document, predictions: Sequence[Prediction], n_best: int) -> None:
-    one.text = found.rebuild(predictions)
+    pair = (one.source, outward(one.target))
+    one.text = found.rebuild(predictions, pair)
     for number in range(n_best - 1):
-        other = found.rebuild([nth(prediction, number) for prediction in predictions])
+        other = found.rebuild([nth(prediction, number) for prediction in predictions], pair)
         if other and other != one.text and other not in one.alternatives:
             one.alternatives.append(other)
     places = [(before, after) for before, _, after in found.sentences] or [("", "")] * len(predictions)

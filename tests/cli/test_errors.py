@@ -8,8 +8,10 @@ import warnings
 
 import pytest
 import typer
+from small_runs import regard
 from typer.testing import CliRunner
 
+from regard.cli.app import app as regard_app
 from regard.cli.group import Group, tell
 from regard.errors import ConfigError, Fault
 
@@ -143,3 +145,28 @@ def test_a_closed_pipe_is_quiet():
         work.stdout.close()
         assert work.wait(timeout=30) == 141
         assert work.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["serve", "x", "--port", "99999"],
+            "error: --port: ",
+        ),
+        (["serve", "x", "--port", "abc"], "error: --port: "),
+        (["serve", "x", "--threads", "0"], "error: --threads: "),
+        (["serve", "x", "--nonsense"], "error: No such option: --nonsense"),
+        (["predict"], "error: Missing argument "),
+        (["--nonsense"], "error: No such option: --nonsense"),
+        (["attention", "nonsense"], "error: No such command 'nonsense'"),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_one_line(words, told):
+    done = regard(*words)
+    assert (done.code, len(done.said.splitlines()), done.said.startswith(told)) == (2, 1, True), done.said
+
+
+def test_who_says_nothing_is_shown_what_there_is():
+    done = CliRunner().invoke(regard_app, [])
+    assert "error:" not in done.output and "serve" in done.output

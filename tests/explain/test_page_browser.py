@@ -116,6 +116,33 @@ def test_a_narrow_screen_never_scrolls_sideways(visit, make):
     assert seen.texts(".queries .token") == ["b"]
 
 
+def test_nothing_of_the_maps_is_cut_off_without_a_sign(visit, make):
+    words = [f"▁word{place}" for place in range(18)]
+    seen = visit(make(words, words, range(18)), viewport={"width": 320, "height": 800})
+    inside = "all => all.every(each => each.getBoundingClientRect().right <= innerWidth - 12)"
+    assert seen.all(".tile").evaluate_all(inside)
+    heat = seen.all(".heat")
+    seen.all(".heat.more-right:not(.more-left)").wait_for()
+    heat.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    seen.all(".heat.more-left:not(.more-right)").wait_for()
+    seen.tab.set_viewport_size({"width": 1200, "height": 800})
+    seen.all(".heat:not(.more-left):not(.more-right)").wait_for()
+    columns = [seen.all(f".{name}-card").bounding_box() for name in ("words", "candidates", "map", "overview")]
+    assert [(box["x"], box["width"]) for box in columns[:2]] == [(box["x"], box["width"]) for box in columns[2:]]
+
+
+def test_all_candidates_can_be_read(visit, house):
+    others = [Prediction("", " ".join([f"word{place}"] * 30), -1.0 - place) for place in range(9)]
+    seen = visit(replace(house, alternatives=others), viewport={"width": 1200, "height": 800})
+    listed = seen.all(".candidates button")
+    assert listed.count() == 7
+    assert listed.last.inner_text() == "4 more …"
+    listed.last.press("Enter")
+    assert listed.count() == 10
+    assert listed.nth(6).evaluate("each => each === document.activeElement")
+    assert seen.all(".candidates").evaluate("list => list.scrollHeight <= list.clientHeight")
+
+
 def test_pages_with_little_to_show(visit):
     assert visit().all("#empty").is_visible()
     bare = visit(Prediction("a", "only text", -1.0))

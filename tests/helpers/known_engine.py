@@ -86,6 +86,9 @@ class KnownDetector:
         self.languages = list(languages)
 
     def detect(self, text: str) -> list[tuple[str, float]]:
+        return self.ranked(text)[:3]
+
+    def ranked(self, text: str) -> list[tuple[str, float]]:
         words = text.lower().split()
         if not any(character.isalpha() for character in text):
             return []

@@ -3,18 +3,19 @@ import { kinds } from "./data.js";
 import { button, element } from "./elements.js";
 import { amount, compared, decimal, percent, visible } from "./text.js";
 
-const FEW = 6; // flags shown before all are asked for
+const FEW = 6; // flags, and candidates, shown before all are asked for
 
 export function drawCandidates(viewer) {
   const { parts, prediction, state } = viewer;
   const all = [prediction, ...prediction.alternatives];
   parts.candidatesBox.hidden = all.length < 2;
-  parts.candidates.replaceChildren(...all.map((each, rank) => {
+  const shown = viewer.allCandidates || all.length <= FEW + 1 || state.rank >= FEW ? all : all.slice(0, FEW);
+  parts.candidates.replaceChildren(...shown.map((each, rank) => {
     const words = compared(written(each), written(prediction)).map(([word, changed]) => (changed ? element("mark", {}, word) : word));
     return element("li", {}, button({ "aria-pressed": String(rank === state.rank) }, () => viewer.choose({ rank }),
       element("span", { class: "quiet" }, String(rank + 1)), element("span", { class: "text", dir: "auto" }, ...words),
       element("span", { class: "score" }, each.score === null ? "" : decimal(each.score))));
-  }));
+  }), ...(shown.length < all.length ? [element("li", {}, button({}, () => showAll(viewer, "candidates"), viewer.t("more", all.length - FEW)))] : []));
 }
 
 // As it stands in a whole text: what the model was not shown is put back.
@@ -33,13 +34,14 @@ export function drawFlags(viewer) {
     const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` ${said(flag.value)}`;
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
       element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, `${t(flag.kind)}${value}`)));
-  }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer), t("more", flags.length - FEW)))] : []));
+  }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer, "flags"), t("more", flags.length - FEW)))] : []));
 }
 
-function showAll(viewer) {
-  viewer.allFlags = true;
+function showAll(viewer, name) {
+  Object.assign(viewer, name === "flags" ? { allFlags: true } : { allCandidates: true });
+  drawCandidates(viewer);
   drawFlags(viewer);
-  viewer.parts.flags.querySelectorAll("button")[FEW].focus();
+  viewer.parts[name].querySelectorAll("button")[FEW].focus();
 }
 
 function showFlag(viewer, flag) {

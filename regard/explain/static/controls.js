@@ -33,8 +33,15 @@ function scale(view, t) {
   return [view.shares ? "" : t("noShares"), view.bounded ? "" : t("full", amount({ shares: false }, view.most)), view.signed ? t("below") : ""].filter(Boolean);
 }
 
-// The next or the one before of a selector, as if it had been chosen there.
+// The next or the one before of a selector, as if it had been chosen there. An alignment has neither layers nor heads:
+// a step ahead leads into those between the two texts, where there is more than one.
 export function step(viewer, name, by) {
+  if (viewer.state.kind === "alignment") {
+    const maps = mapsOf(viewer.current().explanation, "cross");
+    const count = name === "layer" ? maps.length : Math.max(0, ...maps.map((map) => map.weights.length));
+    if (by < 0 || count < 2) return;
+    viewer.choose({ kind: "cross", heads: null });
+  }
   const select = viewer.parts[name];
   const next = viewer.parts[`${name}Label`].hidden ? null : select.options[select.selectedIndex + by];
   if (!next) return;

@@ -4,9 +4,10 @@ import { isOn } from "./selection.js";
 const END = "</s>";
 const SLACK = 0.01; // of a weight: sums of rounded ones
 
-// What a viewer shows at first; everything in it is plain, so a link or a file can keep it.
+// What a viewer shows at first; everything in it is plain, so a link or a file can keep it. `across` is null as long
+// as nobody has chosen how the words are arranged.
 export function firstState() {
-  return { rank: 0, kind: "alignment", heads: null, join: "average", share: 100, unit: "words", end: false, across: false, pinned: null };
+  return { rank: 0, kind: "alignment", heads: null, join: "average", share: 100, unit: "words", end: false, across: null, pinned: null };
 }
 
 export function candidate(prediction, rank) {
@@ -49,7 +50,7 @@ export function makeView(prediction, state) {
   const rows = units(explanation, rowSide, state);
   const columns = units(explanation, columnSide, state);
   const whole = chosen(explanation, state, (matrix) => joined(matrix, rows, columns));
-  return { rowSide, columnSide, rows, columns, ...measured(whole), shares: areShares(explanation, state), weights: strongest(whole, state.share) };
+  return { rowSide, columnSide, rows, columns, whole, ...measured(whole), shares: areShares(explanation, state), weights: strongest(whole, state.share) };
 }
 
 // What the strongest colour stands for: 1, or beyond 0 … 1 the greatest weight, whatever its sign.

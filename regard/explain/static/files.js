@@ -8,17 +8,17 @@ const SCALE = 2; // pixels of a PNG for each of the page's
 const LARGEST = 8192; // pixels of a side of a PNG
 
 export function connectFiles(viewer) {
-  const { parts, t, name } = viewer;
-  const offer = (group, key, kind, make) => group.append(button({ title: t(key, kind), "aria-label": t(key, kind) }, async () => {
+  const { parts, t } = viewer;
+  const offer = (group, key, kind, make, part = "") => group.append(button({ title: t(key, kind), "aria-label": t(key, kind) }, async () => {
     const made = await make();
-    save(`${name}.${kind.toLowerCase()}`, made.type, made.content);
+    save(`${viewer.name}${part}.${kind.toLowerCase()}`, made.type, made.content);
   }, kind));
-  const title = () => viewer.current().text || name;
-  offer(parts.saveWords, "saveWords", "SVG", () => svg(wordsDocument(viewer, title())));
-  offer(parts.saveWords, "saveWords", "PNG", () => png(wordsDocument(viewer, title())));
-  offer(parts.saveMap, "savePicture", "SVG", () => svg(mapDocument(viewer, title())));
-  offer(parts.saveMap, "savePicture", "PNG", () => png(mapDocument(viewer, title())));
-  offer(parts.saveMap, "saveData", "CSV", () => ({ type: "text/csv;charset=utf-8", content: csv(viewer.view) }));
+  const title = () => viewer.current().text || viewer.name;
+  offer(parts.saveWords, "saveWords", "SVG", () => svg(wordsDocument(viewer, title())), "-words");
+  offer(parts.saveWords, "saveWords", "PNG", () => png(wordsDocument(viewer, title())), "-words");
+  offer(parts.saveMap, "savePicture", "SVG", () => svg(mapDocument(viewer, title())), "-map");
+  offer(parts.saveMap, "savePicture", "PNG", () => png(mapDocument(viewer, title())), "-map");
+  offer(parts.saveMap, "saveData", "CSV", () => ({ type: "text/csv;charset=utf-8", content: csv(viewer.view, viewer.state.share < 100 ? t("only", viewer.state.share) : "") }));
   offer(parts.saveMap, "saveData", "JSON", () => ({ type: "application/json", content: JSON.stringify(shown(viewer)) }));
   if (viewer.standalone) offer(parts.saveMap, "saveData", "HTML", async () => ({ type: "text/html", content: html(await viewer.standalone(), shown(viewer)) }));
 }
@@ -35,10 +35,12 @@ export function html(page, data) {
   return page.replace(/(<script type="application\/json" id="data">)[^<]*(<\/script>)/, (_, open, close) => open + text + close);
 }
 
-// A leading sign would be a formula to a spreadsheet, so it gets an apostrophe.
-export function csv({ rows, columns, weights }) {
+// A leading sign would be a formula to a spreadsheet, so it gets an apostrophe. A weight that is not shown is no zero: its
+// cell stays empty, and the corner says what is shown.
+export function csv({ rows, columns, weights, whole }, corner) {
+  const number = (value, all) => (value === 0 && all !== 0 ? "" : +value.toFixed(6));
   const cell = (text) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
-  const lines = [["", ...columns.map((unit) => unit.text)].map(cell), ...rows.map((unit, row) => [cell(unit.text), ...weights[row].map((value) => +value.toFixed(6))])];
+  const lines = [[corner, ...columns.map((unit) => unit.text)].map(cell), ...rows.map((unit, row) => [cell(unit.text), ...weights[row].map((value, column) => number(value, whole[row][column]))])];
   return `\ufeff${lines.map((line) => line.join(",")).join("\r\n")}\r\n`;
 }
 

@@ -60,11 +60,11 @@ function sentence(viewer, row, column) {
 
 // Where the words stand, measured once after they were drawn or moved.
 function measured(viewer) {
-  const { parts, state } = viewer;
+  const { parts, across } = viewer;
   const frame = parts.stage.getBoundingClientRect();
   const ends = (line, far) => [...parts[line].children].map((button) => {
     const box = button.getBoundingClientRect();
-    return state.across
+    return across
       ? [(far ? box.right : box.left) - frame.left, box.top + box.height / 2 - frame.top]
       : [box.left + box.width / 2 - frame.left, (far ? box.bottom : box.top) - frame.top];
   });
@@ -72,7 +72,7 @@ function measured(viewer) {
 }
 
 function drawLinks(viewer, row, column) {
-  const { view, state } = viewer;
+  const { view, across } = viewer;
   viewer.places ??= measured(viewer);
   const { keys, queries } = viewer.places;
   const paths = [];
@@ -82,7 +82,7 @@ function drawLinks(viewer, row, column) {
       const strong = strength(view, value);
       if ((column !== null && column !== c) || strong < LEAST || !queries[r] || !keys[c]) return;
       paths.push(svgElement("path", {
-        d: curve(keys[c], queries[r], state.across),
+        d: curve(keys[c], queries[r], across),
         class: value < 0 ? "below" : null, "stroke-dasharray": value < 0 ? "6 5" : null,
         "stroke-width": (1 + 3.5 * strong).toFixed(2),
         "stroke-opacity": Math.min(row === null && column === null ? 0.75 * strong : 0.15 + strong, 1).toFixed(3),

@@ -48,7 +48,8 @@ function forWords(view, room, mirrored) {
   const size = count > 24 ? 12 : 13;
   const left = Math.ceil(widest(rows, size)) + 12;
   const lean = 0.72 * labelWidth(columns[mirrored ? 0 : count - 1] ?? "", size);
-  const cell = Math.max(LEAST_CELL, Math.min(MOST_CELL, Math.floor((room - left - lean / 2) / count)));
+  const fits = Math.min((room - left - 4) / count, (room - left - lean - 13) / (count - 0.5)); // the last label leans out
+  const cell = Math.max(LEAST_CELL, Math.min(MOST_CELL, Math.floor(fits)));
   const upright = widest(columns, size) <= cell - 2;
   const top = Math.ceil(upright ? size + 12 : 0.72 * widest(columns, size) + 16);
   return {

@@ -1,5 +1,6 @@
 // The empty view: every element that the other modules fill, by name.
 import { element, svgElement } from "./elements.js";
+import { connectScrolling } from "./scrolling.js";
 
 export function build(viewer) {
   const parts = {};
@@ -7,13 +8,13 @@ export function build(viewer) {
   const part = (name, tag, attributes = {}, ...children) => (parts[name] = element(tag, attributes, ...children));
   const title = (name) => element("h2", { id: prefix + name }, t(name));
   const card = (name, ...children) => part(`${name}Box`, "section", { class: `card ${name}-card`, "aria-labelledby": prefix + name }, ...children);
-  const space = () => element("span", { class: "space" });
   const words = card("words",
     element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet" }),
-      part("unfinished", "span", { class: "badge", hidden: "" }, t("unfinished")), space(),
-      part("across", "span", { class: "choice", role: "group", "aria-label": t("across") }),
-      part("unit", "span", { class: "choice", role: "group", "aria-label": t("unit") }),
-      part("saveWords", "span", { class: "choice", role: "group", "aria-label": t("save") })),
+      part("unfinished", "span", { class: "badge", hidden: "" }, t("unfinished")),
+      element("span", { class: "choices" },
+        part("across", "span", { class: "choice", role: "group", "aria-label": t("across") }),
+        part("unit", "span", { class: "choice", role: "group", "aria-label": t("unit") }),
+        part("saveWords", "span", { class: "choice", role: "group", "aria-label": t("save") }))),
     part("flagsBox", "div", { class: "flags", hidden: "" }, element("span", { class: "quiet", id: `${prefix}flags` }, t("flags")),
       part("flags", "ul", { "aria-labelledby": `${prefix}flags` })),
     stage(viewer, part, parts),
@@ -22,16 +23,18 @@ export function build(viewer) {
     legend(part, t));
   const candidates = card("candidates", element("div", { class: "bar" }, title("candidates")), part("candidates", "ol", { class: "candidates" }));
   const maps = part("maps", "div", { class: "maps" }, card("map",
-    element("div", { class: "bar" }, title("map"), space(), part("saveMap", "span", { class: "choice", role: "group", "aria-label": t("save") })),
+    element("div", { class: "bar" }, title("map"),
+      element("span", { class: "choices" }, part("saveMap", "span", { class: "choice", role: "group", "aria-label": t("save") }))),
     controls(part, t),
     element("figure", { role: "group", "aria-labelledby": `${prefix}caption` }, part("heat", "div", { class: "heat scroll" }),
       element("figcaption", {}, part("caption", "span", { id: `${prefix}caption` }), part("ramp", "span", { class: "ramp", "aria-hidden": "true" }))),
     part("tableBox", "details", {}, element("summary", {}, t("table")),
       part("table", "div", { class: "table scroll", tabindex: "0", role: "region", "aria-label": t("table") }))),
-    card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles scroll" }),
+    card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles" }),
       element("p", { class: "quiet" }, t("tiles"))));
   viewer.host.classList.add("viewer");
   viewer.host.replaceChildren(element("div", { class: "view" }, words, candidates, part("none", "p", { class: "note" }, t("none")), maps));
+  for (const box of [parts.heat, parts.table]) connectScrolling(box);
   return parts;
 }
 

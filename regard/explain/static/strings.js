@@ -24,7 +24,7 @@ const STRINGS = {
     repeated: "said again", untranslated: "copied from the source", unattended: "hardly looked at", unsure: "unsure",
     none: "This candidate carries no attention.", loading: "Asking the model what it looked at …",
     savePicture: (kind) => `Save the map as ${kind}`, saveWords: (kind) => `Save the words as ${kind}`, saveData: (kind) => `Save as ${kind}`,
-    save: "Save", failed: "This could not be saved.",
+    save: "Save", only: (share) => `strongest ${share}%`,
   },
   zh: {
     name: "简体中文", tag: "zh-CN",
@@ -50,7 +50,7 @@ const STRINGS = {
     repeated: "重复", untranslated: "照抄原文", unattended: "几乎未被注意", unsure: "没把握",
     none: "此候选译文没有注意力数据。", loading: "正在询问模型注意到哪里……",
     savePicture: (kind) => `将分布图存为 ${kind}`, saveWords: (kind) => `将词语图存为 ${kind}`, saveData: (kind) => `存为 ${kind}`,
-    save: "保存", failed: "无法保存。",
+    save: "保存", only: (share) => `最强的 ${share}%`,
   },
 };
 

@@ -1,7 +1,9 @@
 // Texts as people read them: nothing invisible, differences marked, numbers short.
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}\p{Noncharacter_Code_Point}]/u;
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/gu;
-const CUT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|\s+|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
+const SIGN = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}]"; // a word each
+const LETTERS = `(?:(?!${SIGN})[\\p{L}\\p{M}\\p{N}\\p{Pc}])+`;
+const CUT = new RegExp(`${SIGN}|\\s+|${LETTERS}(?:['’-]${LETTERS})*|.`, "gu"); // punctuation stands alone
 const NEAR = 120; // letters that what a model was not shown may take between two words
 const COMPARED = 1e6; // pairs of words; beyond that a difference is not looked for
 
@@ -51,7 +53,7 @@ export function decimal(value) {
   return value.toFixed(2).replace("-", "−");
 }
 
-// Words of a text as [word, changed]; changed are those beyond the longest common part with the other.
+// A text in parts as [text, changed]; changed are the words beyond the longest common part with the other.
 export function compared(text, other) {
   const cut = (string) => visible(string, false).match(CUT) || [];
   const [words, others] = [cut(text), cut(other)];
@@ -64,11 +66,18 @@ export function compared(text, other) {
   }
   const told = [];
   for (let i = 0, j = 0; i < words.length;) {
-    if (j < others.length && words[i] === others[j]) { told.push([words[i++], false]); j++; }
+    if (j < others.length && words[i] === others[j]) { add(told, words[i++], false); j++; }
     else if (j < others.length && common[i][j + 1] >= common[i + 1][j]) j++;
-    else told.push([words[i], Boolean(words[i++].trim())]);
+    else { add(told, words[i], Boolean(words[i].trim())); i++; }
   }
   return told;
+}
+
+// Neighbours that are alike are one part.
+function add(parts, text, changed) {
+  const last = parts.at(-1);
+  if (last?.[1] === changed) last[0] += text;
+  else parts.push([text, changed]);
 }
 
 // Where each word stands in a text as it was written: [start, end], or null where it cannot be found near the one before.

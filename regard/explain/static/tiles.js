@@ -4,7 +4,7 @@ import { button, element } from "./elements.js";
 import { isOn, solo, toggled } from "./selection.js";
 import { rightToLeft } from "./text.js";
 
-const SIZE = 62; // pixels of the longer side
+const SIZE = 56; // pixels of the longer side
 
 export function drawTiles(viewer) {
   const { parts, view, state } = viewer;
@@ -17,7 +17,7 @@ export function drawTiles(viewer) {
   const mirrored = rightToLeft(explanation[`${side}_tokens`]);
   parts.tiles.replaceChildren(...maps.map((map, layer) => element("div", { class: "layer-row" },
     element("span", { "aria-hidden": "true" }, String(layer + 1)),
-    ...map.weights.map((matrix, head) => tile(viewer, { kind, maps, layer, head }, picture(viewer, matrix, mirrored))))));
+    element("span", { class: "heads" }, ...map.weights.map((matrix, head) => tile(viewer, { kind, maps, layer, head }, picture(viewer, matrix, mirrored)))))));
 }
 
 function tile(viewer, { kind, maps, layer, head }, drawn) {

@@ -10,7 +10,7 @@ import { build } from "./parts.js";
 import { speaker } from "./strings.js";
 import { drawTable } from "./table.js";
 import { drawTiles } from "./tiles.js";
-import { drawWords, moveInWords } from "./words.js";
+import { arrange, drawWords, moveInWords } from "./words.js";
 
 let count = 0;
 
@@ -18,7 +18,7 @@ let count = 0;
 export class Viewer {
   constructor(host, { language = "en", name = "attention", standalone = null, complete = null } = {}) {
     Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, t: speaker(language) });
-    Object.assign(this, { prediction: null, state: firstState(), pointed: null, view: null, map: null, places: null });
+    Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
     this.whenPointed = () => {};
     this.whenChosen = () => {};
     this.build();
@@ -37,7 +37,7 @@ export class Viewer {
   show(prediction, state = {}) {
     this.prediction = prediction;
     this.pointed = null;
-    this.allFlags = false;
+    Object.assign(this, { allFlags: false, allCandidates: false });
     Object.assign(this.state, { rank: 0, pinned: null }, state);
     this.render();
     this.complete?.(prediction, this.state.rank);
@@ -128,7 +128,10 @@ export class Viewer {
     if (this.host.clientWidth === this.width) return;
     this.width = this.host.clientWidth;
     this.places = null;
-    if (this.view) drawMap(this);
+    if (this.view) {
+      keepingFocus([this.parts.across], () => arrange(this));
+      drawMap(this);
+    }
     highlight(this);
   }
 }

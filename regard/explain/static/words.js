@@ -3,6 +3,8 @@ import { chance, confidence } from "./data.js";
 import { button, choice, element } from "./elements.js";
 import { decimal, hiddenCodes, percent, rightToLeft, visible } from "./text.js";
 
+const MOST_ACROSS = 60; // words of a column that nobody asked for
+
 export function drawWords(viewer) {
   const { parts, view, state, t } = viewer;
   const prediction = viewer.current();
@@ -13,12 +15,25 @@ export function drawWords(viewer) {
   parts.plain.textContent = visible(prediction.text, false);
   parts.legend.hidden = !view || view.rowSide !== "target" || !view.rows.some((unit) => chance(prediction, unit) !== null);
   choice(parts.unit, [["words", t("unitWords")], ["pieces", t("unitPieces")]], state.unit, (unit) => viewer.choose({ unit }));
-  choice(parts.across, [[false, t("lines")], [true, t("columns")]], state.across, (across) => viewer.choose({ across }));
   viewer.places = null;
   if (!view) return;
-  parts.stage.classList.toggle("across", state.across);
   drawLine(viewer, "keys", view.columns, view.columnSide);
   drawLine(viewer, "queries", view.rows, view.rowSide);
+  arrange(viewer);
+}
+
+// As it was chosen; else in lines as long as each of the two fits into one, and in columns where curves would run behind words.
+export function arrange(viewer) {
+  const { parts, state, t } = viewer;
+  const lines = [parts.keys, parts.queries];
+  parts.stage.classList.remove("across");
+  viewer.across = state.across ?? (lines.some(wraps) && lines.every((line) => line.children.length <= MOST_ACROSS));
+  parts.stage.classList.toggle("across", viewer.across);
+  choice(parts.across, [[false, t("lines")], [true, t("columns")]], viewer.across, (across) => viewer.choose({ across }));
+}
+
+function wraps({ firstChild, lastChild }) {
+  return firstChild !== null && lastChild.offsetTop >= firstChild.offsetTop + firstChild.offsetHeight;
 }
 
 function drawLine(viewer, line, shown, side) {
@@ -57,7 +72,7 @@ export function moveInWords(viewer, event) {
   const line = at.parentNode;
   const all = [...line.children];
   const place = all.indexOf(at);
-  const across = viewer.state.across;
+  const { across } = viewer;
   const ahead = line.dir === "rtl" && !across ? -1 : 1;
   const [back, forth, before, after] = across
     ? ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]

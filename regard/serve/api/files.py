@@ -65,6 +65,9 @@ def _checked(service: Service, fields: Fields) -> tuple[File, tuple[str, str]]:
     source, target = asked_pair(fields)
     if not file.name or not file.data:
         raise bad("Invalid request: empty file")
+    limit = service.settings.max_file
+    if len(file.data) > limit:
+        raise ApiError(413, f"the file has {len(file.data):,} bytes, more than the {limit:,} that are read")
     if PurePath(file.name).suffix.lower() not in SUFFIXES:
         raise bad("Invalid request: file format not supported")
     check_languages(service.catalogue, source, target)

@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from regard.explain.frame import filled
@@ -51,6 +51,15 @@ def router(prefix: str, *, web_ui: bool) -> APIRouter:
             return HTMLResponse(page(to_json([])), headers={"Content-Security-Policy": ALONE})
 
     return routes
+
+
+def add_entrance(app: FastAPI, prefix: str) -> None:
+    """`/translate` leads to the page at `/translate/`."""
+
+    async def entrance() -> Response:
+        return RedirectResponse(f"{prefix}/", status_code=308)
+
+    app.add_api_route(prefix, entrance, methods=["GET"], include_in_schema=False)
 
 
 def mount_files(app: FastAPI, prefix: str, *, web_ui: bool) -> None:

@@ -1,8 +1,9 @@
-// Questions to the server. What goes wrong is told as a Refused, with the seconds to wait where waiting helps.
+// Questions to the server. What goes wrong is told as a Refused, with the seconds to wait where waiting helps; `values` are
+// those of its text, asked for when it is told: the reader may take another language meanwhile.
 export class Refused extends Error {
-  constructor(key, { message = "", status = 0, wait = null } = {}) {
+  constructor(key, { message = "", status = 0, wait = null, values = () => [] } = {}) {
     super(message || key);
-    Object.assign(this, { key, told: message, status, wait });
+    Object.assign(this, { key, told: message, status, wait, values });
   }
 }
 

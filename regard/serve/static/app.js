@@ -3,7 +3,9 @@ import { connectSettings, tellAll } from "./explain/settings.js";
 import { speaker } from "./explain/strings.js";
 import { percent } from "./explain/text.js";
 import { ask, patiently, Refused, rest } from "./api.js";
+import { explained, tell } from "./faults.js";
 import { FileTab } from "./filetab.js";
+import { keepKey, keptKey } from "./keys.js";
 import { copy, link, linked } from "./links.js";
 import { Output } from "./output.js";
 import { Pairs, read } from "./pairs.js";
@@ -14,18 +16,21 @@ import { TEXTS } from "./texts.js";
 
 const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
 const BEST = 5; // candidates
+const LONGEST_CODE = 40; // letters of a language of a link that are told again
 const byId = (id) => document.getElementById(id);
 const text = byId("text");
-const about = { limit: -1, keyRequired: false };
+const about = { limit: -1, name: (code) => pairs?.name(code) ?? code, t: (...what) => t(...what) };
 let t = speaker("en", TEXTS);
 let pairs = null;
 let asking = new AbortController(); // for a translation
 let starting = new AbortController(); // for what the server has; without it there is nothing to ask
 let late = false; // whether something has changed while the text was not to be seen
 let refused = null; // what stands in the line of faults
+let keyless = null; // how the server refuses those without a key
 
-const suggesting = new Suggesting({ t, thanked: () => toast(t("thanks")) });
-const files = new FileTab({ t, key: () => byId("key").value, pair: () => ({ source: pairs.source, target: pairs.target }), switched });
+const suggesting = new Suggesting({ t, explained: (fault) => explained(fault, about), thanked: () => toast(t("thanks")) });
+const files = new FileTab({ t, explained: (fault) => explained(fault, about), key: () => byId("key").value,
+  pair: () => ({ source: pairs.source, target: pairs.target }), switched });
 const outputs = [0, 1].map((which) => new Output({
   t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
   lights: light,
@@ -43,7 +48,7 @@ async function translate({ pause = 0 } = {}) {
   late = files.opened;
   asking.abort();
   if (!pairs) return drawAll(); // what is written now is translated as soon as the server is ready
-  if (late) return undefined;
+  if (late) return files.changed();
   asking = new AbortController();
   const { signal } = asking;
   const asked = text.value;
@@ -51,6 +56,8 @@ async function translate({ pause = 0 } = {}) {
   light([]);
   drawAll();
   if (!asked.trim() || !pairs.target) return clearOutputs();
+  const fault = wrong(asked);
+  if (fault) return refuse(fault);
   try {
     await rest(pause, signal);
     for (const output of compared()) output.busy(true);
@@ -59,7 +66,7 @@ async function translate({ pause = 0 } = {}) {
     const models = pairs.other ? [pairs.model, pairs.other] : [pairs.model];
     const answers = await Promise.all(models.map((model) => patiently(() => ask("v1/translate", { signal, body: {
       q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: true,
-      ...(model ? { model } : {}), ...(key ? { api_key: key } : {}) } }), signal, (seconds) => tellFault(new Refused("busy"), seconds))));
+      ...(model ? { model } : {}), ...(key ? { api_key: key } : {}) } }), signal, (seconds) => tellFault(waiting(seconds)))));
     if (signal.aborted) return undefined;
     tellFault(null);
     show(answers, { asked, took: t("ready", ((performance.now() - start) / 1000).toFixed(2)), key });
@@ -67,9 +74,28 @@ async function translate({ pause = 0 } = {}) {
     if (error.name === "AbortError" || signal.aborted) return undefined;
     for (const output of outputs) output.busy(false);
     if (!(error instanceof Refused)) throw error;
-    tellFault(error);
+    if (!byId("key").value && /to get an API key/.test(error.told)) keyless = error;
+    refuse(error);
   }
   return undefined;
+}
+
+// What the server would refuse anyway.
+function wrong(asked) {
+  const size = [...asked].length;
+  if (about.limit > 0 && size > about.limit) return new Refused("tooLong", { values: () => [size, about.limit] });
+  return byId("key").value ? null : keyless;
+}
+
+// A translation of an earlier text must not stand beside this one.
+function refuse(fault) {
+  for (const output of outputs) output.show(null);
+  drawAll();
+  tellFault(fault);
+}
+
+function waiting(seconds) {
+  return new Refused("busy", { values: () => [seconds] });
 }
 
 function show(answers, how) {
@@ -97,11 +123,12 @@ function drawAll() {
   drawSource(t, { limit: about.limit, detected: told && pairs.source === "auto" ? t("detected", pairs.name(told.language), percent(told.confidence / 100)) : "" });
 }
 
-function tellFault(fault, seconds = 0) {
-  refused = fault && { fault, seconds };
+function tellFault(fault) {
+  refused = fault;
   byId("fault").hidden = !fault;
-  if (!fault) return;
-  byId("fault-text").textContent = fault.told || t(fault.key, fault.key === "busy" ? seconds : fault.status);
+  const told = fault ? explained(fault, about) : undefined;
+  tell(byId("fault-text"), told);
+  byId("again").hidden = !told?.again;
 }
 
 function toast(message) {
@@ -115,7 +142,7 @@ async function put(content, told = t("copied")) {
 }
 
 function share() {
-  const address = link({ source: pairs.from() ?? "auto", target: pairs.target, model: pairs.model, text: text.value });
+  const address = link({ source: pairs.from() ?? "auto", target: pairs.target, model: pairs.model, other: pairs.other, text: text.value });
   history.replaceState(null, "", address);
   return put(address, t("shared"));
 }
@@ -142,18 +169,23 @@ function spoken(language) {
     pairs.t = t;
     pairs.draw();
     drawAll();
-    if (refused) tellFault(refused.fault, refused.seconds);
   }
+  tellFault(refused);
 }
 
 // A link comes first, then what was used last, then what the server proposes.
 function choose(settings) {
-  const { source, target, model, text: written } = linked();
+  const { source, target, model, other, text: written } = linked();
   const last = read("pair");
   text.value = written ?? text.value;
   const proposed = [settings?.language?.source?.code, settings?.language?.target?.code];
   const [from, to] = [source ?? last[0] ?? proposed[0] ?? "auto", target ?? last[1] ?? proposed[1] ?? ""];
-  pairs.choose({ source: from, target: to, model: model ?? "", other: "" });
+  const changes = { source: from, target: to, model: model ?? "", other: other ?? "" };
+  if (pairs.serves(source, target)) return pairs.choose(changes);
+  asking.abort(); // nobody chose the languages that are left to choose from: nothing is asked until somebody does, or writes
+  pairs.take(changes);
+  light([]);
+  return refuse(new Refused("unserved", { values: ({ name }) => [source, target].map((code) => (code && code !== "auto" ? name(code.slice(0, LONGEST_CODE)) : "")) }));
 }
 
 // Ends an earlier start that still waits.
@@ -164,10 +196,11 @@ async function start() {
   tellFault(null);
   try {
     const all = () => Promise.all(["languages", "v1/models", "frontend/settings"].map((path) => ask(path, { signal })));
-    const [languages, { models }, settings] = await patiently(all, signal, (seconds) => tellFault(new Refused("busy"), seconds));
+    const [languages, { models }, settings] = await patiently(all, signal, (seconds) => tellFault(waiting(seconds)));
     if (signal.aborted) return;
-    Object.assign(about, { limit: settings.charLimit ?? -1, keyRequired: settings.keyRequired === true });
-    byId("key-label").hidden = !about.keyRequired;
+    about.limit = settings.charLimit ?? -1;
+    byId("key-label").hidden = settings.keyRequired !== true;
+    if (settings.keyRequired === true) byId("key").value ||= keptKey();
     files.offer(settings);
     for (const output of outputs) output.offer(settings.suggestions === true);
     pairs = new Pairs(languages, models, () => translate());
@@ -185,13 +218,13 @@ async function start() {
 // While signs are put together from keys there is no text yet.
 text.addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: PAUSE }); });
 text.addEventListener("compositionend", () => translate({ pause: PAUSE }));
-byId("key").addEventListener("change", () => (pairs ? translate() : start()));
+byId("key").addEventListener("change", () => { keepKey(byId("key").value); return pairs ? translate() : start(); });
 byId("clear").addEventListener("click", clear);
 byId("again").addEventListener("click", () => (pairs ? translate() : start()));
 globalThis.addEventListener("hashchange", () => { if (pairs) choose(null); });
 connectShortcuts({
   translate: () => (files.opened ? files.translate() : translate()), clear, swap: () => pairs?.swap(),
-  share: () => !files.opened && share(), copy: () => !files.opened && put(outputs[0].whole()),
+  share: () => !files.opened && share(), copy: () => !files.opened && outputs[0].answer && put(outputs[0].whole()),
   focus: () => { files.open(false); text.focus(); },
 }, (event) => !files.opened && compared().map((output) => output.viewer.key(event)).some(Boolean));
 spoken(connectSettings(byId("language"), byId("theme"), TEXTS, spoken));

@@ -1,14 +1,15 @@
 // The tab that translates whole files: choose or drop one, send it, fetch its translation.
 import { patiently, Refused, send } from "./api.js";
+import { tell } from "./faults.js";
 
 const NAME = /^[0-9a-f]{32}\.(.+)$/u; // of a file that waits on the server
 const UNITS = ["B", "KiB", "MiB", "GiB"];
 const byId = (id) => document.getElementById(id);
 
 export class FileTab {
-  // `pair` tells the languages, `key` the API key; `switched` hears whether the tab is open now.
-  constructor({ t, pair, key, switched }) {
-    Object.assign(this, { t, pair, key, switched, opened: false, kinds: [], limit: -1, file: null, asking: null, phase: null, share: 0, result: null, fault: null });
+  // `pair` tells the languages, `key` the API key, `explained` a fault; `switched` hears whether the tab is open now.
+  constructor({ t, pair, key, explained, switched }) {
+    Object.assign(this, { t, pair, key, explained, switched, of: "", opened: false, kinds: [], limit: -1, file: null, asking: null, phase: null, share: 0, result: null, fault: null });
     this.tabs = [byId("tab-text"), byId("tab-file")];
     this.tabs.forEach((tab, at) => tab.addEventListener("click", () => this.open(at === 1)));
     byId("tabs").addEventListener("keydown", (event) => this.walk(event));
@@ -71,13 +72,25 @@ export class FileTab {
     this.draw();
   }
 
-  // What the server would refuse anyway: [the text that tells it, its values].
+  // What the server would refuse anyway.
   wrong([file, ...others]) {
-    if (others.length) return ["oneFile"];
+    if (others.length) return new Refused("oneFile");
     const name = file.name.toLowerCase();
-    if (!this.kinds.some((kind) => name.endsWith(kind))) return ["otherKind", this.kinds.join(", ")];
-    if (!file.size) return ["emptyFile"];
-    return this.limit > 0 && file.size > this.limit ? ["largeFile", sized(this.limit)] : null;
+    if (!this.kinds.some((kind) => name.endsWith(kind))) return new Refused("otherKind", { values: () => [this.kinds.join(", ")] });
+    if (!file.size) return new Refused("emptyFile");
+    return this.limit > 0 && file.size > this.limit ? this.large() : null;
+  }
+
+  large() {
+    return new Refused("largeFile", { values: () => [sized(this.limit)] });
+  }
+
+  // The languages may be others now: then what was translated is not what the page says any more.
+  changed() {
+    if (!this.file || this.of === JSON.stringify(this.pair())) return;
+    this.asking?.abort();
+    Object.assign(this, { result: null, fault: null });
+    this.draw();
   }
 
   remove() {
@@ -89,7 +102,7 @@ export class FileTab {
     const { file } = this;
     if (!file || this.asking) return;
     const { signal } = this.asking = new AbortController();
-    Object.assign(this, { result: null, fault: null, phase: ["sending"], share: 0 });
+    Object.assign(this, { result: null, fault: null, phase: ["sending"], share: 0, of: JSON.stringify(this.pair()) });
     this.draw("cancel");
     const start = performance.now();
     const sent = (share) => { Object.assign(this, { phase: [share < 1 ? "sending" : "working"], share }); this.draw(); };
@@ -114,9 +127,8 @@ export class FileTab {
   }
 
   told(error) {
-    if (error.status === 413 && !(this.limit > 0)) return ["tooLarge"];
-    if (error.status === 413 && !error.told) return ["largeFile", sized(this.limit)];
-    return error.told ? ["said", error.told] : [error.key, error.status];
+    if (error.status === 413 && !(this.limit > 0)) return new Refused("tooLarge");
+    return error.status === 413 && !error.told ? this.large() : error;
   }
 
   // `focus` is where the keyboard goes on if it was on one of the buttons that come and go.
@@ -141,7 +153,7 @@ export class FileTab {
     byId("result").textContent = result ? t("download", result.name) : "";
     if (result) byId("result").href = result.address;
     byId("file-fault").hidden = !fault;
-    say("file-fault", fault ? t(...fault) : "");
+    tell(byId("file-fault"), fault ? this.explained(fault) : undefined);
     if (focus && held) byId(focus).focus();
   }
 

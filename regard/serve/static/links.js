@@ -1,12 +1,12 @@
-// A link that holds the text and the languages in its fragment, which never reaches a server; and the clipboard.
-export function link({ source, target, model, text }) {
-  const fragment = new URLSearchParams({ source, target, ...(model ? { model } : {}), q: text });
+// A link that holds the text, the languages and the models in its fragment, which never reaches a server; and the clipboard.
+export function link({ source, target, model, other, text }) {
+  const fragment = new URLSearchParams({ source, target, ...(model ? { model } : {}), ...(other ? { compare: other } : {}), q: text });
   return `${location.origin}${location.pathname}#${fragment}`;
 }
 
 export function linked() {
   const found = new URLSearchParams(location.hash.slice(1));
-  return { source: found.get("source"), target: found.get("target"), model: found.get("model"), text: found.get("q") };
+  return { source: found.get("source"), target: found.get("target"), model: found.get("model"), other: found.get("compare"), text: found.get("q") };
 }
 
 // True when the text is on the clipboard. Without https a browser has only the old way.

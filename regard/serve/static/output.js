@@ -24,9 +24,9 @@ export class Output {
     const suggest = () => suggested({ q: this.asked, source: this.from(), target: this.answer.target, ...(this.key ? { api_key: this.key } : {}) }, this.whole());
     this.buttons = { suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
     this.pane = element("div", { class: "translation" }, this.title, this.text,
-      element("div", { class: "foot" }, this.status, element("span", { class: "space" }), ...Object.values(this.buttons)));
+      element("div", { class: "foot" }, this.status, element("span", { class: "buttons" }, ...Object.values(this.buttons))));
     this.heading = element("h2", { class: "why" });
-    this.place = element("section", { class: "place" });
+    this.place = element("section", { class: "place", hidden: "" });
     const host = element("div");
     this.place.append(this.heading, host);
     this.viewer = new Viewer(host, { standalone: () => ask("static/explain/standalone.html", { text: true }), complete: (...what) => this.complete(...what) });

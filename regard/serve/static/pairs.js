@@ -19,22 +19,37 @@ export class Pairs {
   }
 
   choose(changes) {
+    this.take(changes);
+    this.changed();
+  }
+
+  take(changes) {
     Object.assign(this, changes);
     this.settle();
     this.draw();
-    this.changed();
+  }
+
+  // Whether some model reads the one and writes the other; null, or "auto", stands for any.
+  serves(source, target) {
+    const [from, to] = [source, target].map((code) => code && code !== "auto" && meant(code, this.codes()));
+    return this.models.some((model) => (!from || model.source === from) && (!to || model.target === to));
   }
 
   // Brings everything into agreement with what the server has.
   settle() {
     const codes = this.codes();
     [this.source, this.target] = [meant(this.source, codes), meant(this.target, codes)];
-    if (this.source !== "auto" && !codes.includes(this.source)) this.source = "auto";
+    if (!this.sources().includes(this.source)) this.source = "auto";
     const targets = this.targets();
     if (!targets.includes(this.target)) this.target = targets[0] ?? "";
     const names = this.names();
     if (!names.includes(this.model)) this.model = names[0] ?? "";
     if (this.other && (!names.includes(this.other) || this.other === this.model)) this.other = names.find((name) => name !== this.model) ?? "";
+  }
+
+  // What can be read; some languages are only written.
+  sources() {
+    return this.languages.filter((language) => language.targets.length).map((language) => language.code);
   }
 
   codes() {
@@ -97,7 +112,7 @@ export class Pairs {
   draw() {
     const { t } = this;
     const listed = (codes) => codes.map((code) => [code, this.name(code)]).sort((a, b) => a[1].localeCompare(b[1], t("tag")));
-    fill(byId("source"), [["auto", t("auto")], ...listed(this.languages.filter((each) => each.targets.length).map((each) => each.code))], this.source);
+    fill(byId("source"), [["auto", t("auto")], ...listed(this.sources())], this.source);
     fill(byId("target"), listed(this.targets()), this.target);
     const names = this.names();
     fill(byId("model"), names.map((name) => [name, name]), this.model);

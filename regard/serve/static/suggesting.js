@@ -1,12 +1,13 @@
 // The form for a better translation; there is one only where the server keeps what readers send.
 import { ask, Refused } from "./api.js";
+import { tell } from "./faults.js";
 
 const byId = (id) => document.getElementById(id);
 
 export class Suggesting {
-  // `thanked` hears that a suggestion has arrived.
-  constructor({ t, thanked }) {
-    Object.assign(this, { t, thanked, question: null, given: "", asking: null, fault: null });
+  // `thanked` hears that a suggestion has arrived; `explained` tells a fault.
+  constructor({ t, thanked, explained }) {
+    Object.assign(this, { t, thanked, explained, question: null, given: "", asking: null, fault: null });
     this.dialog = byId("suggesting");
     byId("suggestion").addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
     byId("better").addEventListener("input", () => this.draw());
@@ -54,7 +55,7 @@ export class Suggesting {
   draw() {
     byId("suggest-send").disabled = Boolean(this.asking) || !this.better || this.better === this.given.trim();
     byId("suggest-fault").hidden = !this.fault;
-    byId("suggest-fault").textContent = this.fault ? this.fault.told || this.t(this.fault.key, this.fault.status) : "";
+    tell(byId("suggest-fault"), this.fault ? this.explained(this.fault) : undefined);
   }
 
   speak(t) {

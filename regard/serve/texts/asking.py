@@ -1,14 +1,41 @@
 """A stretch of a text → what the model is asked."""
 
+import re
 import unicodedata
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence, Set
 
 from regard.serve.texts.passages import Held, Mark, Passage, tree
-from regard.serve.texts.placeholders import Placeholder
-from regard.serve.texts.words import has_letters
+from regard.serve.texts.placeholders import SIGN, Placeholder
+from regard.serve.texts.words import Span, has_letters
 
 _STOPS = ".,;:!?…)]。，；：！？、"  # stand close to what is before them
+_LEADING = re.compile(  # dashes of a dialogue, points of a list, signs
+    rf"(?:(?:[-–—―−‒－]++(?=\s)|[-–—―−‒－](?=[^\W\d_](?![\w.+-]*@))|[*+>#·∙•‣⁃◦]++(?=\s)|[•‣⁃◦]++(?=\w)|{SIGN})\s*+)++"
+)
+_SIGN = re.compile(SIGN)
+
+
+def bare(text: str, span: Span, kept: Sequence[Span]) -> Span:
+    """A sentence without the signs before and behind it, which no model is asked; nothing `kept` is cut through."""
+    start, end = span
+    if found := _LEADING.match(text, start, end):
+        start = found.end()
+    signs = [found.span() for found in _SIGN.finditer(text, start, end)] if not text.isascii() else []
+    for first, last in reversed(signs):
+        if last < end and text[last:end].strip():
+            break
+        end = first
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    start, end = (own if _cuts(kept, place) else place for own, place in zip(span, (start, end), strict=True))
+    return Span(start, end) if start < end else span
+
+
+def _cuts(kept: Sequence[Span], place: int) -> bool:
+    before = bisect_left(kept, (place,)) - 1
+    return before >= 0 and place < kept[before].end
 
 
 def held(text: str, found: Sequence[Placeholder]) -> list[Held]:
@@ -27,7 +54,7 @@ def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[
     """
     hidden = bytearray(end - start)
     cursor, free = start, []
-    for each in helds:
+    for each in sorted([*helds, *(mark.held for mark in marks if mark.held is not None)]):
         free.append(text[cursor : each.start])
         cursor = each.end
         if not each.shown:
@@ -35,7 +62,7 @@ def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[
     if not has_letters("".join([*free, text[cursor:end]])):
         return None
     points = {mark.place for mark in marks if mark.kind == "point"}
-    points |= {each.end for each in helds if not each.shown}
+    points |= {each.end for each in helds if not each.shown} | {mark.held.end for mark in marks if mark.held}
     asked, places = _tidied(text, start, end, hidden, points)
 
     def left(place: int) -> bool:
@@ -45,7 +72,14 @@ def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[
         return place < end and text[place].isspace()
 
     spaced = tuple(each._replace(left=left(each.start), right=right(each.end)) for each in helds)
-    nodes = tree([mark._replace(left=left(mark.place), right=right(mark.place)) for mark in marks], start, end)
+    nodes = tree(
+        [
+            mark._replace(left=left(mark.place), right=right(mark.held.end if mark.held else mark.place))
+            for mark in marks
+        ],
+        start,
+        end,
+    )
     return Passage(asked, places, spaced, tuple(nodes))
 
 

@@ -14,7 +14,7 @@ _COMMON = frozenset(
     sl sr sv sw ta te th tl tr uk ur vi zh""".split()  # noqa: SIM905  one a line would be a page
 )
 _SPACES = re.compile(r"\s+")
-_BEST = 3
+_BEST, _LEAST = 3, 0.05  # guesses that are told, and per cent of one
 
 
 class Detector:
@@ -27,13 +27,17 @@ class Detector:
 
     def detect(self, text: str) -> list[tuple[str, float]]:
         """(code, confidence 0 to 100), best first, at most three; empty for a text without letters."""
+        return [guess for guess in self.ranked(text)[:_BEST] if guess[1] > _LEAST]
+
+    def ranked(self, text: str) -> list[tuple[str, float]]:
+        """All languages with their confidence, best first; empty for a text without letters."""
         words = _words(text)
         if not words:
             return []
         ranked = [(code, probability * self._weight(code)) for code, probability in self._identifier.rank(words)]
         total = sum(value for _, value in ranked)
-        best = sorted(ranked, key=lambda each: -each[1])[:_BEST]
-        return [(str(code), round(100 * float(value) / total, 1)) for code, value in best if value > 0.0005 * total]
+        best = sorted(ranked, key=lambda each: -each[1])
+        return [(str(code), round(100 * float(value) / total, 1)) for code, value in best]
 
     def _weight(self, code: str) -> float:
         return _FAVOUR if code in self.languages else 1.0 if code in _COMMON else _RARE

@@ -1,16 +1,17 @@
 """A text with the sentences to translate taken out, and put together again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from regard.results import Prediction
 from regard.serve.texts.passages import Passage, Stretch
-from regard.serve.texts.placeholders import placeholders
+from regard.serve.texts.placeholders import Placeholder, placeholders
 from regard.serve.texts.rendering import Style, render
 
 _LONGEST = 2_100  # characters of a placeholder
+_MARKUP = "<\ufdd0"  # marks begin so in pages and in Word files
 
 
 class Sentence(NamedTuple):
@@ -28,6 +29,7 @@ class Document:
     stretches: Sequence[Stretch]
     rest: str  # behind the last passage
     style: Style
+    relabel: Callable[[str, str, str], str] | None = None  # puts the target in the place of the source as its language
 
     @cached_property
     def passages(self) -> list[Passage]:
@@ -55,11 +57,20 @@ class Document:
         pairs = zip(self.passages, predictions, strict=True)
         return [render(passage, prediction, self.style) for passage, prediction in pairs]
 
-    def rebuild(self, predictions: Sequence[Prediction]) -> str:
-        """The whole document in the other language. Raises ValueError unless there is one prediction per text."""
+    def rebuild(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> str:
+        """The whole document in the other language. Raises ValueError unless there is one prediction per text.
+
+        `pair`: codes of source and target, for a document that says which language it is in.
+        """
         pairs = zip(self.stretches, self.translations(predictions), strict=True)
         parts = [part for stretch, written in pairs for part in (stretch.before, written)]
-        return "".join(_apart([*parts, self.rest]))
+        whole = "".join(_apart([*parts, self.rest]))
+        return self.relabel(whole, *pair) if pair and self.relabel else whole
+
+
+def _tags(found: Placeholder, text: str) -> bool:
+    """Whether it is long with markup alone."""
+    return found.long and any(sign in text[found.start : found.end] for sign in _MARKUP)
 
 
 def _apart(parts: Sequence[str]) -> Iterator[str]:
@@ -68,7 +79,10 @@ def _apart(parts: Sequence[str]) -> Iterator[str]:
     for part in filter(None, parts):
         if before and not before[-1].isspace() and not part[0].isspace():
             edge, after = before[-_LONGEST:], part[:_LONGEST]
-            if any(each.start < len(edge) < each.end for each in placeholders(edge + after)):
+            if any(
+                each.start < len(edge) < each.end and not _tags(each, edge + after)
+                for each in placeholders(edge + after)
+            ):
                 yield " "
         yield part
         before = part

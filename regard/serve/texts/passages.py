@@ -17,6 +17,7 @@ class Held(NamedTuple):
     shown: bool = False
     left: bool = False  # a space stands before it
     right: bool = False  # a space stands behind it
+    inside: tuple[tuple[int, int], ...] = ()  # marks in it: after how many of its characters, and their numbers
 
 
 class Mark(NamedTuple):
@@ -28,6 +29,7 @@ class Mark(NamedTuple):
     number: int
     left: bool = False  # a space stands before it
     right: bool = False  # a space stands behind it
+    held: Held | None = None  # what a point stands for: a placeholder with marks in it
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Node:
     name: str = ""
     left: bool = False
     right: bool = False
+    held: Held | None = None
     children: list["Node"] = field(default_factory=list)
 
 
@@ -78,8 +81,8 @@ def tree(marks: Sequence[Mark], start: int, end: int) -> list[Node]:
     """Marks in order → nodes. What has no partner here reaches over the end of the sentence; nothing is lost."""
     root = Node(start, end, None)
     stack, waiting = [root], dict[str, list[Node]]()
-    for place, kind, name, number, left, right in marks:
-        node = Node(place, place, number, name=name, left=left, right=right)
+    for place, kind, name, number, left, right, held in marks:
+        node = Node(place, place, None if held else number, name=name, left=left, right=right, held=held)
         if kind == "open":
             stack[-1].children.append(node)
             stack.append(node)

@@ -1,10 +1,18 @@
-"""What must survive a translation letter by letter: `%s`, `{name}`, links, numbers, addresses, hashtags."""
+"""What must survive a translation letter by letter: `%s`, `{name}`, links, numbers, addresses, hashtags, signs."""
 
 import re
 from typing import NamedTuple
 
 from regard.serve.texts.room import Room
+from regard.serve.texts.words import UNSPACED
 
+LONGEST_WORD = 100  # characters between two spaces: what is longer is no word, and would only cost time
+_SIGNS = r"\u2190-\u21ff\u2300-\u245f\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"  # emoji, ♪, arrows
+_ONE = rf"[{_SIGNS}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"  # with its colour, as text or as a picture
+SIGN = rf"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{_ONE}(?:\u200d{_ONE})*+)"  # a flag, or one made of several
+_GOES_ON = (
+    rf"[^\s{UNSPACED}\u0f00-\u0fff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u200b\ua980-\ua9df]"  # scripts with spaces
+)
 _LATIN = r"A-Za-z\u00c0-\u024f"
 _MACHINE = r"""(?=[%{$:<&])(?:
   %(?:                                                                       # %(name)s
@@ -28,8 +36,10 @@ _PLAIN = rf"""
 | (?<![\w@/])@[A-Za-z0-9_]{{1,60}}+(?:@[A-Za-z0-9.-]{{1,100}}+)?
 | (?<![\w&\#])[\#＃](?=\w)[\w]{{1,100}}+
 | (?<![\d{_LATIN}_])\d{{1,40}}+(?:[.,:/]\d{{1,40}}+){{0,20}}+(?![\d{_LATIN}_])
+| {SIGN}
 """
-_PATTERN = re.compile(f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})", re.VERBOSE)
+_LONG = rf"(?<!{_GOES_ON}){_GOES_ON}{{{LONGEST_WORD + 1},}}+"
+_PATTERN = re.compile(f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<long>{_LONG})", re.VERBOSE)
 _LINK = re.compile(r"(?:https?|ftp)://|www\.")
 _TRAILING = ".,;:!?'’*_~"
 
@@ -41,6 +51,7 @@ class Placeholder(NamedTuple):
     end: int
     machine: bool = False
     number: bool = False
+    long: bool = False  # what is too long for a word
 
 
 def placeholders(text: str, room: Room | None = None) -> list[Placeholder]:
@@ -56,9 +67,8 @@ def placeholders(text: str, room: Room | None = None) -> list[Placeholder]:
             end = start + len(_trimmed(match[0]))
         if end > start:
             room.mark()
-            found.append(
-                Placeholder(start, end, match.lastgroup == "machine", match[0][0].isdigit() and "@" not in match[0])
-            )
+            number = match.lastgroup == "plain" and match[0][0].isdigit() and "@" not in match[0]
+            found.append(Placeholder(start, end, match.lastgroup == "machine", number, match.lastgroup == "long"))
     return found
 
 

@@ -1,6 +1,6 @@
 """Plain text: line ends, blank lines, indents and whatever has no letters stay as they are."""
 
-from regard.serve.texts.asking import ask, held
+from regard.serve.texts.asking import ask, bare, held
 from regard.serve.texts.documents import Document
 from regard.serve.texts.passages import Cut, Stretch
 from regard.serve.texts.placeholders import placeholders
@@ -19,8 +19,10 @@ def plain_document(text: str, *, language: str | None = None, limit: int = LIMIT
 
 def _cut(text: str, language: str | None, limit: int, room: Room) -> Cut:
     stretches, found, cursor, position = list[Stretch](), placeholders(text, room), 0, 0
-    for start, end in sentences(text, language=language, limit=limit, kept=[Span(*each[:2]) for each in found]):
+    kept = [Span(*each[:2]) for each in found]
+    for span in sentences(text, language=language, limit=limit, kept=kept):
         room.sentence()
+        start, end = bare(text, span, kept)
         while position < len(found) and found[position].start < start:
             position += 1
         begin = position

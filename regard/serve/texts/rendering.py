@@ -7,8 +7,9 @@ from typing import NamedTuple
 from regard.results import Prediction
 from regard.serve.texts.keeping import Pieces, pieces
 from regard.serve.texts.layout import Layout, Place
-from regard.serve.texts.passages import Node, Passage
+from regard.serve.texts.passages import Held, Node, Passage
 from regard.serve.texts.placeholders import placeholders
+from regard.serve.texts.words import joins
 
 _READ_BY_PROGRAMS = str.maketrans("", "", "%$&{}<>:@#＃._+-=/")
 
@@ -68,6 +69,8 @@ class _Writing:
             if opening:
                 yield from self._before(place.node, empty)
                 yield from self._mark(place.node.opening)
+                if place.node.held is not None:
+                    yield from self._held(place.node.held)
                 waiting.append((place, False))
                 waiting += self._laid(place.node.children, place.first, place.last)
             else:
@@ -85,13 +88,17 @@ class _Writing:
         """The space outside of an element of words; around an empty one there is space as in the source."""
         if not empty or node.left:
             yield from self._gap()
-        if empty and node.left and not self.spaced:
+        glued = node.held is not None and self.position > 0 and joins(self.atoms[self.position - 1].body[-1:] or " ")
+        if empty and (node.left or glued) and not self.spaced:
             self.spaced = True
             yield " "
 
     def _behind(self, node: Node, empty: bool) -> Iterator[str]:
-        due = self.owed and self.gaps[self.position]
-        if empty and node.left and node.right and not due and self.position < len(self.atoms):
+        if not empty or (self.owed and self.gaps[self.position]) or self.position == len(self.atoms):
+            return
+        following = self.atoms[self.position].body[:1]
+        glued = node.held is not None and following.isalnum() and (node.right or joins(following))
+        if glued or (node.left and node.right):
             self.spaced = True
             yield " "
 
@@ -100,6 +107,14 @@ class _Writing:
             yield from self._gap()
             yield self.style.text(self.atoms[self.position].body)
             self.position, self.owed, self.spaced = self.position + 1, True, False
+
+    def _held(self, held: Held) -> Iterator[str]:
+        cursor = 0
+        for place, number in held.inside:
+            yield self.style.text(held.body[cursor:place])
+            yield self.style.mark(number)
+            cursor = place
+        yield self.style.text(held.body[cursor:])
 
     def _gap(self) -> Iterator[str]:
         gap = self.gaps[self.position] if self.owed else ""

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import sentencex
 
-from regard.serve.texts.words import Span
+from regard.serve.texts.words import Span, unspaced
 
 LIMIT = 400  # characters of a sentence; a model's own limit counts pieces, of which a word has one to three
 _LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _WINDOW = 4_000  # characters the splitter sees at once, so that its time grows with the text and no faster
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CLOSED = "”」』’»)）"
+DENSE = 160  # of a sentence whose script writes no spaces: as many pieces
 _STOPS = (";；。！？!?", ":：，、,", " \t\u3000")  # where an over-long sentence is cut, the best first
 
 
@@ -20,7 +21,7 @@ def sentences(
 ) -> Iterator[Span]:
     """Spans without space around them, in order; what lies between them is space or line ends.
 
-    `kept` spans, in order, are not cut through unless they alone are longer than `limit`.
+    `kept` spans, in order, are never cut through: one that is longer than `limit` is alone.
     """
     inside = bytearray(len(text) + 1)  # 1: here no sentence may end
     for start, end in kept:
@@ -66,20 +67,28 @@ def _goes_on(text: str, place: int) -> bool:
 
 def _cut(text: str, whole: Span, limit: int, inside: bytearray) -> Iterator[Span]:
     start, end = whole
-    while end - start > limit:
-        place = _best_cut(text, start, start + limit, inside)
+    while end - start > (most := _most(text, start, end, limit)):
+        place = _best_cut(text, start, start + most, inside)
         yield from _stripped(text, start, place)
         start = place
     yield from _stripped(text, start, end)
 
 
+def _most(text: str, start: int, end: int, limit: int) -> int:
+    """Characters of the next piece."""
+    if limit <= DENSE or end - start <= DENSE or text.isascii():
+        return limit
+    return DENSE if sum(map(unspaced, text[start : start + DENSE])) > DENSE // 2 else limit
+
+
 def _best_cut(text: str, start: int, end: int, inside: bytearray) -> int:
-    """Behind the last stop of the best kind in the second half, else behind a word, else anywhere."""
+    """Behind the last stop of the best kind in the second half, else behind a word, else anywhere allowed."""
     for stops in _STOPS:
         for place in range(end, (start + end) // 2, -1):
             if text[place - 1] in stops and not inside[place] and not _in_number(text, place):
                 return place
-    return next((place for place in range(end, start + 1, -1) if not inside[place]), end)
+    before = next((place for place in range(end, start, -1) if not inside[place]), None)
+    return inside.index(0, end) if before is None else before
 
 
 def _in_number(text: str, place: int) -> bool:

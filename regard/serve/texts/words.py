@@ -16,6 +16,7 @@ _UNSPACED = (
     (0x1B000, 0x1B2FF),
     (0x20000, 0x3FFFF),
 )
+UNSPACED = "".join(f"{chr(first)}-{chr(last)}" for first, last in _UNSPACED)  # within brackets of a pattern
 _LINKS = "'’-‐·"  # between letters they belong to the word
 
 

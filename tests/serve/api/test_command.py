@@ -120,7 +120,7 @@ def test_only_some_languages(runs, told, codes, kept):
 
 def test_languages_between_which_there_is_no_run(runs, told):
     done = regard("serve", *runs[:3], "--load-only", "en,fr")
-    assert unsaid(done, "--load-only: no run is between these languages", "leave it away") == []
+    assert unsaid(done, "--load-only: no run is between en, fr: there is en-de, de-en, en-zh", "leave it away") == []
     assert told == []
 
 
@@ -134,6 +134,9 @@ def test_languages_between_which_there_is_no_run(runs, told):
         (["RUN", "--cors-origin", "a.example"], ["--cors-origin: 'a.example' is no origin", "https://that.example"]),
         (["RUN", "--trusted-proxy", "a.example"], ["--trusted-proxy: 'a.example' is no address", "127.0.0.1"]),
         (["RUN", "--suggestions", "nowhere/s"], ["--suggestions: 'nowhere/s' cannot be written", "no such file"]),
+        (["RUN", "--allowed-host", "http://a.b/"], ["--allowed-host: 'http://a.b/' is no name of a host"]),
+        (["RUN", "--allowed-host", "a.b:80"], ["--allowed-host: 'a.b:80' is no name of a host"]),
+        (["RUN", "--get-api-key-link", "javascript:alert(1)"], ["--get-api-key-link: ", "is no address of a page"]),
         (["RUN", "--api-key", " "], ["--api-key: is empty"]),
         (["RUN", "--api-keys", "nowhere"], ["nowhere", "No such file"]),
     ],

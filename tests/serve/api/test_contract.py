@@ -3,9 +3,12 @@
 import pytest
 from known_engine import KnownEngine, pairs, served
 from small_runs import regard
+from starlette.testclient import TestClient
 
-from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, TooLate, TooLong
+from regard.serve.app import create_app
+from regard.serve.engine import Busy, Engines, Failed, NotReady, OutOfMemory, TooLate, TooLong
 from regard.serve.security.keys import Keys
+from regard.serve.service import Service
 from regard.serve.settings import MIB, Settings
 
 KINDS = ("json", "form", "multipart", "query")
@@ -177,6 +180,33 @@ def test_detection_falls_to_a_language_that_is_translated():
         assert plain(found) == (400, {"error": told})
 
 
+def test_a_language_that_is_only_guessed_does_not_refuse():
+    """Half of the words are French, which nothing translates into German."""
+    with served(pairs("en-de", "fr-en")) as client:
+        found = ask(client, "/translate", {"q": "bonjour hello", "source": "auto", "target": "de"}, "json")
+        assert found.json()["detectedLanguage"] == {"confidence": 45.0, "language": "en"}
+        texts = ["hello", "bonjour hello", "bonjour monde"]
+        found = ask(client, "/translate", {"q": texts, "source": "auto", "target": "de"}, "json")
+        told = "text 3: German (de) is not available as a target language from French (fr)"
+        assert plain(found) == (400, {"error": told})
+
+
+def test_typing_a_sentence_never_refuses():
+    """With the detector that is served."""
+    said = "Lisa is sad."
+    service = Service(Settings(), Engines(pairs("en-de", "de-en")), lambda error: None)
+    with TestClient(create_app(service), base_url="http://127.0.0.1:5000") as client:
+        client.portal.call(service.started)
+        texts = [said[:end] for end in range(1, len(said) + 1)] + ["A man sings.", "Ein Hund.", "xx"]
+        for text in texts:
+            found = ask(client, "/translate", {"q": text, "source": "auto", "target": "de"}, "json")
+            assert found.status_code == 200, text
+            wanted = "de" if text == "Ein Hund." else "en"
+            assert found.json()["detectedLanguage"]["language"] == wanted, text
+        for text in ("Bonjour le monde", "你好", "Um cachorro preto corre."):
+            assert ask(client, "/translate", {"q": text, "source": "auto", "target": "de"}, "json").status_code == 400
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("q", "answer"),
@@ -230,7 +260,7 @@ def test_frontend_settings(client):
         "keyRequired": False,
         "suggestions": False,
         "filesTranslation": True,
-        "supportedFilesFormat": [".txt", ".srt", ".html", ".docx"],
+        "supportedFilesFormat": [".txt", ".srt", ".html", ".htm", ".docx"],
         "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "de", "name": "German"}},
         "batchLimit": 3,
         "alternativesLimit": 4,

@@ -91,6 +91,18 @@ def test_a_file_that_is_too_large(client):
     assert ask(client, data=b"Hello " * 20_000).status_code == 413
 
 
+@pytest.mark.parametrize(("size", "status"), [(1000, 200), (1001, 413)])
+def test_a_file_is_measured_without_the_form_around_it(client, size, status):
+    found = ask(client, data=b"Hello".ljust(size))
+    assert found.status_code == status
+    assert status == 200 or found.json() == {"error": "the file has 1,001 bytes, more than the 1,000 that are read"}
+
+
+def test_a_page_by_its_short_name_says_its_language(client):
+    url = ask(client, name="page.htm", data=b'<html lang="en">Hello').json()["translatedFileUrl"]
+    assert client.get(url).content == b'<html lang="de">Hallo'
+
+
 def test_a_file_with_too_much_in_it(client, monkeypatch):
     monkeypatch.setattr(record, "SENTENCES", 2)
     assert ask(client).status_code == 200

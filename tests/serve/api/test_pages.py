@@ -71,6 +71,22 @@ def test_everything_stands_below_the_prefix(client):
     assert set(client.get(f"{client.prefix}/openapi.json").json()["paths"]) >= {f"{client.prefix}/v1/models"}
 
 
+def test_the_prefix_leads_to_the_page(client):
+    if client.prefix:
+        found = client.get(client.prefix, follow_redirects=False)
+        assert (found.status_code, found.headers["Location"]) == (308, f"{client.prefix}/")
+        assert client.post(client.prefix, json={}).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs", "/health", "/healthz", "/readyz", "/languages", "/static/explain/page.css"]
+)
+def test_the_head_of_an_answer_alone(client, path):
+    found, whole = client.head(client.prefix + path), client.get(client.prefix + path)
+    assert (found.status_code, found.content) == (200, b"")
+    assert found.headers["Content-Length"] == str(len(whole.content))
+
+
 def test_the_description_of_the_api(client):
     found = client.get(f"{client.prefix}/openapi.json").json()
     assert found["openapi"].startswith("3.1")

@@ -65,6 +65,25 @@ def test_the_numbers_as_csv(page):
     assert [row[0] for row in rows[1:]] == WORDS[1]
 
 
+def test_weights_that_are_not_shown_are_no_zeros(page):
+    slider = page.view.get_by_role("slider")
+    slider.focus()
+    for _ in range(14):
+        page.tab.keyboard.press("ArrowLeft")
+    rows = list(csv.reader(io.StringIO(page.saved("Save as CSV").decode("utf-8-sig"))))
+    assert rows[0] == ["strongest 30%", *WORDS[0]]
+    assert rows[3] == ["house", "", "", "0.8", "", ""]
+
+
+def test_no_two_files_have_one_name(page):
+    names = []
+    for name in ("map as SVG", "map as PNG", "words as SVG", "words as PNG"):
+        with page.tab.expect_download() as waited:
+            page.button(f"Save the {name}").click()
+        names.append(waited.value.suggested_filename)
+    assert names == [f"regard-de-en-{part}" for part in ("map.svg", "map.png", "words.svg", "words.png")]
+
+
 def test_a_formula_is_none_in_a_table(visit):
     page = visit()
     page.write("=1+1 @x")

@@ -117,6 +117,52 @@ def test_layers_and_heads_by_selector_and_by_key(visit):
     expect(page.view.locator(".tile[aria-pressed=true]")).to_have_count(3)
 
 
+@pytest.mark.parametrize(("key", "shown"), [("]", "Layer 1, head 2"), (".", "Layer 2, head 1")])
+def test_the_keys_lead_from_the_alignment_to_its_heads(visit, key, shown):
+    page = visit()
+    page.write()
+    page.explained()
+    kind = page.view.get_by_role("combobox", name="Attention")
+    page.tab.locator("h1").click()
+    for back in ("[", ","):
+        page.tab.keyboard.press(back)
+        expect(kind).to_have_value("alignment")
+    page.tab.keyboard.press(key)
+    expect(kind).to_have_value("cross")
+    expect(page.button(shown)).to_have_attribute("aria-pressed", "true")
+    expect(page.view.locator(".tile[aria-pressed=true]")).to_have_count(3 if key == "]" else 2)
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_words_that_do_not_fit_a_line_stand_in_columns(visit, width):
+    page = visit(
+        "#source=de&target=en&q=" + "+".join(["das+alte+Haus+ist+klein"] * 4), viewport={"width": width, "height": 800}
+    )
+    page.explained()
+    columns = page.button("Columns")
+    expect(columns).to_have_attribute("aria-pressed", "true")
+    first, second = (page.all(".queries .token").nth(at).bounding_box() for at in (0, 1))
+    assert (second["x"], second["y"] > first["y"]) == (first["x"], True)
+    page.tab.locator(".queries .token").first.focus()
+    page.tab.keyboard.press("ArrowDown")
+    expect(page.tab.locator(".queries .token").nth(1)).to_be_focused()
+    page.button("Lines").click()
+    expect(columns).to_have_attribute("aria-pressed", "false")
+    assert (
+        page.all(".queries .token").nth(1).bounding_box()["y"] == page.all(".queries .token").first.bounding_box()["y"]
+    )
+    page.tab.set_viewport_size({"width": 700, "height": 800})
+    expect(columns).to_have_attribute("aria-pressed", "false")  # what was chosen stays
+
+
+def test_the_arrangement_follows_the_room(visit):
+    page = visit(viewport={"width": 1200, "height": 800})
+    page.write()
+    expect(page.button("Lines")).to_have_attribute("aria-pressed", "true")
+    page.tab.set_viewport_size({"width": 320, "height": 800})
+    expect(page.button("Columns")).to_have_attribute("aria-pressed", "true")
+
+
 def test_only_the_strongest_of_each_row(visit):
     page = visit()
     page.write()

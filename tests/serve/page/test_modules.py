@@ -62,6 +62,23 @@ def test_selectors_tell_what_they_can(call):
     assert call("selection", "told", ["0/0", "1/1"], MAPS) == {"layer": "some", "head": "some"}
 
 
+@pytest.mark.parametrize(
+    ("text", "best", "changed"),
+    [
+        ("Der Hund rennt spazieren.", "Der Hund rennt.", ["spazieren"]),
+        ("Der Hund rennt!", "Der Hund rennt.", ["!"]),
+        ("I don't.", "I do.", ["don't"]),
+        ("一只大狗。", "一只狗。", ["大"]),
+        ("“a, b”", "a b", ["“", ",", "”"]),
+        ("a well-known b...", "a b", ["well-known", "..."]),
+    ],
+)
+def test_only_words_that_differ_are_marked(call, text, best, changed):
+    parts = call("text", "compared", text, best)
+    assert "".join(part for part, _ in parts) == text
+    assert [part for part, is_changed in parts if is_changed] == changed
+
+
 def test_words_are_found_in_their_text(call):
     words = [{"text": "a"}, {"text": "ab"}, {"text": "x"}, {"text": "a"}, {"text": "</s>", "special": True}]
     assert call("text", "places", "a ab a</s>", words) == [[0, 1], [2, 4], None, [5, 6], None]

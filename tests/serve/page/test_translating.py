@@ -92,7 +92,7 @@ def test_what_would_not_help_another_time_is_not_asked_again(visit, server):
     page = visit(refused=True)
     server.refusals = [(413, {}, "text 1 does not fit into memory")]
     page.field.fill("Haus")
-    expect(page.tab.get_by_role("alert")).to_contain_text("text 1 does not fit into memory")
+    expect(page.tab.get_by_role("alert")).to_contain_text("The server has too little memory for a text this long.")
     page.tab.wait_for_timeout(1500)
     assert len(server.asked) == 1
 
@@ -107,15 +107,6 @@ def test_a_dead_server_is_told_and_asked_again(visit, server):
     page.button("Try again").click()
     expect(page.output).to_have_text("house")
     again.stop()
-
-
-def test_an_error_is_shown_in_the_words_of_the_server(visit, server):
-    page = visit(refused=True)
-    server.refusals = [(400, {}, "Invalid request: request (6000) exceeds text limit (5000)")]
-    page.field.fill("Haus")
-    expect(page.tab.get_by_role("alert")).to_contain_text("exceeds text limit (5000)")
-    page.button("Try again").press("Enter")
-    expect(page.output).to_have_text("house")
 
 
 def test_the_languages_can_be_swapped(visit):
@@ -150,6 +141,7 @@ def test_languages_are_remembered(visit):
     chosen(page, "Translate from").select_option("en")
     chosen(page, "Translate to").select_option("ar")
     page.write("the book")
+    expect(page.output).to_have_text("ال كتاب")  # or it is asked for still, and what was used last is another pair
     page.tab.reload()
     expect(chosen(page, "Translate from")).to_have_value("en")
     expect(chosen(page, "Translate to")).to_have_value("ar")
@@ -192,6 +184,11 @@ def test_two_models_side_by_side(visit):
     page.write()
     page.button("Compare").press("Enter")
     expect(page.tab.locator(".output")).to_have_text(["the old house is small", "small is house old the"])
+    page.button("Share").click()
+    address = page.tab.evaluate("location.href")
+    other = visit(address[address.index("#") :])
+    expect(other.tab.locator(".output")).to_have_text(["the old house is small", "small is house old the"])
+    expect(other.button("Compare")).to_have_attribute("aria-pressed", "true")
     tops = [page.tab.locator(".place").nth(at).bounding_box()["y"] for at in (0, 1)]
     assert tops[0] == tops[1]
     expect(page.tab.locator(".why")).to_have_text(["plain", "mirror"])
@@ -228,7 +225,7 @@ def test_a_key_is_asked_for_and_sent(visit, server):
     server.key = "secret"
     page = visit(refused=True)
     page.field.fill("Haus")
-    expect(page.tab.get_by_role("alert")).to_contain_text("Invalid API key")
+    expect(page.tab.get_by_role("alert")).to_contain_text("does not know this API key")
     page.tab.get_by_label("API key").fill("secret")
     page.tab.keyboard.press("Enter")
     expect(page.output).to_have_text("house")

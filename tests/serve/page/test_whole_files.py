@@ -60,7 +60,7 @@ def fault(page):
 def test_a_file_is_chosen_translated_and_fetched(page):
     with page.tab.expect_file_chooser() as waited:
         page.button("Choose a file").click()
-    assert waited.value.element.get_attribute("accept") == ".txt,.srt,.html,.docx"
+    assert waited.value.element.get_attribute("accept") == ".txt,.srt,.html,.htm,.docx"
     waited.value.set_files(LETTER)
     expect(page.tab.get_by_text("letter.txt 12 B")).to_be_visible()
     page.button("Translate the file").click()
@@ -135,7 +135,7 @@ def test_a_file_is_dropped_anywhere_on_the_page(visit):
 @pytest.mark.parametrize(
     ("file", "told"),
     [
-        ({"name": "letter.pdf"}, "Files of this kind cannot be translated; these can: .txt, .srt, .html, .docx."),
+        ({"name": "letter.pdf"}, "Files of this kind cannot be translated; these can: .txt, .srt, .html, .htm, .docx."),
         ({"buffer": b""}, "This file is empty."),
         ({"buffer": b"x" * (LIMIT + 1)}, "This file is too large: this server takes up to 2.9 KiB."),
     ],
@@ -149,12 +149,12 @@ def test_what_the_server_would_refuse_is_not_sent(page, server, file, told):
     assert server.engine.asked == []
 
 
-def test_a_broken_file_in_the_words_of_the_server(visit):
+def test_a_broken_file_is_told(visit):
     page = visit("#source=en&target=de", refused=True)
     page.tab.get_by_role("tab", name="File").click()
     taken(page, name="letter.docx")
     page.button("Translate the file").click()
-    expect(fault(page)).to_contain_text("Invalid request: ")
+    expect(fault(page)).to_have_text("This file is broken or is not what its name says.")
     expect(page.button("Translate the file")).to_be_focused()
 
 
@@ -236,6 +236,22 @@ def test_the_text_is_asked_again_when_its_languages_have_changed(visit):
     expect(page.output).to_have_text("zh:Hello")
 
 
+def test_a_file_in_another_language_is_not_the_one_that_waits(page, server):
+    taken(page)
+    page.button("Translate the file").click()
+    expect(result(page)).to_have_text("Download letter_de.txt")
+    page.tab.get_by_role("combobox", name="Translate to").select_option("zh-Hans")
+    expect(result(page)).to_be_hidden()
+    expect(page.tab.get_by_text("Translated in")).to_be_hidden()
+    server.engine.hold = True
+    page.tab.get_by_role("combobox", name="Translate to").select_option("de")
+    page.button("Translate the file").press("Enter")
+    expect(page.button("Cancel")).to_be_focused()
+    page.tab.get_by_role("combobox", name="Translate to").select_option("zh-Hans")
+    page.button("Translate the file").press("Enter")
+    expect(result(page)).to_have_text("Download letter_zh-Hans.txt")
+
+
 @pytest.mark.parametrize("settings", [Settings(files_translation=False)])
 def test_a_server_without_files_has_no_tab(visit):
     page = visit()
@@ -251,7 +267,7 @@ def test_a_key_goes_with_the_file(visit):
     page.tab.get_by_role("tab", name="File").click()
     taken(page)
     page.button("Translate the file").click()
-    expect(fault(page)).to_contain_text("to get an API key")
+    expect(fault(page)).to_contain_text("This server needs an API key.")
     page.tab.get_by_label("API key").fill("secret")
     page.button("Translate the file").click()
     assert fetched(page, result(page).click)[1] == b"Hallo\nWelt\n"

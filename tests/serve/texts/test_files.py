@@ -36,7 +36,7 @@ def word(build) -> bytes:
 
 
 def test_kinds():
-    assert SUFFIXES == (".txt", ".srt", ".html", ".docx")
+    assert SUFFIXES == (".txt", ".srt", ".html", ".htm", ".docx")
     with pytest.raises(FileError, match=r"'\.pdf' cannot be translated"):
         file_document(b"", ".pdf")
     assert issubclass(FileError, RegardError)
@@ -73,8 +73,8 @@ def test_a_page_in_an_encoding_that_cannot_read_it(name):
 def test_subtitles():
     assert file_document(SRT.encode(), ".srt").texts == [
         "Hello my friend, how are you?",
-        "- Fine, C:\\new",
-        "- And you?",
+        "Fine, C:\\new",
+        "And you?",
     ]
     wanted = (
         SRT.replace("Hello my friend,", "HELLO MY FRIEND,").replace("how are you", "HOW ARE YOU")
@@ -82,6 +82,16 @@ def test_subtitles():
     )  # fmt: skip
     assert loud(SRT.encode(), ".srt").decode() == wanted
     assert loud(SRT.replace("\n", "\r\n").encode(), ".srt").decode() == wanted.replace("\n", "\r\n")
+
+
+def test_subtitles_keep_their_places_dashes_and_notes():
+    text = (
+        "1\n00:00:01,000 --> 00:00:03,000 X1:10 Y2:5\n- A dog runs.\n- A girl plays.\n\n"
+        "2\n00:00:04,000 --> 00:00:05,000\n<i>♪ la di da ♪</i>\n\n"
+    )
+    assert loud(text.encode(), ".srt").decode() == (
+        text.replace("A dog runs", "A DOG RUNS").replace("A girl plays", "A GIRL PLAYS").replace("la di da", "LA DI DA")
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"1\n2\n3\n", b"\n" * 100_000, b"1\n00:00:01,000 -->\n"])
@@ -239,6 +249,23 @@ def test_links_and_fields_of_a_word_file_stay_whole(seed):
 def test_a_word_file_with_nothing_to_say_keeps_its_text():
     data = word(lambda document: document.add_paragraph("12 😀"))
     assert docx.Document(io.BytesIO(file_document(data, ".docx").rebuild([]))).paragraphs[0].text == "12 😀"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("de", ("de-DE", None)), ("zh-Hans", ("zh-CN", "zh-CN")), ("xx", ("xx", None))]
+)
+def test_a_word_file_says_the_language_that_it_is_in_now(target, said):
+    def build(document):
+        for code in ("en-US", "fr-FR"):
+            lang = OxmlElement("w:lang")
+            lang.set(qn("w:val"), code)
+            document.add_paragraph().add_run("Hello").element.get_or_add_rPr().append(lang)
+
+    found = file_document(word(build), ".docx")
+    out = docx.Document(io.BytesIO(found.rebuild(shouted(found.texts), ("en", target))))
+    langs = [each for each in out.element.iter(qn("w:lang"))]
+    assert (langs[0].get(qn("w:val")), langs[0].get(qn("w:eastAsia"))) == said
+    assert langs[1].get(qn("w:val")) == "fr-FR"
 
 
 def packed(entries: dict[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:

@@ -181,6 +181,17 @@ def test_what_is_translated(html, texts):
         ("<b>whole sentence</b>", "<b>sentence whole</b>"),
         ("<b>One two. Three</b> four.", "<b>two. One </b>four. Three"),
         ("x <img src=i> y", "y x <img src=i>"),
+        ("run to <a>@<i>ann</i></a>", "to <a>@<i>ann</i></a> run"),
+        ("<p>with <span><a>@<span>ann</span></a></span></p>", "<p>with <span><a>@<span>ann</span></a></span></p>"),
+        ("I love <a>#<span>dogs</span></a>.", "love <a>#<span>dogs</span></a>. I"),
+        (
+            "see <a><i>https://</i><b>a.b/foo</b><i>/bar</i></a> now",
+            "now see <a><i>https://</i><b>a.b/foo</b><i>/bar</i></a>",
+        ),
+        ("<b>see <a>@<i>x</i></a></b> now", "now <b>see <a>@<i>x</i></a></b>"),
+        ("see #<b>dogs run</b>", "<b>run</b> see #dogs"),
+        ("<b>see #do</b>gs run", "run <b>see</b> #dogs"),
+        ("<b>x #do</b><i>gs y</i>", "<i>y</i> <b>x</b> #dogs"),
     ],
 )
 def test_tags_go_with_their_words(html, wanted):
@@ -211,3 +222,21 @@ def test_deep_nesting_and_many_tags_take_little_time(quick):
             found = document(html, "html")
             out = found.rebuild(shouted(found.texts))
         assert Counter(out)["<"] == Counter(html)["<"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "wanted"),
+    [
+        ('<html lang="en">', '<html lang="de">'),
+        ("<html class=x xml:lang='en-US' lang=EN dir=ltr>", "<html class=x xml:lang='de' lang=de dir=ltr>"),
+        ('<html lang="fr">', '<html lang="fr">'),
+        ('<html data-lang="en">', '<html data-lang="en">'),
+        ("<html>", "<html>"),
+        ('<p lang="en">', '<p lang="en">'),
+    ],
+)
+def test_a_page_says_the_language_that_it_is_in_now(tag, wanted):
+    html = f"\ufeff<!DOCTYPE html>\n<!-- x -->{tag}<body>Hello"
+    found = document(html, "html")
+    assert found.rebuild(shouted(found.texts), ("en", "de")) == html.replace(tag, wanted).replace("Hello", "HELLO")
+    assert found.rebuild(shouted(found.texts)) == html.replace("Hello", "HELLO")

@@ -120,7 +120,7 @@ def test_a_text_without_words_comes_back_unchanged(text):
 def test_lines_and_spaces_are_kept():
     text = "  One line.  Two here!\r\n\r\n\tIndented\u2028x y \n\n\n- a\n- b\n"
     found = document(text)
-    assert found.texts == ["One line.", "Two here!", "Indented", "x y", "- a", "- b"]
+    assert found.texts == ["One line.", "Two here!", "Indented", "x y", "a", "b"]
     assert found.rebuild(shouted(found.texts)) == text.upper()
     assert "".join("".join(sentence) for sentence in found.sentences) == text
 
@@ -169,7 +169,40 @@ def test_a_long_text_without_stops_is_cut_at_commas_and_words():
     found = document(text)
     assert max(map(len, found.texts)) <= 400
     assert found.texts[0].endswith(",")
-    assert "".join(found.texts).replace(" ", "") == text.replace(" ", "")
+    assert "".join(found.texts).replace(" ", "") == text.replace(" ", "").replace("x", "")
+    assert found.rebuild(shouted(found.texts)).endswith("字" + "x" * 1000)
+
+
+def test_what_is_too_long_for_a_word_is_kept_and_costs_nothing(quick):
+    """Tokens, keys, a cat on the keyboard: a model would only take its time."""
+    with quick(0.5):
+        assert document("a" * 50_000).texts == []
+    found = document("see " + "ab" * 300 + " now")
+    assert found.rebuild(shouted(found.texts)) == "SEE " + "ab" * 300 + " NOW"
+    assert document("Donau" * 19).texts == ["Donau" * 19]
+    assert max(map(len, document("没有标点" * 300).texts)) <= 160
+
+
+@pytest.mark.parametrize(
+    ("text", "texts", "out"),
+    [
+        ("- A dog.", ["A dog."], "- dog. A"),
+        ("–A dog.", ["A dog."], "–dog. A"),
+        ("* an item\n• one\n1. two", ["an item", "one", "two"], "* item an\n• one\n1. two"),
+        ("♪ la di ♪", ["la di"], "♪ di la ♪"),
+        ("😀 A dog", ["A dog"], "😀 dog A"),
+        ("A dog 👩‍👩‍👧 🇩🇪", ["A dog"], "dog A 👩‍👩‍👧 🇩🇪"),
+        ("-a@b.example came", ["came"], "-a@b.example came"),
+        ("{😀} A dog {x😀}", ["A dog"], "{😀} {x😀} dog A"),
+        ("--help me out", ["--help me out"], "out me --help"),
+    ],
+)
+def test_signs_that_are_no_words_are_kept(text, texts, out):
+    found = document(text)
+    assert found.texts == texts
+    if "{" not in text:
+        assert found.rebuild(turned(found.texts)) == out
+    check_held(text, found.rebuild(turned(found.texts)))
 
 
 def test_as_many_predictions_as_texts():

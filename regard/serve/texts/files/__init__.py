@@ -13,6 +13,7 @@ FILES: Mapping[str, Callable[[bytes, str | None], FileDocument]] = {
     ".txt": text_file,
     ".srt": srt_file,
     ".html": html_file,
+    ".htm": html_file,
     ".docx": docx_file,
 }
 SUFFIXES = tuple(FILES)

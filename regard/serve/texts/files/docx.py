@@ -8,6 +8,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 import docx
+from babel.core import get_global
 from docx.document import Document as WordDocument
 from docx.opc.constants import CONTENT_TYPE
 from docx.opc.exceptions import OpcError
@@ -23,6 +24,7 @@ from regard.serve.texts.files.record import FileDocument, file_of, file_room, re
 
 for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes
     PartFactory.part_type_for[_kind] = XmlPart
+_EASTERN = frozenset({"zh", "ja", "ko"})  # scripts for which Word keeps a language apart
 
 
 def docx_file(data: bytes, language: str | None) -> FileDocument:
@@ -31,12 +33,14 @@ def docx_file(data: bytes, language: str | None) -> FileDocument:
     with _refusing_depth():
         paragraphs = _paragraphs(_opened(data), language)
 
-    def rebuild(predictions: Sequence[Prediction]) -> bytes:
+    def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         with _refusing_depth():
             opened = _opened(data)  # anew, so that a file can be rebuilt again
             fresh = _paragraphs(opened, language)
             for paragraph, text in zip(fresh, rebuilt([each.document for each in fresh], predictions), strict=True):
                 paragraph.write(text)
+            if pair is not None:
+                _relabel(opened, *pair)
             written = BytesIO()
             opened.save(written)
             return written.getvalue()
@@ -70,8 +74,25 @@ def _opened(data: bytes) -> WordDocument:
         raise FileError("the file is broken or is no Word document") from error
 
 
+def _parts(opened: WordDocument) -> list[XmlPart]:
+    return [part for part in opened.part.package.iter_parts() if isinstance(part, XmlPart)]
+
+
+def _relabel(opened: WordDocument, source: str, target: str) -> None:
+    """What was said to be in the source is said to be in the target: the proofing of Word reads it."""
+    likely, language = get_global("likely_subtags"), target.partition("-")[0]
+    whole = likely.get(target.replace("-", "_")) or likely.get(language)
+    name = f"{language}-{whole.rpartition('_')[2]}" if whole else target  # Word knows no language without a country
+    for part in _parts(opened):
+        for element in part.element.iter(qn("w:lang")):
+            if element.get(qn("w:val"), "").lower().partition("-")[0] == source.partition("-")[0]:
+                element.set(qn("w:val"), name)
+                if language in _EASTERN:
+                    element.set(qn("w:eastAsia"), name)
+
+
 def _paragraphs(opened: WordDocument, language: str | None) -> list[Paragraph]:
-    parts = [part for part in opened.part.package.iter_parts() if isinstance(part, XmlPart)]
+    parts = _parts(opened)
     room, elements = file_room(), list[Any]()
     for part in parts:
         for element in part.element.iter(qn("w:p")):

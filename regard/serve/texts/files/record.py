@@ -1,7 +1,8 @@
 """A file with the sentences to translate taken out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from regard.results import Prediction
 from regard.serve.texts.documents import Document
@@ -10,13 +11,24 @@ from regard.serve.texts.room import Room
 SENTENCES, MARKS = 20_000, 200_000  # of a file, which are read in a second or two
 
 
+class Rebuild(Protocol):
+    """Writes a file again."""
+
+    def __call__(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
+        """The file in the other language. Raises ValueError unless there is one prediction per text.
+
+        `pair`: codes of source and target, for a file that says which language it is in.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class FileDocument:
     """Sentences of a file, and how a file with their translations is written."""
 
     texts: list[str]
     explain: bool  # whether alignments help to keep placeholders and formatting in place
-    rebuild: Callable[[Sequence[Prediction]], bytes]  # ValueError unless there is one prediction per text
+    rebuild: "Rebuild"
 
 
 def file_room() -> Room:
@@ -24,14 +36,14 @@ def file_room() -> Room:
     return Room(sentences=SENTENCES, marks=MARKS)
 
 
-def file_of(documents: Sequence[Document], rebuild: Callable[[Sequence[Prediction]], bytes]) -> FileDocument:
+def file_of(documents: Sequence[Document], rebuild: Rebuild) -> FileDocument:
     """A file of many small documents."""
     texts = [text for document in documents for text in document.texts]
 
-    def checked(predictions: Sequence[Prediction]) -> bytes:
+    def checked(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         if len(predictions) != len(texts):
             raise ValueError(f"{len(predictions)} predictions for {len(texts)} texts")
-        return rebuild(predictions)
+        return rebuild(predictions, pair)
 
     return FileDocument(texts, any(document.explain for document in documents), checked)
 

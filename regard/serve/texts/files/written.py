@@ -28,7 +28,7 @@ def html_file(data: bytes, language: str | None) -> FileDocument:
 
 
 def _file(document: Document, encoding: str) -> FileDocument:
-    def rebuild(predictions: Sequence[Prediction]) -> bytes:
-        return document.rebuild(predictions).encode(encoding, "xmlcharrefreplace")
+    def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
+        return document.rebuild(predictions, pair).encode(encoding, "xmlcharrefreplace")
 
     return FileDocument(document.texts, document.explain, rebuild)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from regard.serve.texts.documents import Document
 from regard.serve.texts.markup.characters import escaped, read
+from regard.serve.texts.markup.labels import relabelled
 from regard.serve.texts.markup.lexer import Token, tokens
 from regard.serve.texts.markup.names import BREAKS, VOID, untouched
 from regard.serve.texts.passages import Kind, Mark, Stretch
@@ -20,7 +21,7 @@ def html_document(html: str, *, language: str | None = None, limit: int = LIMIT,
     for token in tokens(html):
         reader.take(token)
     reader.finish()
-    return Document(reader.stretches, "".join(reader.kept), Style(escaped, reader.sources.__getitem__))
+    return Document(reader.stretches, "".join(reader.kept), Style(escaped, reader.sources.__getitem__), relabelled)
 
 
 class _Reader:

@@ -1,0 +1,45 @@
+// What went wrong, in the words of this page. Only what it does not know is told in the server's own.
+import { element } from "./explain/elements.js";
+
+// What the server says, and how it is told here: a key of the texts, with its values.
+const KNOWN = [
+  [/request \((\d+)\) exceeds text limit \((\d+)\)/, ([, size, most], { limit }) => [Number(most) === limit ? "tooLong" : "tooLongForModel", size, most]],
+  [/\(([\w-]+)\) is not available as a target language from [^]*\(([\w-]+)\)/, ([, target, source], { name }) => ["unserved", name(source), name(target)]],
+  [/Invalid API key/, () => ["wrongKey"]],
+  [/to get an API key/, () => ["needsKey"]],
+  [/Too many request limits violations/, () => ["banned"]],
+  [/Suggestions are disabled/, () => ["noSuggestions"]],
+  [/Files translation are disabled/, () => ["noFiles"]],
+  [/does not fit into memory/, () => ["noMemory"]],
+  [/send it in parts/, () => ["inParts"]],
+  [/the file is encrypted/, () => ["locked"]],
+  [/the file (is broken|is no list of subtitles|has no subtitles|is not readable text)/, () => ["broken"]],
+];
+const STATUSES = { 408: "overloaded", 429: "tooMany", 503: "overloaded", 500: "failed" };
+const LINK = /Visit (https?:\/\/\S+) to get an API key/;
+
+// A Refused as {text, link, again}: `link` may lead to a key, `again` says whether another try could help. `about` has the
+// speaker of the page, the name of a language by its code, and the most characters that the server takes.
+export function explained(fault, about) {
+  const { key, told, status } = fault;
+  const again = ["busy", "silent", "strange"].includes(key) || (key === "refused" && (status >= 500 || status === 408 || status === 429));
+  return { text: about.t(...worded(fault, about)), link: LINK.exec(told)?.[1] ?? null, again };
+}
+
+function worded({ key, told, status, values }, about) {
+  if (key !== "refused") return [key, ...values(about)];
+  for (const [pattern, how] of KNOWN) {
+    const match = pattern.exec(told);
+    if (match) return how(match, about);
+  }
+  if (status in STATUSES) return [STATUSES[status]];
+  return told ? ["refusedSaying", told.replace(/^Invalid request: /, "")] : ["refused", status];
+}
+
+// Only what changes is said anew by a screen reader.
+export function tell(box, { text, link } = { text: "", link: null }) {
+  const drawn = JSON.stringify([text, link]);
+  if (box.drawn === drawn) return;
+  box.drawn = drawn;
+  box.replaceChildren(text, ...(link ? [" ", element("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, link)] : []));
+}
