@@ -2,17 +2,13 @@
 
 import pytest
 from known_engine import KnownEngine, pairs, served
-from small_runs import regard
+from questions import HELLO, KINDS, ask, plain
 from starlette.testclient import TestClient
 
 from regard.serve.app import create_app
 from regard.serve.engine import Busy, Engines, Failed, NotReady, OutOfMemory, TooLate, TooLong
-from regard.serve.security.keys import Keys
 from regard.serve.service import Service
 from regard.serve.settings import MIB, Settings
-
-KINDS = ("json", "form", "multipart", "query")
-HELLO = {"q": "Hello", "source": "en", "target": "de"}
 
 
 @pytest.fixture(scope="module")
@@ -20,20 +16,6 @@ def client():
     settings = Settings(char_limit=30, batch_limit=3, alternatives_limit=4)
     with served(pairs("en-de", "de-en", "fr-en", "zh-en"), settings) as found:
         yield found
-
-
-def ask(client, path, fields, kind, **headers):
-    bodies = {
-        "json": {"json": fields},
-        "form": {"data": fields},
-        "multipart": {"files": {name: (None, str(value)) for name, value in fields.items()}},
-        "query": {"params": fields},
-    }
-    return client.post(path, headers=headers, **bodies[kind])
-
-
-def plain(response):
-    return response.status_code, response.json()
 
 
 SINGLE = [
@@ -285,91 +267,6 @@ def test_a_wrong_method(client, path):
 
 def test_a_wrong_path(client):
     assert plain(client.get("/nothing")) == (404, {"error": "Not Found"})
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_keys(kind):
-    with served(settings=Settings(keys=Keys(["secret"]))) as client:
-        told = {"error": "Please contact the server operator to get an API key"}
-        assert plain(ask(client, "/translate", HELLO, kind)) == (400, told)
-        assert plain(ask(client, "/translate", {**HELLO, "api_key": ""}, kind)) == (400, told)
-        wrong = ask(client, "/translate", {**HELLO, "api_key": "public"}, kind)
-        assert plain(wrong) == (403, {"error": "Invalid API key"})
-        assert ask(client, "/translate", {**HELLO, "api_key": "secret"}, kind).status_code == 200
-        assert ask(client, "/translate", HELLO, kind, Authorization="Bearer secret").status_code == 200
-        assert ask(client, "/translate", HELLO, kind, Authorization="Bearer public").status_code == 403
-        assert client.get("/languages").status_code == 200
-        assert client.get("/frontend/settings").json()["keyRequired"] is True
-
-
-def test_where_a_key_can_be_had():
-    with served(settings=Settings(keys=Keys(["secret"]), key_link="https://example.org")) as client:
-        told = {"error": "Visit https://example.org to get an API key"}
-        assert plain(ask(client, "/translate", HELLO, "json")) == (400, told)
-
-
-def test_the_key_comes_before_the_question():
-    with served(settings=Settings(keys=Keys(["secret"]))) as client:
-        assert ask(client, "/translate", {}, "json").json()["error"].startswith("Please contact")
-
-
-def test_requests_a_minute_and_the_ban():
-    with served(settings=Settings(req_limit=2, req_flood_threshold=1)) as client:
-        found = [ask(client, "/translate", HELLO, "json") for _ in range(5)]
-        assert [response.status_code for response in found] == [200, 200, 429, 429, 403]
-        assert found[2].json() == {"error": "Slowdown: 2 per 1 minute"}
-        assert 1 <= int(found[2].headers["Retry-After"]) <= 61
-        assert found[4].json() == {"error": "Too many request limits violations"}
-        assert client.get("/languages").status_code == 200
-
-
-@pytest.mark.parametrize("where", ["body", "head"])
-def test_wrong_keys_count_as_requests(where):
-    """Or they could be guessed."""
-    with served(settings=Settings(keys=Keys(["secret"]), req_limit=2, req_flood_threshold=1)) as client:
-        fields = {**HELLO, "api_key": "guess"} if where == "body" else HELLO
-        headers = {} if where == "body" else {"Authorization": "Bearer guess"}
-        found = [ask(client, "/translate", fields, "json", **headers) for _ in range(5)]
-    assert [response.status_code for response in found] == [403, 403, 429, 429, 403]
-    assert found[-1].json() == {"error": "Too many request limits violations"}
-
-
-SUGGESTION = {"q": "Hello", "s": "Servus", "source": "en", "target": "de"}
-
-
-def test_suggestions_are_off_if_nothing_is_said(client):
-    told = {"error": "Suggestions are disabled on this server."}
-    assert plain(ask(client, "/suggest", SUGGESTION, "json")) == (403, told)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_suggestions_are_kept(kind, tmp_path):
-    place = tmp_path / "better.jsonl"
-    with served(settings=Settings(suggestions=place)) as client:
-        assert plain(ask(client, "/suggest", SUGGESTION, kind)) == (200, {"success": True})
-        for name in SUGGESTION:
-            without = {key: value for key, value in SUGGESTION.items() if key != name}
-            told = {"error": f"Invalid request: missing {name} parameter"}
-            assert plain(ask(client, "/suggest", without, kind)) == (400, told)
-    [line] = place.read_text("utf-8").splitlines()
-    assert '"q": "Hello", "s": "Servus", "source": "en", "target": "de"' in line
-
-
-@pytest.mark.parametrize(("name", "reason"), [("gone/better.jsonl", "No such file"), (".", "Is a directory")])
-def test_suggestions_that_cannot_be_kept(tmp_path, caplog, name, reason):
-    """It is told and logged, and no fault of the server."""
-    with served(settings=Settings(suggestions=tmp_path / name)) as client:
-        found = ask(client, "/suggest", SUGGESTION, "json")
-    assert (found.status_code, list(found.json())) == (503, ["error"])
-    assert int(found.headers["Retry-After"]) > 0
-    assert reason in caplog.text
-
-
-@pytest.mark.parametrize("name", ["gone/better.jsonl", "."])
-def test_where_suggestions_cannot_be_kept_is_told_at_the_start(tmp_path, name):
-    (tmp_path / "experiment.yaml").touch()  # what looks like a run from outside
-    done = regard("serve", tmp_path, "--suggestions", tmp_path / name)
-    assert (done.code, "--suggestions: " in done.said, "cannot be written" in done.said) == (2, True, True)
 
 
 FAULTS = [

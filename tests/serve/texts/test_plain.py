@@ -231,7 +231,9 @@ HOSTILE = (
 def test_placeholders_are_found_in_little_time(text, quick):
     placeholders("warm")
     with quick(0.3):  # 30 to 70 ms on an idle machine
-        placeholders(text)
+        found = placeholders(text)
+    ends = [0, *(each.end for each in found)]
+    assert all(end <= each.start < each.end <= len(text) for end, each in zip(ends, found, strict=False))
 
 
 @pytest.mark.parametrize(
