@@ -23,7 +23,7 @@ class RecurrentState(NamedTuple):
     words: Any  # past of the embedder
     layers: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding
-    final: Tensor  # (rows, source_dim), where that is what is read; of no width without a source
+    fixed: Tensor  # (rows, fixed_dim): what every step reads without attention
     source: SharedSource
     looked: tuple[Any, ...] | None  # past of the attention
 
@@ -41,9 +41,10 @@ class RecurrentDecoder(Decoder):
     order "luong": s_i = f(s_(i-1), y), c_i = attention(s_i), state = readout [c_i; s_i], which `input_feeding` puts
     beside the next y. order "gnmt" (https://arxiv.org/abs/1609.08144): c_i = attention(lowest s_(i-1)), every layer
     reads [what is below; c_i], state = readout of the highest. Layers from number `residual_from` on add what is below.
-    reads "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final). The readout
-    is a layer of tanh, maxout or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), or W c for a
-    summary, or the encoder's own with `copy_past`. Without a source there is no c, and s_0 = 0.
+    reads "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final); "start": no
+    c, s_0 is all that is known of the source (https://arxiv.org/abs/1409.3215). The readout is a layer of tanh, maxout
+    or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the encoder has
+    two, or W c for a summary, or the encoder's own with `copy_past`. Without a source there is no c, and s_0 = 0.
     """
 
     def __init__(  # noqa: PLR0913  a setting each
@@ -54,7 +55,7 @@ class RecurrentDecoder(Decoder):
         *,
         order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau",
         input_feeding: bool = False,
-        reads: Literal["states", "final", "summary"] = "states",
+        reads: Literal["states", "final", "summary", "start"] = "states",
         cell: Cell = Choice("gru"),
         hidden_dim: int = 256,
         num_layers: int = 1,
@@ -70,7 +71,8 @@ class RecurrentDecoder(Decoder):
         self.attention = sockets.cross(hidden_dim, width) if reads == "states" and not alone else None
         self.to_summary = nn.Linear(width, hidden_dim) if reads == "summary" and not alone else None
         given_dim = width if self.to_summary is None else hidden_dim
-        context_dim = given_dim if self.attention is None else self.attention.context_dim(width)
+        self.fixed_dim = given_dim if reads in ("final", "summary") else 0  # of a vector that every step reads
+        context_dim = self.fixed_dim if self.attention is None else self.attention.context_dim(width)
         first = self.dim + (self.dim if input_feeding else 0) + (context_dim if order == "bahdanau" else 0)
         beside = context_dim if order == "gnmt" else 0
         widths = [(hidden_dim if number else first) + beside for number in range(num_layers)]
@@ -89,12 +91,11 @@ class RecurrentDecoder(Decoder):
         (seen,) = encoded
         final = seen.final if self.to_summary is None else torch.tanh(self.to_summary(seen.final))
         first, fed = self._first(seen, final), final.new_zeros(len(final), self.dim)
-        if self.attention is None:
-            state = RecurrentState(None, first, fed, final, SharedSource(()), None)
-        else:
+        state = RecurrentState(None, first, fed, final[:, : self.fixed_dim], SharedSource(()), None)
+        if self.attention is not None:
             memory = self.attention.remember(seen.states, seen.read, mask=seen.mask)
             looked = self.attention.begin(first[-1][0].unsqueeze(1)[:, :0], memory)
-            state = RecurrentState(None, first, fed, final[:, :0], SharedSource((memory,)), looked)
+            state = state._replace(source=SharedSource((memory,)), looked=looked)
         return state if rows is None else state.select(rows)
 
     def forward(
@@ -142,7 +143,7 @@ class RecurrentDecoder(Decoder):
     ) -> tuple[Tensor, Tensor | None, tuple[Any, ...] | None]:
         """queries (rows, n, hidden_dim) → contexts (rows, n, context_dim), weights if asked for, past."""
         if self.attention is None:
-            return state.final.unsqueeze(1).expand(-1, queries.shape[1], -1), None, None
+            return state.fixed.unsqueeze(1).expand(-1, queries.shape[1], -1), None, None
         (memory,), fold = state.source.memories, state.source.fold
         seen = look(self.attention, queries, memory, state.looked, fold=fold, need_weights=need_weights)
         return seen.context, seen.weights, seen.past

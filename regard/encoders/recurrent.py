@@ -60,8 +60,8 @@ class RecurrentEncoder(Encoder):
         states = reverse(source.items, mask) if self.reverse else source.items
         for number, layer in enumerate(self.layers):
             below = self.dropout(states) if number else states
-            states, past = layer(below, mask)
-            states = states + below if adds(number, self.residual_from) else states
+            written, past = layer(below, mask)
+            states = written + states if adds(number, self.residual_from) else written
             pasts.append(past)
         states = self.dropout(reverse(states, mask) if self.reverse else states)
         return Encoded(states, mask, pasts[-1][0], past=tuple(pasts))

@@ -127,7 +127,7 @@ def assert_equal(
         if weights:
             assert_close(decoded.weights[row, :, :length], torch.stack(weights))
             assert bool((decoded.weights[row, :, length:] == 0).all())
-    assert (decoded.weights is None) == (loop is cho)
+    assert (decoded.weights is None) == (loop in (cho, sutskever))
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm", "rnn"])
@@ -161,3 +161,18 @@ def test_gnmt(num_layers, cell, make, encoded, ids, assert_agrees):
     settings = {"order": "gnmt", "num_layers": num_layers, "residual_from": 3, "readout": "linear"}
     model = make(AttentionSettings(score=Choice("bilinear")), cell=Choice(cell), **settings)
     assert_equal(model, encoded(), ids, gnmt, assert_agrees, "C05")
+
+
+def sutskever(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Nothing but s_0 tells of the source (https://arxiv.org/abs/1409.3215)."""
+    step, pasts, states = cells_of(model), begin(model, final), []
+    for y in model.embedder.table[ids]:
+        pasts = step(y, pasts)
+        states.append(out(model, pasts[-1][0]))
+    return states, []
+
+
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_a_decoder_that_is_started_by_the_source_and_reads_no_more(num_layers, make, encoded, ids, assert_agrees):
+    model = make(order="luong", reads="start", readout="linear", cell=Choice("lstm"), num_layers=num_layers)
+    assert_equal(model, encoded(), ids, sutskever, assert_agrees, entry="C02")

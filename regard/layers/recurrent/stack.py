@@ -14,7 +14,8 @@ from regard.modules import module_list
 class Stack(Layer):
     """Each layer reads the outputs of the one below, with dropout between them (https://arxiv.org/abs/1409.2329).
 
-    From layer number `residual_from` on (1 is the lowest) what a layer reads is added to what it writes.
+    From layer number `residual_from` on (1 is the lowest) the outputs below are added to what a layer writes, as they
+    are before dropout.
     """
 
     def __init__(self, layers: Sequence[Recurrent], *, dropout: float = 0.0, residual_from: int | None = None) -> None:
@@ -38,8 +39,8 @@ class Stack(Layer):
         for number, layer in enumerate(self.layers):
             below = self.dropout(outputs) if number else outputs
             read = below if beside is None else torch.cat([below, beside], dim=-1)
-            outputs, after = layer(read, mask, None if past is None else past[number])
-            outputs = outputs + below if adds(number, self.residual_from) else outputs
+            written, after = layer(read, mask, None if past is None else past[number])
+            outputs = written + outputs if adds(number, self.residual_from) else written
             pasts.append(after)
         return outputs, tuple(pasts)
 
