@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard.experiment import TABLES, read_experiment
+from regard.experiment import TABLES, load_experiment, read_experiment
 from regard.registry import Choice
 from regard.reports import evaluate_texts
 from regard.runs import train_run
@@ -79,7 +79,7 @@ def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tex
 @pytest.fixture(scope="module")
 def named() -> set[str]:
     """Every part that some config names, as it is after reading: an alias is told by what it stands for."""
-    return {name for path in CONFIGS for name in _names(read_experiment(path, []))}
+    return {name for path in CONFIGS for name in _names(load_experiment(path, []))}
 
 
 def _names(settings: object) -> Iterator[str]:
