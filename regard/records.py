@@ -82,6 +82,10 @@ class State(Protocol):
 class Writer(Protocol):
     """Anything that writes ids one by one: a translator, a language model, an ensemble."""
 
+    def longest(self, batch: Batch) -> int | None:
+        """Most ids of a target that can be written of each example of the batch; None: any number."""
+        ...
+
     def start(self, batch: Batch) -> State:
         """A state with one row per example of the batch."""
         ...

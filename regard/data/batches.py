@@ -88,12 +88,13 @@ class Batches:
         sentences: int | None = None,
         pool: int = POOL,
         seed: int = 0,
+        shuffled: bool = False,
     ) -> None:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
 
         An example that alone is over the budget forms a batch alone. A column whose tokenizer is given, and samples,
         gets new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which
-        a model may rely on, is not taken.
+        a model may rely on, is not taken. `shuffled` draws which rows of a batch come first; else they are by length.
         """
         if tokens is None and sentences is None:
             raise ConfigError("data.tokens", "a batch needs a limit", "set data.tokens or data.sentences")
@@ -102,7 +103,7 @@ class Batches:
                 raise ConfigError(f"data.{name}", f"is {value}", "must be at least 1")
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
         self._samplers = {column: tokenizer for column, tokenizer in (tokenizers or {}).items() if tokenizer.samples}
-        self._tokens, self._sentences, self._pool = tokens, sentences, pool
+        self._tokens, self._sentences, self._pool, self._shuffled = tokens, sentences, pool, shuffled
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
 
     def epoch_plan(self, epoch: int) -> list[Longs]:
@@ -155,7 +156,8 @@ class Batches:
         draws = np.random.default_rng((self.seed, pool.epoch, pool.start))
         order, longest = bucketed(lengths, draws), np.maximum.reduce(lengths)
         batches = list(packed(longest[order], order, tokens=self._tokens, sentences=self._sentences))
-        return _Plan(pool, [batches[number] for number in draws.permutation(len(batches))], drawn)
+        batches = [batches[number] for number in draws.permutation(len(batches))]
+        return _Plan(pool, [draws.permutation(rows) for rows in batches] if self._shuffled else batches, drawn)
 
     def _drawn(self, column: str, pool: _Pool) -> Ragged:
         tokenizer, corpus, rows = self._samplers[column], self.corpus, list[Sequence[int]]()

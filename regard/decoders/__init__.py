@@ -1,24 +1,32 @@
 """Decoders: what writes a target. One file a row, each built with (embedder, source_dim, sockets)."""
 
-from regard.decoders.bytenet import bytenet
+from typing import Annotated
+
+from regard.config import PartOf
+from regard.decoders.bytenet import ByteNetDecoder
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.decoders.decoder import Decoder
+from regard.decoders.meant import meant
 from regard.decoders.recurrent import RecurrentDecoder
-from regard.decoders.recurrent_bytenet import recurrent_bytenet
+from regard.decoders.recurrent_bytenet import RecurrentByteNetDecoder
 from regard.decoders.three_attention import ThreeAttentionDecoder
 from regard.decoders.transformer import TransformerDecoder
-from regard.registry import Registry
+from regard.registry import Choice, Registry
 
 DECODERS: Registry[Decoder] = Registry(
     "model.decoder",
     {
-        "bytenet": bytenet,
+        "bytenet": ByteNetDecoder,
         "convolutional": ConvolutionalDecoder,
         "recurrent": RecurrentDecoder,
-        "recurrent_bytenet": recurrent_bytenet,
+        "recurrent_bytenet": RecurrentByteNetDecoder,
         "three_attention": ThreeAttentionDecoder,
         "transformer": TransformerDecoder,
     },
 )
 
-__all__ = ["DECODERS", "Decoder"]
+OPEN = ("dropout",)  # a part that is given none of its own takes the model's
+
+DecoderChoice = Annotated[Choice, PartOf(DECODERS, OPEN, advice=meant)]
+
+__all__ = ["DECODERS", "Decoder", "DecoderChoice"]

@@ -1,34 +1,40 @@
 """The decoder of ByteNet: https://arxiv.org/abs/1610.10099."""
 
+from typing import Any
+
 from regard.attention import Sockets
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.normalisation import Normalisation
+from regard.layers.normalisation import NORMALISATIONS, Normalisation
 from regard.registry import Choice
 
 
-def bytenet(
-    embedder: Embedder,
-    source_dim: int | None,
-    sockets: Sockets,
-    *,
-    hidden_dim: int = 128,
-    num_layers: int = 10,
-    kernel: Kernel = 3,
-    dilations: Dilations = (1, 2, 4, 8, 16),
-    block: BlockKind = "relu",
-    norm: Normalisation = Choice("layer"),
-    merge: Merge = "add",
-    couplings: int | None = None,
-    dropout: float = 0.1,
-) -> CoupledDecoder:
+class ByteNetDecoder(CoupledDecoder):
     """num_layers residual blocks of masked, dilated convolutions over [word before + source at the same place].
 
     Blocks are 2 · hidden_dim wide. It is ByteNet where `model.attention` has the span `same_position`; another span or
     score lets each word look for its source. Without a source it is the paper's language model.
     """
-    dim = 2 * hidden_dim
-    coupling = Coupling(embedder.dim, dim, source_dim, sockets, merge=merge, couplings=couplings)
-    stack = residual_chain(dim, num_layers, kernel=kernel, dilations=dilations, kind=block, norm=norm, causal=True)
-    return CoupledDecoder(embedder, coupling, stack, dropout=dropout)
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        source_dim: int | None,
+        sockets: Sockets,
+        *,
+        hidden_dim: int = 128,
+        num_layers: int = 10,
+        kernel: Kernel = 3,
+        dilations: Dilations = (1, 2, 4, 8, 16),
+        block: BlockKind = "relu",
+        norm: Normalisation = Choice("layer"),
+        merge: Merge = "add",
+        couplings: int | None = None,
+        dropout: float = 0.1,
+    ) -> None:
+        kind: Any = NORMALISATIONS[norm.name]
+        dim = 2 * hidden_dim
+        coupling = Coupling(embedder.dim, dim, source_dim, sockets, merge=merge, couplings=couplings)
+        stack = residual_chain(dim, num_layers, kernel=kernel, dilations=dilations, kind=block, norm=norm, causal=True)
+        super().__init__(embedder, coupling, stack, dropout=dropout, masked=kind.by_others)

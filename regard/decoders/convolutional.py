@@ -55,7 +55,7 @@ class ConvolutionalDecoder(Decoder):
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim
         fits = hidden_dim == self.dim
-        self.enter = nn.Identity() if fits else projection(self.dim, hidden_dim, keep=1 - dropout)
+        self.enter = nn.Identity() if fits else projection(self.dim, hidden_dim, keep=1 - embedder.dropout.probability)
         self.leave = nn.Identity() if fits else projection(hidden_dim, self.dim)
         self.blocks = module_list(
             GatedBlock(hidden_dim, hidden_dim, kernel=kernel, gate=gate, dropout=dropout) for _ in range(num_layers)
@@ -63,7 +63,7 @@ class ConvolutionalDecoder(Decoder):
         steps = [] if source_dim is None else [self._step(hidden_dim, source_dim, sockets) for _ in range(num_layers)]
         self.steps, self.dropout = module_list(steps), Dropout(dropout)
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> ConvolutionalState:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> ConvolutionalState:
         """Keys and values of the source are computed here, once per sentence."""
         nothing = (None,) * len(self.blocks)
         if not encoded:
@@ -100,6 +100,5 @@ class ConvolutionalDecoder(Decoder):
 
     def _step(self, hidden_dim: int, source_dim: int, sockets: Sockets) -> MultiStepAttention:
         attention = sockets.cross(self.dim, source_dim)
-        return MultiStepAttention(
-            hidden_dim, attention, word_dim=self.dim, context_dim=attention.context_dim(source_dim), scaled=True
-        )
+        width = attention.context_dim(source_dim)
+        return MultiStepAttention(hidden_dim, attention, word_dim=self.dim, context_dim=width)

@@ -14,7 +14,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.layer import Layer
 from regard.layers.shared_source import SharedSource, has_past, look
 from regard.linear import Linear
-from regard.records import Decoded, Encoded, select
+from regard.records import Decoded, Encoded, Sequences, select
 
 Merge = Literal["add", "concatenate"]
 
@@ -90,27 +90,42 @@ class Coupling(nn.Module):
 
 
 class CoupledDecoder(Decoder):
-    """states = ReLU(W stack(coupling(words))): a stack of any layers over words that were coupled with the source."""
+    """states = ReLU(W stack(coupling(words))): a stack of any layers over words that were coupled with the source.
 
-    def __init__(self, embedder: Embedder, coupling: Coupling, stack: Layer, *, dropout: float = 0.1) -> None:
+    The base of rows that differ in nothing but this stack, and none itself. `masked`: layers of the stack look at other
+    rows, so in training they are told what of them is padding. Others do without, since they write nothing at a word
+    that a later place could change.
+    """
+
+    def __init__(
+        self, embedder: Embedder, coupling: Coupling, stack: Layer, *, dropout: float = 0.1, masked: bool = False
+    ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim
         self.coupling, self.stack = coupling, stack
-        self.to_state, self.dropout = Linear(stack.dim, self.dim), Dropout(dropout)
+        self.to_state, self.dropout, self.masked = Linear(stack.dim, self.dim), Dropout(dropout), masked
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> CoupledState:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> CoupledState:
         """The source's keys are computed here, once per sentence. Without a source nothing is known of the rows yet."""
         source, looked = self.coupling.start(encoded[0]) if encoded else (SharedSource(()), None)
         state = CoupledState(None, None, looked, 0, source)
         return state if rows is None or not encoded else state.select(rows)
 
-    def forward(self, ids: Tensor, state: CoupledState, *, need_weights: bool = False) -> tuple[Decoded, CoupledState]:
-        """ids (rows, n) → states (rows, n, dim)."""
+    def forced(self, read: Sequences, state: CoupledState, *, need_weights: bool = False) -> Decoded:
+        """In training under the mask, if the stack is to know it."""
+        mask = read.mask if self.masked and self.training else None
+        decoded: Decoded = self(read.items, state, mask=mask, need_weights=need_weights)[0]
+        return decoded
+
+    def forward(
+        self, ids: Tensor, state: CoupledState, *, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Decoded, CoupledState]:
+        """ids (rows, n), mask (rows, n) of the words, or None for all → states (rows, n, dim)."""
         vectors, words = self.embedder(ids, state.words)
         if ids.shape[-1] != 1:
             state = state._replace(source=state.source.unfolded())
         inputs, weights, looked = self.coupling(vectors, state, need_weights=need_weights)
-        states, layers = self.stack(inputs, None, state.layers)
+        states, layers = self.stack(inputs, mask, state.layers)
         outputs = self.dropout(functional.relu(self.to_state(states)))
         written = state.written + ids.shape[-1]
         return Decoded(outputs, weights), CoupledState(words, layers, looked, written, state.source)

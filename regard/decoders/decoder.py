@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.layers.embedders.embedder import Embedder
-from regard.records import Decoded, Encoded, State
+from regard.records import Decoded, Encoded, Sequences, State
 
 
 class Decoder(nn.Module, ABC):
@@ -20,11 +20,10 @@ class Decoder(nn.Module, ABC):
     embedder: Embedder
 
     @abstractmethod
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> State:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> State:
         """A state with one row per source sentence, or with `rows` (long) naming the sentence of each row.
 
-        Rows of one sentence stand together. `room` is how many steps will be taken at most, if that is known. Without
-        a source `rows` tells by its length how many rows there are.
+        Rows of one sentence stand together. Without a source `rows` tells by its length how many rows there are.
         """
 
     @abstractmethod
@@ -33,3 +32,8 @@ class Decoder(nn.Module, ABC):
 
         Any split of the ids into chunks gives the same. The state given is spent.
         """
+
+    def forced(self, read: Sequences, state: Any, *, need_weights: bool = False) -> Decoded:
+        """Teacher forcing: all that is read at once. A decoder that must know what is padding asks the mask."""
+        decoded: Decoded = self(read.items, state, need_weights=need_weights)[0]
+        return decoded

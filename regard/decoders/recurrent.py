@@ -82,7 +82,7 @@ class RecurrentDecoder(Decoder):
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
         self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> RecurrentState:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> RecurrentState:
         """The source's keys are computed here, once per sentence."""
         if not encoded:
             nothing = self.to_state.weight.new_zeros(0 if rows is None else len(rows), self.dim)
@@ -157,5 +157,6 @@ class RecurrentDecoder(Decoder):
         given = seen.past or ()
         if [[one.shape for one in past] for past in given] != [[one.shape for one in past] for past in nothing]:
             problem = "the encoder's states are not as many and as wide as the decoder's"
-            raise ConfigError("model.decoder.copy_past", problem, "give both the same cell, num_layers and width")
+            hint = "give both the same cell, num_layers and width (lstmn has ever more states), or leave it out"
+            raise ConfigError("model.decoder.copy_past", problem, hint)
         return tuple(given)

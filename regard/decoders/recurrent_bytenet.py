@@ -7,23 +7,26 @@ from regard.layers.recurrent import RECURRENT, Cell, Stack
 from regard.registry import Choice
 
 
-def recurrent_bytenet(
-    embedder: Embedder,
-    source_dim: int | None,
-    sockets: Sockets,
-    *,
-    cell: Cell = Choice("gru"),
-    hidden_dim: int = 256,
-    num_layers: int = 1,
-    merge: Merge = "add",
-    couplings: int | None = None,
-    dropout: float = 0.1,
-) -> CoupledDecoder:
+class RecurrentByteNetDecoder(CoupledDecoder):
     """num_layers recurrent layers over [word before + source at the same place], by the span `same_position`.
 
     With `couplings: 1` only the first word reads the source: an encoder-decoder without attention.
     """
-    coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)
-    widths = [embedder.dim, *[hidden_dim] * num_layers]
-    stack = Stack([RECURRENT.build(cell, width, hidden_dim) for width in widths[:-1]], dropout=dropout)
-    return CoupledDecoder(embedder, coupling, stack, dropout=dropout)
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        source_dim: int | None,
+        sockets: Sockets,
+        *,
+        cell: Cell = Choice("gru"),
+        hidden_dim: int = 256,
+        num_layers: int = 1,
+        merge: Merge = "add",
+        couplings: int | None = None,
+        dropout: float = 0.1,
+    ) -> None:
+        coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)
+        widths = [embedder.dim, *[hidden_dim] * num_layers]
+        stack = Stack([RECURRENT.build(cell, width, hidden_dim) for width in widths[:-1]], dropout=dropout)
+        super().__init__(embedder, coupling, stack, dropout=dropout)

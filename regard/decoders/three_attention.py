@@ -59,7 +59,7 @@ class ThreeAttentionDecoder(Decoder):
             _Layer(self.dim, source_dim, sockets, residual=residual, dropout=dropout) for _ in range(num_layers)
         )
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> ThreeAttentionState:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> ThreeAttentionState:
         """Keys and values of the source are computed here, once per sentence."""
         memories = tuple(layer.remember(seen) for layer in self.layers for seen in encoded)
         pasts = tuple(layer.begin(memory) for layer, memory in zip(self.layers, memories, strict=False))

@@ -80,7 +80,7 @@ class TransformerDecoder(Decoder):
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> TransformerState:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> TransformerState:
         """Keys and values of the source are computed here, once per sentence."""
         if not encoded:
             return TransformerState(None, (BlockPast(),) * len(self.blocks), SharedSource(()))

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
-from regard.decoding.search import Guided, Hypothesis, Search, top
+from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
 from regard.records import EOS, Batch, Writer
 
 NEVER = float("-inf")
@@ -26,8 +26,8 @@ class BeamSearch(Search):
     def __init__(
         self,
         *,
-        size: int = 5,
-        n_best: Annotated[int, Ge(1)] = 1,
+        size: Annotated[int, Ge(1), Le(WIDEST)] = 5,
+        n_best: Annotated[int, Ge(1), Le(WIDEST)] = 1,
         length_penalty: float = 1.0,
         normalisation: Literal["length", "gnmt"] = "length",
         stop: Literal["exact", "full"] = "exact",
@@ -42,7 +42,7 @@ class BeamSearch(Search):
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """The n best of each example."""
-        beams = _Beams(self, self.limits(batch))
+        beams = _Beams(self, self.limits(writer, batch))
         guided = Guided(writer, features, batch, self.min_length)
         open_ended = any(feature.rewards for feature in features)
         while len(beams.sentences):

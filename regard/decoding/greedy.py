@@ -23,7 +23,7 @@ class GreedySearch(Search):
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """One hypothesis for each example."""
         guided = Guided(writer, features, batch, self.min_length)
-        return [[only] for only in write_down(guided, self.limits(batch), _likeliest)]
+        return [[only] for only in write_down(guided, self.limits(writer, batch), _likeliest)]
 
 
 def write_down(guided: Guided, limits: Tensor, choose: Choose) -> list[Hypothesis]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.decoding.features.feature import Feature
 from regard.decoding.greedy import write_down
-from regard.decoding.search import Guided, Hypothesis, Search, top
+from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
 from regard.records import Batch, Sequences, Writer
 
 
@@ -29,7 +29,7 @@ class SamplingSearch(Search):
         temperature: float = 1.0,
         top_k: int = 0,
         top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
-        n_best: Annotated[int, Ge(1)] = 1,
+        n_best: Annotated[int, Ge(1), Le(WIDEST)] = 1,
         seed: int = 1,
         max_ratio: float = 2.0,
         max_extra: int = 10,
@@ -49,7 +49,7 @@ class SamplingSearch(Search):
             guided.repeat(rows)
         seeds = [_stream(self.seed, ids, sample) for ids in _sources(batch) for sample in range(self.n_best)]
         draws = _Draws(self, seeds)
-        drawn = write_down(guided, self.limits(batch)[rows], draws.choose)
+        drawn = write_down(guided, self.limits(writer, batch)[rows], draws.choose)
         groups = [drawn[first : first + self.n_best] for first in range(0, len(drawn), self.n_best)]
         return [sorted(group, key=lambda one: -one.score) for group in groups]
 

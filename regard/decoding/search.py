@@ -10,6 +10,7 @@ from torch import Tensor
 from regard.decoding.features.feature import Feature
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
+WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
 BLOCKS_FROM = 2000  # values from which two passes beat torch's selection (measured on two cores)
 
 
@@ -25,8 +26,8 @@ class Hypothesis(NamedTuple):
 class Search(ABC):
     """Finds targets of high score. It knows two verbs of a writer, `start` and `step`, and nothing else of it.
 
-    A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and min_length before EOS,
-    unless features leave no word to write.
+    A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and no more than its writer can
+    write; min_length before EOS, unless features leave no word to write.
     """
 
     width = 1  # rows that are written of a sentence at once
@@ -38,11 +39,12 @@ class Search(ABC):
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """For each example its hypotheses, best first, at least one."""
 
-    def limits(self, batch: Batch) -> Tensor:
-        """(batch,) most ids of each target; max_extra where the examples have no source."""
+    def limits(self, writer: Writer, batch: Batch) -> Tensor:
+        """(batch,) most ids of each target; max_extra, or what the writer can, where the examples have no source."""
         source = batch.columns.get("source")
         lengths = source.mask.sum(dim=-1) if isinstance(source, Sequences) else torch.zeros_like(batch.lines)
-        return (lengths * self.max_ratio).long().add(self.max_extra).clamp(min=1)
+        most = writer.longest(batch)
+        return (lengths * self.max_ratio).long().add(self.max_extra).clamp(1, None if most is None else max(1, most))
 
 
 class Guided:

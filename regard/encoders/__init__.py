@@ -1,21 +1,30 @@
 """Encoders: what reads a source. One file a row, each built with (input_dim, sockets).
 
-Those that are not made of encoders stand in `plain.py`, so that the others can be made of them.
+`parallel` and `sequential` are made of encoders of any row, so the table itself is declared below them, in `table.py`.
 """
 
+from regard.encoders.bytenet import ByteNetEncoder
+from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.encoder import Encoder
 from regard.encoders.parallel import ParallelEncoder
-from regard.encoders.plain import PLAIN
+from regard.encoders.recurrent import RecurrentEncoder
+from regard.encoders.self_attention import SelfAttentionEncoder
 from regard.encoders.sequential import SequentialEncoder
-from regard.registry import Registry
+from regard.encoders.table import ENCODERS, EncoderChoice
+from regard.encoders.transformer import TransformerEncoder
+from regard.encoders.unfolded import UnfoldedEncoder
 
-ENCODERS: Registry[Encoder] = Registry(
-    "model.encoder",
+ENCODERS.fill(
     {
-        **{name: PLAIN[name] for name in PLAIN},
+        "bytenet": ByteNetEncoder,
+        "convolutional": ConvolutionalEncoder,
         "parallel": ParallelEncoder,
+        "recurrent": RecurrentEncoder,
+        "self_attention": SelfAttentionEncoder,
         "sequential": SequentialEncoder,
-    },
+        "transformer": TransformerEncoder,
+        "unfolded": UnfoldedEncoder,
+    }
 )
 
-__all__ = ["ENCODERS", "Encoder"]
+__all__ = ["ENCODERS", "Encoder", "EncoderChoice"]

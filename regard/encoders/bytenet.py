@@ -1,5 +1,8 @@
 """The encoder of ByteNet: https://arxiv.org/abs/1610.10099."""
 
+from typing import Annotated
+
+from annotated_types import Ge
 from torch import nn
 
 from regard.attention import Sockets
@@ -17,7 +20,8 @@ from regard.registry import Choice
 class ByteNetEncoder(Encoder):
     """num_layers residual blocks of centred convolutions, dilated by `dilations` in turn, unfolded to |t| places.
 
-    States are 2 · hidden_dim wide. |t| = ratio · |s| + extra; `final` is the mean of the states.
+    States are 2 · hidden_dim wide. |t| = ratio · |s| + extra; `final` is the mean of the states. An even `kernel` sees
+    one place more to the left than to the right.
     """
 
     def __init__(
@@ -31,7 +35,7 @@ class ByteNetEncoder(Encoder):
         dilations: Dilations = (1, 2, 4, 8, 16),
         block: BlockKind = "relu",
         norm: Normalisation = Choice("layer"),
-        ratio: float = 1.2,
+        ratio: Annotated[float, Ge(0)] = 1.2,
         extra: float = 0.0,
         dropout: float = 0.1,
     ) -> None:

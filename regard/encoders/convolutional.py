@@ -13,7 +13,9 @@ from regard.records import Encoded, Sequences
 class ConvolutionalEncoder(Encoder):
     """num_layers blocks (x + gate(W * x + b)) · sqrt(1/2) of centred convolutions, which see 1 + L (k - 1) words.
 
-    What is read of a state z is z + e, e its embedding (section 3.3). `final` is the mean of the states.
+    What is read of a state z is z + e, e its embedding (section 3.3). `final` is the mean of the states. Where widths
+    differ, the map to `hidden_dim` begins as if `dropout` were that of its inputs, too. An even `kernel` sees one word
+    more to the left than to the right.
     """
 
     def __init__(

@@ -1,25 +1,17 @@
 """Encoders beside each other: each kind of layer sees what the others do not."""
 
 from itertools import pairwise
-from typing import Annotated
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from regard.attention import Sockets
-from regard.config import PartOf
 from regard.encoders.encoder import Encoder
-from regard.encoders.plain import OPEN, PLAIN, with_dropout
-from regard.encoders.sequential import SequentialEncoder
+from regard.encoders.table import ENCODERS, EncoderChoice, with_dropout
 from regard.modules import module_list
 from regard.records import Encoded, Sequences
-from regard.registry import Choice, Registry
-
-BRANCHES: Registry[Encoder] = Registry(
-    "model.encoder", {**{name: PLAIN[name] for name in PLAIN}, "sequential": SequentialEncoder}
-)
-Branch = Annotated[Choice, PartOf(BRANCHES, leave=OPEN)]
+from regard.registry import Choice
 
 
 class ParallelEncoder(Encoder):
@@ -33,12 +25,12 @@ class ParallelEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        encoders: tuple[Branch, ...] = (Choice("convolutional"), Choice("recurrent"), Choice("self_attention")),
+        encoders: tuple[EncoderChoice, ...] = (Choice("convolutional"), Choice("recurrent"), Choice("self_attention")),
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        choices = with_dropout(BRANCHES, encoders, dropout)
-        self.branches = module_list(BRANCHES.build(choice, input_dim, sockets) for choice in choices)
+        choices = with_dropout(encoders, dropout)
+        self.branches = module_list(ENCODERS.build(choice, input_dim, sockets) for choice in choices)
         self.dim = sum(branch.dim for branch in self.branches)
 
     def forward(self, source: Sequences) -> Encoded:

@@ -35,11 +35,12 @@ class SelfAttentionEncoder(Encoder):
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""
-        states = source.items
+        hidden = ~source.mask.unsqueeze(-1)
+        states = source.items.masked_fill(hidden, 0.0)
         for layer, fit in zip(self.layers, self.fits, strict=True):
             seen = self.dropout(fit(layer(states, layer.remember(states, mask=source.mask)).context))
             states = states + seen if self.residual else seen
-        states = states.masked_fill(~source.mask.unsqueeze(-1), 0.0)
+        states = states.masked_fill(hidden, 0.0)
         return Encoded(states, source.mask, self.mean(states, source.mask))
 
 

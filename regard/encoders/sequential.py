@@ -1,16 +1,11 @@
 """Encoders one after the other: convolutions, then a recurrent network, then whatever looks at its states."""
 
-from typing import Annotated
-
 from regard.attention import Sockets
-from regard.config import PartOf
 from regard.encoders.encoder import Encoder
-from regard.encoders.plain import OPEN, PLAIN, with_dropout
+from regard.encoders.table import ENCODERS, EncoderChoice, with_dropout
 from regard.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
-
-Stage = Annotated[Choice, PartOf(PLAIN, leave=OPEN)]
 
 
 class SequentialEncoder(Encoder):
@@ -21,13 +16,13 @@ class SequentialEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        encoders: tuple[Stage, ...] = (Choice("convolutional"), Choice("recurrent")),
+        encoders: tuple[EncoderChoice, ...] = (Choice("convolutional"), Choice("recurrent")),
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
         stages, width = list[Encoder](), input_dim
-        for choice in with_dropout(PLAIN, encoders, dropout):
-            stages.append(PLAIN.build(choice, width, sockets))
+        for choice in with_dropout(encoders, dropout):
+            stages.append(ENCODERS.build(choice, width, sockets))
             width = stages[-1].dim
         self.stages, self.dim = module_list(stages), width
 

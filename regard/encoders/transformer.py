@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-from torch import Tensor, nn
+from torch import nn
 
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
 from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
+from regard.layers.pooling.mean import MeanPooling
 from regard.layers.transformer_block import TransformerBlock
 from regard.modules import module_list
 from regard.records import Encoded, Sequences
@@ -41,15 +42,13 @@ class TransformerEncoder(Encoder):
             for _ in range(num_layers)
         )
         self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
+        self.mean = MeanPooling(input_dim)
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""
-        states = source.items
+        hidden = ~source.mask.unsqueeze(-1)
+        states = source.items.masked_fill(hidden, 0.0)
         for block in self.blocks:
             states, _ = block(states, source.mask)
-        states = self.norm(states) * source.mask.unsqueeze(-1)
-        return Encoded(states, source.mask, _mean(states, source.mask))
-
-
-def _mean(states: Tensor, mask: Tensor) -> Tensor:
-    return states.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+        states = self.norm(states).masked_fill(hidden, 0.0)
+        return Encoded(states, source.mask, self.mean(states, source.mask))

@@ -1,14 +1,16 @@
 """Attention of a language model to its own last states, split by their use (https://arxiv.org/abs/1702.04521)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import Attention, Memory, Span, View, Window, extend
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
+from regard.layers.latest import gathered
 from regard.layers.layer import Layer
 
 PARTS = {"plain": 1, "key_value": 2, "key_value_predict": 3}  # in how many a state is split
@@ -26,7 +28,7 @@ class KeyValueLayer(Layer):
         input_dim: int,
         *,
         mode: Literal["plain", "key_value", "key_value_predict"] = "key_value_predict",
-        window: int = 15,
+        window: Annotated[int, Ge(1)] = 15,
     ) -> None:
         super().__init__()
         parts = PARTS[mode]
@@ -83,6 +85,4 @@ def _latest(memory: Memory, count: int) -> Memory:
     keys, values, mask = memory
     if mask is None:
         return Memory(keys[:, -count:], values[:, -count:], None)
-    latest = mask.to(torch.uint8).argsort(dim=-1, stable=True)[:, -count:]
-    keys, values = (one.gather(1, latest.unsqueeze(-1).expand(-1, -1, one.shape[-1])) for one in (keys, values))
-    return Memory(keys, values, mask.gather(1, latest))
+    return Memory(*gathered(mask, count, keys, values))

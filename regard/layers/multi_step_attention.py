@@ -7,21 +7,20 @@ from torch import Tensor, nn
 
 from regard.attention import Attended, Attention, Memory
 from regard.layers.convolutional import projection
+from regard.layers.convolutional.gated_block import HALF
 from regard.layers.shared_source import look
-from regard.linear import Linear
 
 
 class MultiStepAttention(nn.Module):
-    """h_i + sum_j a_ij (z_j + e_j), a_i = softmax_j(d_i · z_j), d_i = W h_i + b + g_i: the step of one layer.
+    """h_i + V sum_j a_ij (z_j + e_j), a_i = softmax_j(d_i · z_j), d_i = W h_i + b + g_i: the step of one layer.
 
     h are the layer's states, g the embeddings of the words written, z the source's states, e its embeddings. Attention
-    of a layer knows where the layers below it looked, for their contexts are in h. Where h or the contexts are of other
-    widths than g, they are projected.
+    of a layer knows where the layers below it looked, for their contexts are in h.
 
-    scaled: sums of two are multiplied by sqrt(1/2) and contexts of m source words by sqrt(m), so that variances are
-    kept (section 3.4), and the weights are normalised. Contexts are projected whatever their width, as by the authors'
-    own program: as long as all layers look alike, their contexts are alike, and of equal vectors added layer upon layer
-    the variance would grow to three times theirs.
+    Sums of two are multiplied by sqrt(1/2) and contexts of m source words by sqrt(m), so that variances are kept
+    (section 3.4), and the weights are normalised. Contexts are projected whatever their width, as by the authors' own
+    program: as long as all layers look alike, their contexts are alike, and of equal vectors added layer upon layer the
+    variance would grow to three times theirs.
     """
 
     def __init__(
@@ -31,22 +30,19 @@ class MultiStepAttention(nn.Module):
         *,
         word_dim: int | None = None,
         context_dim: int | None = None,
-        scaled: bool = False,
     ) -> None:
         """`dim` is that of h; `word_dim` that of g, `context_dim` that of the contexts, if they differ from it."""
         super().__init__()
-        self.attention, self.scaled = attention, scaled
-        linear = projection if scaled else Linear
-        self.from_state = linear(dim, word_dim or dim)
-        fits = not scaled and context_dim in (None, dim)
-        self.from_context = nn.Identity() if fits else linear(context_dim or dim, dim)
+        self.attention = attention
+        self.from_state = projection(dim, word_dim or dim)
+        self.from_context = projection(context_dim or dim, dim)
 
     def remember(self, states: Tensor, embeddings: Tensor | None, mask: Tensor | None = None) -> Memory:
         """z and e (batch, source, dim), mask (batch, source) → what is compared with z and read as z + e.
 
         An encoder that tells of no embeddings is read as z.
         """
-        values = states if embeddings is None else self._sum(states, embeddings)
+        values = states if embeddings is None else (states + embeddings) * HALF
         return self.attention.remember(states, values, mask)
 
     def forward(
@@ -63,15 +59,10 @@ class MultiStepAttention(nn.Module):
 
         With `fold` > 1 the memory has one row per `fold` rows of states, which then must be one word long (target = 1).
         """
-        queries = self._sum(self.from_state(states), embeddings)
+        queries = (self.from_state(states) + embeddings) * HALF
         looked = look(self.attention, queries, memory, past, fold=fold, need_weights=need_weights)
-        context = looked.context
-        if self.scaled:
-            context = context * _roots(memory, fold)
-        return looked._replace(context=self._sum(states, self.from_context(context)))
-
-    def _sum(self, one: Tensor, other: Tensor) -> Tensor:
-        return (one + other) * math.sqrt(0.5) if self.scaled else one + other
+        context = self.from_context(looked.context * _roots(memory, fold))
+        return looked._replace(context=(states + context) * HALF)
 
 
 def _roots(memory: Memory, fold: int) -> Tensor | float:

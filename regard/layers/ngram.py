@@ -1,9 +1,13 @@
 """The n-gram recurrent network of https://arxiv.org/abs/1702.04521, section 2.4."""
 
+from typing import Annotated
+
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
+from regard.layers.latest import latest
 from regard.layers.layer import Layer
 
 
@@ -13,7 +17,7 @@ class NgramLayer(Layer):
     What was before the first state is zero. `dim` is that of a part.
     """
 
-    def __init__(self, input_dim: int, *, order: int = 4) -> None:
+    def __init__(self, input_dim: int, *, order: Annotated[int, Ge(2)] = 4) -> None:
         super().__init__()
         if order < 2:
             raise ConfigError("layer.order", f"is {order}", "at least 2: a word and the one before it")
@@ -32,12 +36,4 @@ class NgramLayer(Layer):
         shifted = [
             part[:, back - number : back - number + length] for number, part in enumerate(seen.split(self.dim, dim=-1))
         ]
-        return torch.tanh(self.from_parts(torch.cat(shifted, dim=-1))), _latest(seen, mask, back)
-
-
-def _latest(seen: Tensor, mask: Tensor | None, count: int) -> Tensor:
-    """The last `count` states of each row that are no padding."""
-    if mask is None:
-        return seen[:, seen.shape[1] - count :]
-    places = mask.sum(dim=1, keepdim=True) + torch.arange(count, device=seen.device)
-    return seen.gather(1, places.unsqueeze(-1).expand(-1, -1, seen.shape[-1]))
+        return torch.tanh(self.from_parts(torch.cat(shifted, dim=-1))), latest(seen, mask, back)

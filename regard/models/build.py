@@ -50,6 +50,15 @@ def build_language_model(settings: ModelSettings, size: int) -> LanguageModel:
     return LanguageModel(decoder, HEADS.build(settings.head, decoder.dim, size, weight))
 
 
+def most_places(settings: ModelSettings) -> int | None:
+    """How many places a model's positions know; None: any number, or it is no model."""
+    try:
+        with torch.device("meta"):
+            return _embedder(settings, 4).max_length
+    except (RegardError, RuntimeError):  # told where the model is built in earnest
+        return None
+
+
 def unused_sockets(settings: ModelSettings) -> list[str]:
     """Which of a model's settings of attention neither its encoder nor its decoder asks for; none where it is no model.
 

@@ -10,7 +10,7 @@ from regard.errors import ConfigError
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.translator import shifted
-from regard.records import BOS, PAD, Batch, Decoded, State, Step, select
+from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
 
 TEXT, COUNTED = "text", "counted"  # columns: pieces, and which of them (batch, n) the loss counts; all without it
 
@@ -37,19 +37,33 @@ class LanguageModel(nn.Module):
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> Decoded:
         """States (batch, n, dim), each having read the pieces before it."""
-        items = batch.sequences(TEXT).items
-        decoded, _ = self.decoder(shifted(items), self._start(batch), need_weights=need_weights)
-        return decoded
+        items, mask = batch.sequences(TEXT)
+        return self.decoder.forced(Sequences(shifted(items), mask), self._start(batch), need_weights=need_weights)
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Which embedder reads which ids of a batch."""
         return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
+
+    def counted(self, batch: Batch) -> Tensor:
+        """(batch, n): the pieces that `nll` has a loss of."""
+        return counted(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, n) in nats per piece, 0 where none is counted."""
         targets = batch.sequences(TEXT).items.masked_fill(~counted(batch), PAD)
         losses: Tensor = self.head.nll(self.decode(batch), None, targets, smoothing=smoothing)
         return losses
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a prompt, EOS counted, such that one more can be written; None: any number."""
+        most = self.decoder.embedder.max_length
+        return None if most is None else most - 1
+
+    def longest(self, batch: Batch) -> int | None:
+        """Most ids behind the prompts: with these one less than there are places, as BOS is read and an end may be."""
+        most, lengths = self.decoder.embedder.max_length, prompts(batch).sum(dim=-1)
+        return None if most is None else most - 1 - (int(lengths.max()) if len(lengths) else 0)
 
     def start(self, batch: Batch) -> Continuing:
         """Reads the pieces that are not counted: prompts, which must be of one length. Without any it has read BOS."""

@@ -74,7 +74,8 @@ class Translator(nn.Module):
         route, encoded = self.routes[batch.route], self.encode(batch)
         decoder, target = self.decoders[route.decoder], batch.sequences("target")
         need_weights = need_weights or self.heads[route.head].needs_weights
-        decoded, _ = decoder(shifted(target.items), decoder.start(encoded), need_weights=need_weights)
+        read = Sequences(shifted(target.items), target.mask)
+        decoded = decoder.forced(read, decoder.start(encoded), need_weights=need_weights)
         return _within(decoded, batch.sequences("source").mask.shape[1]), encoded
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
@@ -85,12 +86,27 @@ class Translator(nn.Module):
             (self.decoders[route.decoder].embedder, shifted(batch.sequences("target").items)),
         ]
 
+    def counted(self, batch: Batch) -> Tensor:
+        """(batch, target): the words that `nll` has a loss of."""
+        return batch.sequences("target").mask
+
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, target) in nats per target token, 0 at padding."""
         decoded, encoded = self.decode(batch)
         head = self.heads[self.routes[batch.route].head]
         losses: Tensor = head.nll(decoded, encoded, batch.sequences("target").items, smoothing=smoothing)
         return losses
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a source, EOS counted, that every encoder can read; None: any number."""
+        known = [reader.embedder.max_length for reader in self.encoders.values()]
+        return min((one for one in known if one is not None), default=None)
+
+    def longest(self, batch: Batch) -> int | None:
+        """Most ids of a target: one less than there are places, so that one cut off can be read again with its end."""
+        most = self.decoders[self.routes[batch.route].decoder].embedder.max_length
+        return None if most is None else most - 1
 
     def start(self, batch: Batch) -> Writing:
         """One row per source sentence."""

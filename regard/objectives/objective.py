@@ -19,6 +19,7 @@ class Objective(nn.Module, ABC):
     turns: tuple[str, ...] = ("model",)
     rewards = ""  # the setting above whose 0 it learns from draws, by their `log_prob`; "": it never does
     records = False  # True: reads what attention saw by `recording`, which compiled code does not tell
+    halves = False  # True: learns from the first half of a batch's rows alone, so each epoch must draw anew which it is
 
     def __init__(self, model: nn.Module | None = None) -> None:
         """`model` is to take sizes or copies from, never to keep: it would be saved and moved twice."""
@@ -33,6 +34,10 @@ class Objective(nn.Module, ABC):
     def parameters_of(self, model: nn.Module, turn: str) -> Iterable[nn.Parameter]:
         """What the optimizer of a turn moves."""
         return model.parameters()
+
+    def rows(self, batch: Batch) -> int:
+        """How many rows of a batch, the first ones, are learnt from."""
+        return len(batch.lines)
 
     @abstractmethod
     def loss(self, model: Any, batch: Batch, turn: str) -> Loss:

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from regard.attention import recording
+from regard.attention import Attended, recording
 from regard.modules import module_dict
+from regard.objectives.looking import Records
 from regard.objectives.objective import Objective
 from regard.objectives.penalties.penalty import Penalty
-from regard.records import Batch, Loss
+from regard.records import Batch, Loss, select
 
 PENALISED = "model"  # the only turn in which what the model looks at can be changed
 
@@ -40,7 +42,23 @@ class PenalisedObjective(Objective):
         with recording(model) as records:
             loss = self.objective.loss(model, batch, turn)
         total, parts = loss.sum, dict(loss.parts)
+        rows = self.objective.rows(batch)
+        seen, shown = (records, batch) if rows == len(batch.lines) else _first(rows, records, batch)
         for name, penalty in self.penalties.items():
-            value = penalty(records, batch)
+            value = penalty(seen, shown)
             total, parts[name] = total + penalty.weight * value, value.detach()
         return loss._replace(sum=total, parts=parts)
+
+
+def _first(rows: int, records: Records, batch: Batch) -> tuple[Records, Batch]:
+    """What was looked at in the first rows of a batch alone, and these."""
+
+    def cut(answer: Attended) -> Attended:
+        return answer._replace(weights=None if answer.weights is None else answer.weights[:rows])
+
+    columns = {}
+    for name, column in batch.columns.items():
+        items = column if isinstance(column, Tensor) else column.items
+        columns[name] = select(column, torch.arange(rows, device=items.device))
+    seen = {name: [cut(answer) for answer in answers] for name, answers in records.items()}
+    return seen, batch._replace(columns=columns, lines=batch.lines[:rows])

@@ -6,22 +6,28 @@ from torch import nn
 
 from regard.layers.normalisation import main_rows
 from regard.objectives.objective import Objective
-from regard.records import PAD, Batch, Loss
+from regard.records import Batch, Loss
 
 
 class SubBatchObjective(Objective):
     """-sum log p(target | source) over the first half of a batch alone; the others lend it their statistics.
 
-    An update learns from half of its tokens. The loss is label-smoothed as that of `likelihood`.
+    An update learns from half of its tokens; which half of a batch it is, each epoch draws anew. The loss is
+    label-smoothed as that of `likelihood`.
     """
+
+    halves = True
 
     def __init__(self, model: nn.Module | None = None, *, label_smoothing: float = 0.1) -> None:
         super().__init__(model)
         self.label_smoothing = label_smoothing
 
+    def rows(self, batch: Batch) -> int:
+        """The main half."""
+        return main_rows(len(batch.lines))
+
     def loss(self, model: Any, batch: Batch, turn: str) -> Loss:
-        """Sum over the target tokens of the main half."""
-        rows = main_rows(len(batch.lines))
+        """Sum over what is counted of the main half."""
+        rows = self.rows(batch)
         total = model.nll(batch, smoothing=self.label_smoothing)[:rows].sum()
-        count = int((batch.sequences("target").items[:rows] != PAD).sum())
-        return Loss(total, count, {"loss": total.detach()})
+        return Loss(total, int(model.counted(batch)[:rows].sum()), {"loss": total.detach()})

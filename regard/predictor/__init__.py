@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment
+from regard.experiment import Experiment, too_long_sources
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
 
@@ -26,6 +26,10 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     _check_open(wanted)
     model, task, experiment = assemble(RunFolder(Path(run)), wanted)
     settings = experiment.decoding
+    if any("max_source" in change for change in wanted) and (
+        faults := [*too_long_sources(experiment, model.max_source)]
+    ):
+        raise ConfigError.of(faults)
     return Predictor(model, task, batch_tokens=settings.batch_tokens, max_source=settings.max_source)
 
 

@@ -32,7 +32,8 @@ class Predictor:
     def __init__(self, model: Any, task: Task, *, batch_tokens: int = 24576, max_source: int = 1024) -> None:
         keep_memory()
         self.model, self.task = model.eval(), task
-        self.batch_tokens, self.max_source = batch_tokens, max_source
+        self.batch_tokens, most = batch_tokens, model.max_source
+        self.max_source = max_source if most is None else min(max_source, most)
 
     def __repr__(self) -> str:
         sizes = " → ".join(f"{len(one)}" for one in dict.fromkeys((self.task.source, self.task.target))) + " pieces"
@@ -44,7 +45,7 @@ class Predictor:
 
         A translator answers nothing with nothing; a language model, which goes on with a text, begins one. Batched by
         length; a text's answer does not depend on the others. Raises DataError for a text that is longer than
-        `max_source` pieces, and TypeError for anything but texts.
+        `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         given = _listed(texts, "predict([text])")
         sources = self._encode(given)
@@ -87,7 +88,9 @@ class Predictor:
         sources = self.task.source.encode_batch([clean(text) for text in texts])
         for line, ids in enumerate(sources, start=1):
             if len(ids) >= self.max_source:
-                hint = f"split the text into sentences, or raise decoding.max_source, which is {self.max_source}"
+                hint = "split the text into sentences"
+                if self.max_source != self.model.max_source:
+                    hint += f", or raise decoding.max_source, which is {self.max_source}"
                 problem = f"{len(ids)} pieces are more than this model takes ({self.max_source - 1})"
                 raise DataError("source", problem, line=line, hint=hint)
         return sources

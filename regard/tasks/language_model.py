@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from annotated_types import Ge
 from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.attention import recording
 from regard.data import Corpus
-from regard.data.batches import Batches, Stream
+from regard.data.batches import Stream
 from regard.data.collate import collate
 from regard.data.packing import chunks
 from regard.data.ragged import Ragged
@@ -24,10 +25,12 @@ from regard.models import ROUTE, LanguageModel, ModelSettings, build_language_mo
 from regard.models.language_model import COUNTED, TEXT, counted, prompts
 from regard.records import EOS, Batch, Sequences
 from regard.results import Explanation, Prediction
-from regard.tasks.task import Task, Texts
+from regard.tasks.task import Task, Texts, need_two
 from regard.tasks.translation import END
 from regard.text import Tokenizer
 from regard.text.clean import clean
+
+COLUMNS = ("nll", "pieces", "words", "characters")  # of a line: nats, and what they are divided by; its end is one
 
 
 class LanguageModelTask(Task):
@@ -56,7 +59,7 @@ class LanguageModelTask(Task):
         features: Sequence[Feature] = (),
         route: str = ROUTE,
         *,
-        window: int | None = None,
+        window: Annotated[int, Ge(1)] | None = None,
         context: int = 0,
     ) -> None:
         super().__init__(tokenizers, search, features, route)
@@ -64,6 +67,8 @@ class LanguageModelTask(Task):
             raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
         if window is None and context:
             raise ConfigError("task.context", f"is {context}, of windows that there are not", "give task.window, too")
+        if window is not None and window < 1:
+            raise ConfigError("task.window", f"is {window}", "at least 1 piece, or null: each line by itself")
         if window is not None and not 0 <= context < window:
             raise ConfigError("task.context", f"is {context}", f"0 at least and less than the window of {window}")
         self.window, self.context, self.whole = window, context, window is not None
@@ -81,10 +86,14 @@ class LanguageModelTask(Task):
         columns: dict[str, Sequences | Tensor] = {TEXT: text, COUNTED: chosen}
         return Batch(columns, self.route, torch.arange(len(sources)), int(chosen.sum()))
 
-    def stream(self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int) -> Stream:
-        """Lines of about one length together, or windows at random."""
+    def stream(
+        self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int, halves: bool = False
+    ) -> Stream:
+        """Lines of about one length together, or windows at random, and so the halves of their batches."""
         if self.window is None:
-            return Batches(corpus, self.columns, tokenizers, route=self.route, tokens=tokens, seed=seed)
+            return super().stream(corpus, tokenizers, tokens=tokens, seed=seed, halves=halves)
+        if halves:
+            need_two(tokens, self.window)
         if any(tokenizer.samples for tokenizer in tokenizers.values()):
             problem = "cuts each text anew, but windows are cut out of one text"
             raise ConfigError("text.tokenizer.sampling", problem, "use 0, or leave task.window out")
@@ -102,7 +111,7 @@ class LanguageModelTask(Task):
         ]
 
     def by_line(self, model: Any, texts: Texts, tokens: int) -> NDArray[np.float64]:
-        """(line, 2): negative log-probability in nats of each line with its end, and how many pieces that are."""
+        """(line, COLUMNS): negative log-probability in nats of each line with its end, and what it is divided by."""
         device = next(model.parameters()).device
         sizes = np.array([len(ids) + 1 for ids in self.target.encode_batch(texts[TEXT])], np.int64)
         found, pieces = np.zeros(len(sizes)), list[NDArray[np.float64]]()
@@ -114,14 +123,11 @@ class LanguageModelTask(Task):
                 pieces.append(losses[counted(batch)].numpy())
         if pieces:
             found = np.add.reduceat(np.concatenate(pieces), np.cumsum(sizes) - sizes)
-        return np.stack([found, sizes], axis=1)
+        return np.concatenate([np.stack([found, sizes], axis=1), _counts(texts[TEXT])], axis=1)
 
     def figures(self, total: float, count: int, texts: Texts) -> dict[str, float]:
         """Perplexity by piece and by word (between spaces; a line's end is one), bits by character (its end is one)."""
-        lines = [clean(text) for text in texts[TEXT]]
-        words, characters = (
-            sum(len(part) + 1 for part in parts) for parts in ([line.split() for line in lines], lines)
-        )
+        words, characters = (int(count) for count in _counts(texts[TEXT]).sum(axis=0))
         by_word, bits = _perplexity(total, words), total / math.log(2) / max(1, characters)
         return super().figures(total, count, texts) | {"word_perplexity": by_word, "bits_per_character": bits}
 
@@ -180,6 +186,12 @@ class LanguageModelTask(Task):
             for one in ranked
         ]
         return best if not rest else Prediction(**{**vars(best), "alternatives": rest})
+
+
+def _counts(lines: Sequence[str]) -> NDArray[np.float64]:
+    """(line, 2): words and characters of each as a model reads it, with its end."""
+    counts = [[len(line.split()) + 1, len(line) + 1] for line in map(clean, lines)]
+    return np.array(counts, np.float64).reshape(-1, 2)
 
 
 def _by_length(batch: Batch) -> Iterator[tuple[list[int], Batch]]:

@@ -5,12 +5,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from torch import nn
 
 from regard.data import Corpus
 from regard.data.batches import Batches, Stream
 from regard.decoding import Search
 from regard.decoding.features import Feature
+from regard.errors import ConfigError
 from regard.models import ROUTE, ModelSettings
 from regard.records import Batch
 from regard.results import Explanation, Prediction
@@ -62,9 +64,17 @@ class Task(ABC):
     def explain(self, model: Any, batch: Batch) -> list[Explanation]:
         """What each source and target of the batch looked at."""
 
-    def stream(self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int) -> Stream:
-        """The corpus as batches to learn from, without end."""
-        return Batches(corpus, self.columns, tokenizers, route=self.route, tokens=tokens, seed=seed)
+    def stream(
+        self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int, halves: bool = False
+    ) -> Stream:
+        """The corpus as batches to learn from, without end; for an objective of `halves` each epoch draws these anew.
+
+        Raises ConfigError where each half would be empty.
+        """
+        if halves and len(corpus):
+            lengths = [corpus.lengths(column) for column in self.columns]
+            need_two(tokens, int(np.maximum.reduce(lengths).min()) + 1)
+        return Batches(corpus, self.columns, tokenizers, route=self.route, tokens=tokens, seed=seed, shuffled=halves)
 
     @abstractmethod
     def held(self, texts: Texts, tokens: int) -> list[Batch]:
@@ -74,3 +84,10 @@ class Task(ABC):
         """`losses` from the sum of all negative log-probabilities (nats) of so many tokens, which spell the texts."""
         loss = total / max(1, count)
         return {"loss": loss, "perplexity": math.exp(min(loss, 50.0))}
+
+
+def need_two(tokens: int, shortest: int) -> None:
+    """Raises ConfigError where no batch of so many tokens has a half for statistics and one to learn from."""
+    if tokens < 2 * shortest:
+        problem = f"is {tokens}, so every text is alone in its batch, and the objective learns from half of a batch"
+        raise ConfigError("training.batch_tokens", problem, f"{2 * shortest} at least")

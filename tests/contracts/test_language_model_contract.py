@@ -12,6 +12,7 @@ from regard.decoders import DECODERS
 from regard.decoding import GreedySearch
 from regard.errors import ConfigError
 from regard.layers.embedders.words import WordEmbedder
+from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT
 from regard.models import AttentionSettings, LanguageModel, ModelSettings, build_attention, build_language_model
 from regard.models.translator import shifted
@@ -20,14 +21,16 @@ from regard.registry import Choice
 
 VOCAB = 13
 TEXTS = [[4, 5, 6, 9, EOS], [7, 8, 9, 10, 11, 4, EOS], [5, EOS]]
-KINDS = {name: small(name) for name in DECODERS} | {
-    f"recurrent-{cell}": small("recurrent", order="luong", cell=Choice(cell)) for cell in RECURRENT
+KINDS = {
+    **{name: small(name) for name in DECODERS},
+    **{f"recurrent-{cell}": small("recurrent", order="luong", cell=Choice(cell)) for cell in RECURRENT},
+    **{f"bytenet-{name}": small("bytenet", norm=Choice(name)) for name in NORMALISATIONS},
 }
 
 
-def batch_of(texts: list[list[int]], given: int = 0) -> Batch:
-    """Texts of which the first `given` pieces are not counted."""
-    longest = max(map(len, texts))
+def batch_of(texts: list[list[int]], given: int = 0, more: int = 0) -> Batch:
+    """Texts of which the first `given` pieces are not counted, with so much more padding than they need."""
+    longest = max(map(len, texts)) + more
     items = torch.tensor([text + [PAD] * (longest - len(text)) for text in texts])
     mask = torch.arange(longest) < torch.tensor([[len(text)] for text in texts])
     counted = mask & (torch.arange(longest) >= given)
@@ -97,6 +100,13 @@ def test_batch_mates_and_what_is_not_counted_do_not_matter(model):
     some = model.nll(batch_of(TEXTS, given=2))
     assert bool((some[:, :2] == 0).all())
     assert_close(some[:, 2:], losses[:, 2:])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_more_padding_changes_nothing_in_training(name):
+    model = model_of(KINDS[name], VOCAB, dropout=0.0).train()
+    losses = model.nll(batch_of(TEXTS))
+    assert_close(model.nll(batch_of(TEXTS, more=5))[:, :7], losses, rtol=0, atol=1e-10)
 
 
 def test_no_piece_sees_a_later_one_bitwise(model):

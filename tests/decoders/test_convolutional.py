@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Sockets
+from regard.attention import Sockets, recording
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.layers.embedders.words import WordEmbedder
@@ -113,7 +113,11 @@ def test_what_is_scaled_is_only_a_gradient():
 
 def test_alignments_are_the_mean_over_layers():
     model, seen = decoder(), encoded()
-    decoded, _ = model(IDS, model.start(seen), need_weights=True)
+    with recording(model) as records:
+        decoded, _ = model(IDS, model.start(seen), need_weights=True)
+    looked = torch.stack([records[f"steps.{number}.attention"][0].weights for number in range(LAYERS)])
+    assert_close(decoded.weights, looked.mean(dim=0), rtol=0, atol=1e-12)
+    assert not any(torch.allclose(decoded.weights, one) for one in looked)
     assert_close(decoded.weights.sum(dim=-1), torch.ones(3, 4, dtype=torch.float64))
     assert bool((decoded.weights[2, :, 1:] == 0).all())
 
@@ -123,7 +127,7 @@ def test_alignments_are_the_mean_over_layers():
 def test_contexts_of_any_number_of_words_keep_the_variance(num_words, assert_agrees):
     """Where weights are equal, a mean of m values is multiplied by the root of m."""
     dot = build_attention(AttentionSettings(score=Choice("dot")), 128, 128)
-    step = MultiStepAttention(128, dot, scaled=True)
+    step = MultiStepAttention(128, dot)
     source, words = torch.randn(64, num_words, 128) * 0.1, torch.randn(64, 1, 128) * 0.1
     memory = step.remember(torch.zeros_like(source), source)  # keys of zeros: all weights are equal
     assert_close(memory.values, source * HALF)

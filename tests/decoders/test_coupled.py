@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from fields import receptive_field
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.attention import Sockets
 from regard.decoders import DECODERS
 from regard.decoders.coupled import CoupledDecoder, CoupledState
-from regard.layers.convolutional import receptive_field
 from regard.layers.embedders.words import WordEmbedder
 from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded

@@ -118,4 +118,4 @@ def test_bigger_batches_change_nothing(writers):
     together = search.run(tree, writers.batch_of(sources))
     alone = [search.run(tree, writers.batch_of([source]))[0] for source in sources]
     assert together == alone
-    assert torch.equal(search.limits(writers.batch_of(sources)), torch.tensor([2 * len(s) + 10 for s in sources]))
+    assert torch.equal(search.limits(tree, writers.batch_of(sources)), torch.tensor([2 * len(s) + 10 for s in sources]))

@@ -43,6 +43,15 @@ def test_eos_counts_against_the_limit(writers, search):
         assert one.score == 0
 
 
+def test_no_target_is_longer_than_its_writer_can_write(writers, search):
+    """However long the source is; and where the writer can write none, one id is tried, as of an empty source."""
+    tree, batch = writers.constant(NEVER_ENDS), writers.batch_of([[UNK] * 8 + [EOS], [EOS]])
+    for most, lengths in ((6, [6, 3]), (2, [2, 2]), (-1, [1, 1])):
+        tree.most = most
+        found = SEARCHES[search](max_ratio=1.0, max_extra=2).run(tree, batch)
+        assert [len(one.ids) for one, *_ in found] == lengths
+
+
 def test_eos_may_come_first(writers):
     for search in (GreedySearch(), BeamSearch(size=3)):
         [[one]] = search.run(writers.constant(ENDS), writers.batch_of([[UNK, EOS]]))

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from regard.attention import Sockets
 from regard.encoders import ENCODERS
 from regard.encoders.encoder import Encoder
-from regard.encoders.plain import PLAIN
+from regard.encoders.recurrent import RecurrentEncoder
 from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
 from regard.records import Sequences
@@ -69,10 +69,10 @@ def test_parts_that_are_given_no_dropout_take_that_of_the_whole():
 
 
 @pytest.mark.parametrize("name", ["sequential", "parallel"])
-@pytest.mark.parametrize("part", PLAIN)
+@pytest.mark.parametrize("part", sorted(ENCODERS))
 def test_any_encoder_may_be_a_part(name, part, source):
     sizes = {"hidden_dim": 3, "num_layers": 1, "feedforward_dim": 6}
-    choice = Choice(part, {size: value for size, value in sizes.items() if size in PLAIN.settings(part)})
+    choice = Choice(part, {size: value for size, value in sizes.items() if size in ENCODERS.settings(part)})
     encoder = build(name, (choice, choice))
     assert encoder(source).states.shape[-1] == encoder.dim
 
@@ -83,6 +83,24 @@ def test_a_chain_may_stand_beside_others(source):
     found = encoder(source)
     assert_close(found.states[..., :6], encoder.branches[0](source).states, rtol=0, atol=0)
     assert encoder.dim == 12
+
+
+def test_others_may_stand_in_a_chain(source):
+    both = Choice("parallel", {"encoders": PARTS[:2]})
+    encoder = build("sequential", (both, PARTS[1]))
+    first, second = encoder.stages
+    below = first(source)
+    wanted = second(Sequences(below.states, below.mask))
+    assert_close(encoder(source).states, wanted.states, rtol=0, atol=0)
+    assert below.states.shape[-1] == DIM + 6
+
+
+def test_they_nest_to_any_depth_and_take_the_dropout_of_the_whole():
+    inner = Choice("recurrent", {"hidden_dim": 3})
+    for name in ("sequential", "parallel") * 3:
+        inner = Choice(name, {"encoders": (inner,)})
+    encoder = ENCODERS.build(Choice("sequential", {"encoders": (inner,), "dropout": 0.25}), DIM, sockets())
+    assert [one.dropout.probability for one in encoder.modules() if isinstance(one, RecurrentEncoder)] == [0.25]
 
 
 @pytest.mark.parametrize("name", ["sequential", "parallel"])

@@ -10,6 +10,8 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 def benchmark(name: str) -> ModuleType:
     """`benchmarks/NAME.py`, imported."""
+    if str(FOLDER) not in sys.path:  # for what they share
+        sys.path.append(str(FOLDER))
     known = f"benchmarks_{name}"
     if known not in sys.modules:
         spec = importlib.util.spec_from_file_location(known, FOLDER / f"{name}.py")

@@ -34,12 +34,16 @@ class Tree:
 
     def __init__(self, scores: Scores) -> None:
         self.scores = scores
+        self.most: int | None = None
         self.known: dict[Any, list[float]] = {}
 
     def log_probs(self, source: tuple[int, ...], written: tuple[int, ...]) -> list[float]:
         if (source, written) not in self.known:
             self.known[source, written] = self.scores(source, written)
         return self.known[source, written]
+
+    def longest(self, batch: Batch) -> int | None:
+        return self.most
 
     def start(self, batch: Batch) -> Histories:
         source = batch.sequences("source")

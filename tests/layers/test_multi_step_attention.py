@@ -1,5 +1,7 @@
 """Multi-step attention against a loop over layers, words and source words."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from regard.registry import Choice
 
 BATCH, TARGET, SOURCE, DIM, LAYERS = 2, 3, 5, 4, 3
 LENGTHS = [5, 2]
+HALF = math.sqrt(0.5)
 MASK = torch.arange(SOURCE) < torch.tensor(LENGTHS).unsqueeze(-1)
 
 
@@ -22,7 +25,16 @@ def random(*shape: int) -> Tensor:
 def layers() -> list[MultiStepAttention]:
     settings = AttentionSettings(score=Choice("dot"))
     layers = [MultiStepAttention(DIM, build_attention(settings, DIM, DIM)) for _ in range(LAYERS)]
+    for layer in layers:
+        torch.nn.init.normal_(layer.from_state.bias)
+        torch.nn.init.normal_(layer.from_context.bias)
     return [layer.double().requires_grad_(False) for layer in layers]
+
+
+def mapped(linear: torch.nn.Module, vector: Tensor) -> Tensor:
+    """W x + b, each row of W of the length that its gain says."""
+    rows = [gain * row / row.norm() for gain, row in zip(linear.gain, linear.weight, strict=True)]
+    return torch.stack([row @ vector for row in rows]) + linear.bias
 
 
 def test_equals_a_loop_over_layers(layers, assert_agrees):
@@ -38,9 +50,10 @@ def test_equals_a_loop_over_layers(layers, assert_agrees):
             h = states[row, place]
             for layer, weights in zip(layers, looked, strict=True):
                 h = torch.tanh(h)
-                d = layer.from_state.weight @ h + layer.from_state.bias + written[row, place]
+                d = HALF * (mapped(layer.from_state, h) + written[row, place])
                 wanted = torch.stack([d @ source[row, j] for j in range(length)]).softmax(dim=0)
-                h = h + sum(wanted[j] * (source[row, j] + embeddings[row, j]) for j in range(length))
+                read = sum(wanted[j] * HALF * (source[row, j] + embeddings[row, j]) for j in range(length))
+                h = HALF * (h + mapped(layer.from_context, math.sqrt(length) * read))
                 assert_agrees("A25", weights[row, place, :length], wanted)
             assert_agrees("A25", outputs[row, place], h)
 
@@ -50,13 +63,14 @@ def test_what_is_compared_is_not_what_is_read(layers):
     source, embeddings = random(BATCH, SOURCE, DIM), random(BATCH, SOURCE, DIM)
     memory = layers[0].remember(source, embeddings, MASK)
     assert_close(memory.keys, source)
-    assert_close(memory.values, source + embeddings)
+    assert_close(memory.values, HALF * (source + embeddings))
 
 
 def test_a_source_that_may_not_be_looked_at_adds_nothing(layers):
     states, source = random(BATCH, TARGET, DIM), random(BATCH, SOURCE, DIM)
     memory = layers[0].remember(source, source, torch.zeros_like(MASK))
-    assert_close(layers[0](states, random(BATCH, TARGET, DIM), memory).context, states, rtol=0, atol=0)
+    context = layers[0](states, random(BATCH, TARGET, DIM), memory).context
+    assert_close(context, HALF * (states + layers[0].from_context.bias), rtol=0, atol=0)
 
 
 def test_gradients_are_those_of_finite_differences(layers):

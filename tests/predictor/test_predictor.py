@@ -13,6 +13,7 @@ from regard.errors import DataError
 from regard.explain import to_json
 from regard.models import AttentionSettings, ModelSettings, build_translator
 from regard.predictor import Predictor, at_once
+from regard.records import EOS
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.tasks import TranslationTask
@@ -21,18 +22,22 @@ from regard.text import train_tokenizer
 TEXTS = ["a dog runs", "", "two cats", " \u3000", "he reads a very long book about dogs and cats", "yes", "a dog runs"]
 
 
+BEAM = Choice("beam", {"size": 3, "n_best": 2, "max_extra": 5})
+
+
 @pytest.fixture
 def predictor():
     """Of random weights: what it says is nonsense, but it is the same nonsense each time."""
+    return predictor_of(BEAM)
+
+
+def predictor_of(search, **model):
     tokenizer = train_tokenizer(Choice("characters"), [*TEXTS, "äöü ß"])
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
     heads = AttentionSettings(num_heads=2)
-    settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
-    model = build_translator(settings, len(tokenizer), len(tokenizer))
-    search = SEARCHES.build(Choice("beam", {"size": 3, "n_best": 2, "max_extra": 5}))
-    return Predictor(
-        model, TranslationTask({"source": tokenizer, "target": tokenizer}, search), batch_tokens=60, max_source=60
-    )
+    settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads, **model)
+    task = TranslationTask({"source": tokenizer, "target": tokenizer}, SEARCHES.build(search))
+    return Predictor(build_translator(settings, len(tokenizer), len(tokenizer)), task, batch_tokens=60, max_source=60)
 
 
 def test_every_text_has_its_answer_in_its_place(predictor):
@@ -79,6 +84,27 @@ def test_a_text_that_is_too_long_is_told_by_its_number(predictor):
     with pytest.raises(DataError, match=r"source:2: 60 pieces are more than this model takes \(59\)") as caught:
         predictor.predict(["yes", "x" * 60])
     assert "decoding.max_source, which is 60" in str(caught.value)
+
+
+@pytest.mark.parametrize("search", [Choice("greedy"), BEAM, Choice("sampling")], ids=lambda choice: choice.name)
+def test_a_hypothesis_never_outgrows_the_places_that_were_learned(search):
+    """It is cut off as by any limit, and takes no neighbour with it; a source as long as that is read."""
+    predictor = predictor_of(search, position=Choice("learned", {"max_length": 12}))
+    predictor.model.decoders["translate"].norm.bias.data.fill_(9.0)
+    predictor.model.heads["translate"].weight.data[EOS] = -torch.ones(8)  # so no end is ever likely
+    texts = ["a dog", "yes", "a dog reads"]
+    found = predictor.predict(texts, explain=True)
+    assert [(len(one.ids), one.finished) for one in found] == [(11, False)] * 3
+    assert [len(one.explanation.target_tokens) for one in found] == [11] * 3
+    (alone,) = predictor.predict(texts[1:2])
+    assert alone.text == found[1].text
+
+
+def test_a_source_longer_than_the_places_that_were_learned_is_refused_by_its_number():
+    predictor = predictor_of(BEAM, position=Choice("learned", {"max_length": 12}))
+    with pytest.raises(DataError, match=r"source:2: 12 pieces are more than this model takes \(11\)") as caught:
+        predictor.predict(["yes", "x" * 12])
+    assert "max_source" not in str(caught.value)  # raising it would not help
 
 
 @pytest.mark.parametrize("texts", ["yes", [b"yes"], [1, 2], b"yes"], ids=["one", "bytes", "numbers", "raw"])

@@ -121,6 +121,8 @@ def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
         ("model.attention.num_heads=2", "model.attention: is nothing that"),
         ("data.source=text", "data.source: is nothing that this task reads (a text file: data.text)"),
         ("training.metric=bleu", "training.metric: there is no 'bleu'"),
+        ("task.window=0", "task.window: must be at least 1, not 0"),
+        ("task.window=-5", "task.window: must be at least 1, not -5"),
     ],
 )
 def test_settings_of_a_translator_are_refused(tmp_path, monkeypatch, change, told):

@@ -9,7 +9,7 @@ from language import Blind, model_of, near_sighted, task_of
 from torch.testing import assert_close
 
 from regard.decoding import FEATURES
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 from regard.heads.linear import LinearHead
 from regard.models import LanguageModel
 from regard.predictor import Predictor
@@ -108,6 +108,17 @@ def test_samples_differ_and_the_n_best_are_ranked():
     assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
 
 
+def test_no_text_outgrows_the_places_that_were_learned():
+    """A prompt of n pieces goes on with those that are left; one that leaves no room is refused."""
+    task = task_of(TEXTS, Choice("sampling", {"max_extra": 30, "min_length": 30}))
+    places = Choice("learned", {"max_length": 9})
+    predictor = Predictor(model_of("transformer", len(task.target), position=places), task)
+    found = predictor.predict(["to be", "", "to be a"], explain=True)
+    assert [(len(one.ids), one.finished) for one in found] == [(3, False), (8, False), (1, False)]
+    with pytest.raises(DataError, match=r"8 pieces are more than this model takes \(7\)"):
+        predictor.predict(["to be or"])
+
+
 def test_a_prompt_of_words_goes_on_with_a_word():
     tokenizer = train_tokenizer(Choice("words"), TEXTS)
     task = LanguageModelTask({"text": tokenizer}, task_of(TEXTS).search)
@@ -131,7 +142,11 @@ def test_an_explanation_shows_what_each_piece_looked_at():
 
 @pytest.mark.parametrize(
     ("settings", "told"),
-    [({"context": 3}, "give task.window"), ({"window": 3, "context": 3}, "less than the window of 3")],
+    [
+        ({"context": 3}, "give task.window"),
+        ({"window": 3, "context": 3}, "less than the window of 3"),
+        ({"window": 0}, r"task\.window: is 0 \(at least 1"),
+    ],
 )
 def test_windows_that_cannot_be_are_refused(settings, told):
     with pytest.raises(ConfigError, match=told):

@@ -1,7 +1,7 @@
 """Convolutional layers and the blocks made of them; none knows of a source, so a language model can stack them."""
 
 from regard.layers.convolutional.chain import Chain
-from regard.layers.convolutional.convolution import Convolution, Dilations, Kernel, receptive_field
+from regard.layers.convolutional.convolution import Convolution, Dilations, Kernel
 from regard.layers.convolutional.gated_block import GatedBlock, projection
 from regard.layers.convolutional.gates import Gate
 from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
@@ -10,5 +10,5 @@ from regard.layers.convolutional.weight_normalised import WeightNormalised
 
 __all__ = [
     "BlockKind", "Chain", "Convolution", "Dilations", "Gate", "GatedBlock", "Kernel", "MultiplicativeUnit",
-    "ResidualBlock", "WeightNormalised", "projection", "receptive_field", "residual_chain",
+    "ResidualBlock", "WeightNormalised", "projection", "residual_chain",
 ]  # fmt: skip

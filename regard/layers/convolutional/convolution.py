@@ -1,19 +1,20 @@
-"""Convolutions along a sequence: masked or centred, dilated or not (https://arxiv.org/abs/1610.10099, section 3)."""
+"""Convolutions of one dimension, along a sequence: masked or centred, dilated or not (arXiv:1610.10099, section 3)."""
 
 from typing import Annotated
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from torch import Tensor
 from torch.nn import functional
 
 from regard.errors import ConfigError
 from regard.layers.convolutional.weight_normalised import WeightNormalised
+from regard.layers.latest import latest
 from regard.layers.layer import Layer
 from regard.linear import Linear
 
 Kernel = Annotated[int, Ge(1)]  # how many inputs an output sees at once
-Dilations = tuple[Annotated[int, Ge(1)], ...]  # how far apart they are, for blocks in turn
+Dilations = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]  # how far apart they are, for blocks in turn
 
 
 class Convolution(Layer):
@@ -23,6 +24,8 @@ class Convolution(Layer):
     sees one more to the left), which needs all of a sequence: its past is None, and it can be given none.
     The weight (out_dim, kernel · input_dim) holds the taps beside each other, the oldest first. What stands under
     padding counts as zero and reaches no neighbour. With `std` weights are normalised and drawn from N(0, std²).
+    An output of a stack sees 1 + sum of (kernel - 1) · dilation inputs: kernels of 3 with dilations 1, 2, 4, 8, 16 see
+    63, six such sets 373, though section 4 of the paper says 315.
     """
 
     def __init__(
@@ -68,19 +71,3 @@ class Convolution(Layer):
         taps = [seen[:, start : start + length] for start in starts]
         outputs: Tensor = self.linear(torch.cat(taps, dim=-1) if len(taps) > 1 else seen)
         return outputs
-
-
-def latest(seen: Tensor, mask: Tensor | None, count: int) -> Tensor:
-    """The last `count` of each row of seen (batch, count + n, dim) that are no padding; mask (batch, n) ends rows."""
-    if mask is None:
-        return seen[:, seen.shape[1] - count :]
-    places = mask.sum(dim=1, keepdim=True) + torch.arange(count, device=seen.device)
-    return seen.gather(1, places.unsqueeze(-1).expand(-1, -1, seen.shape[-1]))
-
-
-def receptive_field(kernel: int, dilations: list[int]) -> int:
-    """1 + sum over the layers of (kernel - 1) · dilation: how many inputs an output of a stack sees, itself included.
-
-    Kernels of 3 with dilations 1, 2, 4, 8, 16 see 63; six such sets see 373, though section 4 of the paper says 315.
-    """
-    return 1 + sum((kernel - 1) * dilation for dilation in dilations)

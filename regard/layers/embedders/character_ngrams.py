@@ -51,6 +51,7 @@ class CharacterNgramEmbedder(Embedder):
         nn.init.normal_(self.more, std=dim**-0.5)
         self.register_buffer("codes", torch.full((order - 1, rows), NEVER))  # the known ones of each order, rising
         self.position, self.dropout = position, Dropout(dropout)
+        self.max_length = None if position is None else position.max_length
 
     def forward(self, ids: Tensor, past: Past | None = None) -> tuple[Tensor, Past]:
         """ids (batch, n) → vectors (batch, n, dim); the past is the last order - 1 ids and a counter of places."""

@@ -6,14 +6,18 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from regard.dropout import Dropout
+
 
 class Embedder(nn.Module, ABC):
     """Words, n-grams, positions. Built with (vocab_size, dim, position), position being a `Position` or None.
 
-    `dim` is the width of its vectors.
+    `dim` is the width of its vectors. It reads sequences of `max_length` ids at most; None: of any length.
     """
 
     dim: int
+    dropout: Dropout  # of its vectors
+    max_length: int | None = None
 
     @abstractmethod
     def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, Any]:

@@ -1,9 +1,10 @@
 """A vector per word, with its place where the model wants one."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -26,7 +27,7 @@ class WordEmbedder(Embedder):
         position: Position | None = None,
         *,
         scale: bool = True,
-        std: float | None = None,
+        std: Annotated[float, Ge(0)] | None = None,
         merge: Literal["add", "concatenate"] = "add",
         dropout: float = 0.1,
     ) -> None:
@@ -34,6 +35,7 @@ class WordEmbedder(Embedder):
         self.table = nn.Parameter(torch.empty(vocab_size, dim))
         nn.init.normal_(self.table, std=dim**-0.5 if std is None else std)
         self.position, self.merge = position, merge
+        self.max_length = None if position is None else position.max_length
         self.scale = math.sqrt(dim) if scale else 1.0
         self.dropout = Dropout(dropout)
         self.dim = dim * 2 if position is not None and merge == "concatenate" else dim

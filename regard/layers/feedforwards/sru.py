@@ -1,6 +1,6 @@
 """Simple recurrent units in place of the position-wise network (https://arxiv.org/abs/1709.02755, section 4.4)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -8,7 +8,7 @@ from regard.dropout import Dropout
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.recurrent.directions import Bidirectional
 from regard.layers.recurrent.recurrent import Past
-from regard.layers.recurrent.sru import SruLayer
+from regard.layers.recurrent.sru import HighwayBias, SruLayer, Version
 from regard.linear import Linear
 
 
@@ -20,8 +20,8 @@ class SruFeedForward(FeedForward):
         dim: int,
         hidden_dim: int,
         *,
-        version: Literal[1, 2] = 2,
-        highway_bias: float = -3.0,
+        version: Version = 2,
+        highway_bias: HighwayBias = -3.0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -45,8 +45,8 @@ class BidirectionalSruFeedForward(FeedForward):
         dim: int,
         hidden_dim: int,
         *,
-        version: Literal[1, 2] = 2,
-        highway_bias: float = -3.0,
+        version: Version = 2,
+        highway_bias: HighwayBias = -3.0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()

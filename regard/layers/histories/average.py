@@ -7,13 +7,14 @@ from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.layer import Layer
 from regard.linear import Linear
 
-Counted = tuple[Tensor, Tensor]  # (batch, dim): the sum of what was read; (batch, 1): how many words that were
+Counted = tuple[Tensor, Tensor]  # (batch, dim): the sum of what was read; (batch, 1): how many words, whole numbers
 
 
 class AverageAttention(Layer):
     """i · y_t + f · g, g = FFN(1/t · sum_(k ≤ t) y_k), i, f = sigmoid(W [y_t; g] + b): all words weigh the same.
 
-    `feedforward` and `gate` may be left out, each: then g is the mean itself, or what comes out.
+    `feedforward` and `gate` may be left out, each: then g is the mean itself, or what comes out. Sums are kept in
+    single precision at least: in half, no word beyond a few hundred would change them.
     """
 
     def __init__(self, dim: int, hidden_dim: int, *, feedforward: bool = True, gate: bool = True) -> None:
@@ -27,11 +28,13 @@ class AverageAttention(Layer):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Counted | None = None) -> tuple[Tensor, Counted]:
         """y (batch, n, dim) → (batch, n, dim), sum and count so far."""
-        before, count = past or (inputs.new_zeros(len(inputs), self.dim), inputs.new_zeros(len(inputs), 1))
-        shown = inputs.new_ones(*inputs.shape[:2], 1) if mask is None else mask.unsqueeze(-1).to(inputs.dtype)
-        totals = before.unsqueeze(1) + (inputs * shown).cumsum(dim=1)
+        wide = torch.promote_types(inputs.dtype, torch.float32)
+        shown = (inputs.new_ones(inputs.shape[:2]).bool() if mask is None else mask).unsqueeze(-1)
+        nothing = inputs.new_zeros(len(inputs), self.dim, dtype=wide)
+        before, count = past or (nothing, shown.new_zeros(len(inputs), 1).long())
+        totals = before.unsqueeze(1) + inputs.masked_fill(~shown, 0.0).cumsum(dim=1, dtype=wide)
         counts = count.unsqueeze(1) + shown.cumsum(dim=1)
-        read = totals / counts.clamp(min=1)
+        read = (totals / counts.clamp(min=1)).to(inputs.dtype)
         if self.feedforward is not None:
             read, _ = self.feedforward(read)
         if self.gate is not None:

@@ -3,16 +3,16 @@
 from typing import Annotated
 
 from regard.config import PartOf
-from regard.layers.layer import Layer
 from regard.layers.normalisation.cumulative import CumulativeNorm
+from regard.layers.normalisation.norm import Norm
 from regard.layers.normalisation.positionwise import PositionNorm
 from regard.layers.normalisation.sub_batch import SubBatchNorm, main_rows
 from regard.registry import Choice, Registry
 
-NORMALISATIONS: Registry[Layer] = Registry(
+NORMALISATIONS: Registry[Norm] = Registry(
     "norm", {"cumulative": CumulativeNorm, "layer": PositionNorm, "sub_batch": SubBatchNorm}
 )
 
 Normalisation = Annotated[Choice, PartOf(NORMALISATIONS)]
 
-__all__ = ["NORMALISATIONS", "Normalisation", "main_rows"]
+__all__ = ["NORMALISATIONS", "Norm", "Normalisation", "main_rows"]

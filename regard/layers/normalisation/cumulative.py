@@ -3,18 +3,18 @@
 import torch
 from torch import Tensor, nn
 
-from regard.layers.layer import Layer
+from regard.layers.normalisation.norm import Eps, Norm
 
 Seen = tuple[Tensor, Tensor, Tensor]  # how many words (batch, 1, 1); sum and sum of squares (batch, 1, dim)
 
 
-class CumulativeNorm(Layer):
+class CumulativeNorm(Norm):
     """gain · (x_t - mean_t) / sqrt(var_t + eps) + bias per channel, mean_t and var_t over x_1 … x_t of the same row.
 
     The first word, which is its own mean, gives the bias. Sums are kept in float64, since variances are differences.
     """
 
-    def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
+    def __init__(self, dim: int, *, eps: Eps = 1e-5) -> None:
         super().__init__()
         self.dim, self.eps = dim, eps
         self.gain, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))

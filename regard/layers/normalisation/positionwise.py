@@ -2,13 +2,13 @@
 
 from torch import Tensor, nn
 
-from regard.layers.layer import Layer
+from regard.layers.normalisation.norm import Eps, Norm
 
 
-class PositionNorm(Layer):
+class PositionNorm(Norm):
     """gain · (x - mean) / sqrt(var + eps) + bias, over the channels of each position, so it sees no other one."""
 
-    def __init__(self, dim: int, *, eps: float = 1e-5) -> None:
+    def __init__(self, dim: int, *, eps: Eps = 1e-5) -> None:
         super().__init__()
         self.dim, self.norm = dim, nn.LayerNorm(dim, eps=eps)
 

@@ -1,25 +1,36 @@
 """Normalisation by other sentences: sub-batch normalisation of https://arxiv.org/abs/1610.10099v1, section 3.7."""
 
+from typing import Annotated
+
 import torch
+from annotated_types import Ge, Le
 from torch import Tensor, nn
 
-from regard.errors import RegardError
-from regard.layers.layer import Layer
+from regard.layers.normalisation.norm import Eps, Norm
 
 
-class SubBatchNorm(Layer):
+class SubBatchNorm(Norm):
     """gain · (x - mean) / sqrt(var + eps) + bias per channel; mean and var are of the words of the batch's other half.
 
     Batch statistics of a sentence's own words would tell of those still to be written. So the first half of the rows is
     normalised by the others, the auxiliary ones, to which an odd row belongs, and the loss must be of the first half
-    alone (objective `sub_batch`). The statistics are constants to the gradient unless it `learns_statistics`. In use,
-    averages of those of training stand in. A batch of one row cannot be trained on: RegardError.
+    alone (objective `sub_batch`). The statistics are constants to the gradient unless it `learns_statistics`, and of
+    float32 at least. In use, averages of those of training stand in; so they do for a sentence that is alone in its
+    batch.
     """
 
+    by_others = True
     mean: Tensor
     variance: Tensor
 
-    def __init__(self, dim: int, *, eps: float = 1e-5, momentum: float = 0.1, learns_statistics: bool = False) -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        eps: Eps = 1e-5,
+        momentum: Annotated[float, Ge(0), Le(1)] = 0.1,
+        learns_statistics: bool = False,
+    ) -> None:
         super().__init__()
         self.dim, self.eps, self.momentum, self.learns = dim, eps, momentum, learns_statistics
         self.gain, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))
@@ -28,15 +39,13 @@ class SubBatchNorm(Layer):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: None = None) -> tuple[Tensor, None]:
         """(batch, n, dim), mask (batch, n) → (batch, n, dim); there is no past."""
-        mean, variance = self._statistics(inputs, mask) if self.training else (self.mean, self.variance)
+        wide = inputs.to(torch.promote_types(inputs.dtype, torch.float32))
+        mean, variance = self._statistics(wide, mask) if self.training else (self.mean, self.variance)
         scale = self.gain * torch.rsqrt(variance + self.eps)
-        return (inputs - mean) * scale + self.bias, None
+        return ((wide - mean) * scale + self.bias).to(inputs.dtype), None
 
     def _statistics(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Of the auxiliary half, biased, (dim,) each; those kept where that half has no words."""
-        if len(inputs) < 2:
-            problem = "sub-batch normalisation needs another sentence in every batch it is trained on"
-            raise RegardError(f"model: {problem} (raise training.batch_tokens, or lower data.max_length)")
+        """Of the auxiliary half, biased, (dim,) each; the averages where that half has no words."""
         rows = main_rows(len(inputs))
         words = inputs[rows:].flatten(0, 1) if mask is None else inputs[rows:][mask[rows:]]
         if len(words) == 0:
@@ -50,5 +59,5 @@ class SubBatchNorm(Layer):
 
 
 def main_rows(batch: int) -> int:
-    """How many rows of a batch, the first ones, are normalised by the others and learnt from."""
-    return batch // 2
+    """How many rows of a batch, the first ones, are normalised by the others and learnt from: half, or the only one."""
+    return batch // 2 or batch

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from regard.config import PartOf
 from regard.layers.pooling.attention import AttentionPooling
+from regard.layers.pooling.convolutional import ConvolutionalPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
 from regard.layers.pooling.feedforward import FeedForwardPooling
 from regard.layers.pooling.hierarchical import HierarchicalPooling, each_sentence
@@ -20,6 +21,7 @@ POOLINGS: Registry[Pooling] = Registry(
     "pooling",
     {
         "attention": AttentionPooling,
+        "convolutional": ConvolutionalPooling,
         "featurewise": FeaturewisePooling,
         "feedforward": FeedForwardPooling,
         "last": LastPooling,

@@ -37,7 +37,8 @@ class QueryPooling(Pooling):
 def windows_mask(mask: Tensor, width: int) -> Tensor:
     """mask (batch, n) padded on the right → (batch, max(n, width) - width + 1): which windows of `width` words count.
 
-    A convolution without padding sees length - width + 1 windows; a text shorter than a window is padded to one.
+    A convolution without padding sees length - width + 1 windows; a text shorter than a window is padded to one. For
+    who pools by a query what `ConvolutionalPooling` takes the maximum of.
     """
     lengths = mask.sum(dim=1, keepdim=True)
     windows = (lengths - width + 1).clamp(min=1) * (lengths > 0)

@@ -1,8 +1,9 @@
 """Learned positions: https://arxiv.org/abs/1705.03122, section 3.1."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.errors import RegardError
@@ -18,19 +19,24 @@ class LearnedPosition(Position):
     """
 
     def __init__(
-        self, dim: int, *, max_length: int = 1024, beyond: Literal["error", "clamp"] = "error", std: float | None = None
+        self,
+        dim: int,
+        *,
+        max_length: int = 1024,
+        beyond: Literal["error", "clamp"] = "error",
+        std: Annotated[float, Ge(0)] | None = None,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, dim))
         nn.init.normal_(self.table, std=dim**-0.5 if std is None else std)
-        self.clamps = beyond == "clamp"
+        self.max_length = None if beyond == "clamp" else max_length
 
     def forward(self, start: int, length: int) -> Tensor:
         """(length, dim)."""
         end = len(self.table)
         if start + length <= end:
             return self.table[start : start + length]
-        if not self.clamps:
+        if self.max_length is not None:
             problem = f"a sequence of {start + length} pieces, but positions were learned for {end}"
             raise RegardError(f"{problem} (shorten it, or train with a larger model.position.max_length)")
         return self.table[torch.arange(start, start + length, device=self.table.device).clamp(max=end - 1)]

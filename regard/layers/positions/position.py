@@ -6,7 +6,9 @@ from torch import Tensor, nn
 
 
 class Position(nn.Module, ABC):
-    """A vector per place in a sequence. Built with (dim,)."""
+    """A vector per place in a sequence. Built with (dim,). It knows `max_length` places; None: any number."""
+
+    max_length: int | None = None
 
     @abstractmethod
     def forward(self, start: int, length: int) -> Tensor:

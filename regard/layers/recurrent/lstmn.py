@@ -1,6 +1,9 @@
 """A recurrent network that looks at all of its own states (https://arxiv.org/abs/1601.06733, section 3.1)."""
 
+from typing import Annotated
+
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -9,6 +12,7 @@ from regard.attention.scores.additive import AdditiveScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
+from regard.layers.latest import gathered
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.linear import Linear
 
@@ -23,7 +27,13 @@ class LstmnLayer(Recurrent):
     """
 
     def __init__(
-        self, input_dim: int, dim: int, *, hidden_dim: int = 128, tape: int | None = None, forget_bias: float = 1.0
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        hidden_dim: int = 128,
+        tape: Annotated[int, Ge(1)] | None = None,
+        forget_bias: float = 1.0,
     ) -> None:
         super().__init__()
         if tape is not None and tape < 1:
@@ -63,7 +73,7 @@ class LstmnLayer(Recurrent):
         outputs = torch.stack(written, dim=1).masked_fill(~real.unsqueeze(-1), 0.0)
         ends = last(outputs, real, before), last(torch.stack(reads, dim=1), real, past[1])
         outputs = functional.pad(outputs, (0, 0, 0, inputs.shape[1] - steps))
-        return outputs, (*ends, *self._latest(keys, states, shown))
+        return outputs, (*ends, *gathered(shown, self.tape, keys, states))
 
     def nothing(self, inputs: Tensor) -> Past:
         """h = h~ = 0 and an empty tape."""
@@ -91,16 +101,3 @@ class LstmnLayer(Recurrent):
         i, f, g, o = (from_input + self.from_state(h)).chunk(4, dim=-1)
         cell = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(cell), cell
-
-    def _latest(self, keys: Tensor, states: Tensor, shown: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The tape that goes on: states of each row that are no padding, moved to the end, at most `tape` of them.
-
-        What is left of padding is hidden, and zero.
-        """
-        order = shown.to(torch.uint8).argsort(dim=-1, stable=True)[:, -self.tape if self.tape else None :]
-        shown = shown.gather(1, order)
-        places, hidden = order.unsqueeze(-1), ~shown.unsqueeze(-1)
-        keys, states = (
-            one.gather(1, places.expand(-1, -1, one.shape[-1])).masked_fill(hidden, 0.0) for one in (keys, states)
-        )
-        return keys, states, shown

@@ -5,8 +5,9 @@ a source.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import Memory
@@ -37,7 +38,7 @@ class KeyValueCell(Recurrent):
         dim: int,
         *,
         mode: Literal["plain", "key_value", "key_value_predict"] = "key_value_predict",
-        window: int = 15,
+        window: Annotated[int, Ge(1)] = 15,
         cell: Inner = "lstm",
     ) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class KeyValueCell(Recurrent):
 class NgramCell(Recurrent):
     """tanh(W [h_t^1; h_(t-1)^2; …]), the states h of a recurrent network split in `order` - 1 parts. See NgramLayer."""
 
-    def __init__(self, input_dim: int, dim: int, *, order: int = 4, cell: Inner = "lstm") -> None:
+    def __init__(self, input_dim: int, dim: int, *, order: Annotated[int, Ge(2)] = 4, cell: Inner = "lstm") -> None:
         super().__init__()
         self.dim, self.parts = dim, max(1, order - 1)
         self.inner: Recurrent = INNER[cell](input_dim, dim * self.parts)

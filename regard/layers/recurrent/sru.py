@@ -1,14 +1,18 @@
 """Simple recurrent units (https://arxiv.org/abs/1709.02755): what is costly is one product for all steps."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge, Le
 from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import Parts, recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.linear import linear
+
+Version = Literal[1, 2]
+HighwayBias = Annotated[float, Ge(-30), Le(30)]  # beyond, a gate is shut or open for good
 
 
 class SruLayer(Recurrent):
@@ -24,9 +28,9 @@ class SruLayer(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        version: Literal[1, 2] = 2,
+        version: Version = 2,
         activation: Literal["identity", "tanh"] = "identity",
-        highway_bias: float = 0.0,
+        highway_bias: HighwayBias = 0.0,
     ) -> None:
         super().__init__()
         self.dim, self.tanh = dim, activation == "tanh"

@@ -29,7 +29,7 @@ class SsruLayer(Recurrent):
             real = mask.unsqueeze(-1)
             keeps, adds = keeps.masked_fill(~real, 1.0), adds.masked_fill(~real, 0.0)
         states = linear_recurrence(keeps, adds, state)
-        outputs = torch.relu(states)
+        outputs = torch.relu(states).to(new.dtype)
         if mask is not None:
             outputs = outputs.masked_fill(~mask.unsqueeze(-1), 0.0)
         return outputs, (last(outputs, mask, shown), states[:, -1] if states.shape[1] else state)

@@ -9,6 +9,7 @@ from regard.attention import Attention, Sockets
 from regard.decoders.transformer import TransformerDecoder
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.feedforwards import PositionWise
+from regard.layers.histories import HISTORIES
 from regard.layers.histories.average import AverageAttention
 from regard.layers.histories.recurrent import RecurrentHistory
 from regard.layers.transformer_block import TransformerBlock
@@ -83,3 +84,21 @@ def test_a_block_has_one_way_to_know_its_own_words():
     for both in ((None, None), (own, history)):
         with pytest.raises(ValueError, match="give one of them"):
             TransformerBlock(DIM, both[0], None, PositionWise(DIM, HIDDEN), history=both[1])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("history", [Choice("average", {"feedforward": False, "gate": False}), Choice("recurrent")])
+def test_a_long_text_in_half_precision_word_by_word_equals_all_at_once(dtype, history):
+    """Of 800 words: bfloat16 counts to 256, and a sum of them rounds every new one away."""
+    layer = HISTORIES.build(history, 4, 8).to(dtype)
+    words = (torch.randn(2, 800, 4) + 2).to(dtype)
+    whole, past, steps = layer(words, None)[0], None, []
+    for word in words.split(1, dim=1):
+        step, past = layer(word, None, past)
+        steps.append(step)
+    assert whole.dtype == dtype
+    resolution = 2 * torch.finfo(dtype).eps
+    assert_close(torch.cat(steps, dim=1), whole, rtol=resolution, atol=resolution)
+    exact, _ = layer.double()(words.double(), None)
+    assert_close(whole.double(), exact, rtol=4 * resolution, atol=4 * resolution)

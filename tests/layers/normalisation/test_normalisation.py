@@ -1,14 +1,17 @@
 """Normalisations against their definitions: what they may know of a batch, and what they must not."""
 
+from dataclasses import dataclass
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.errors import RegardError
+from regard.config import read_settings
+from regard.errors import ConfigError
 from regard.layers.layer import Layer
-from regard.layers.normalisation import NORMALISATIONS, main_rows
+from regard.layers.normalisation import NORMALISATIONS, Normalisation, main_rows
 from regard.layers.normalisation.cumulative import CumulativeNorm
 from regard.layers.normalisation.sub_batch import SubBatchNorm
 from regard.registry import Choice
@@ -16,6 +19,13 @@ from regard.registry import Choice
 BATCH, LENGTH, DIM = 5, 4, 3
 MASK = torch.arange(LENGTH) < torch.tensor([[4], [2], [3], [1], [4]])
 MAIN, AUXILIARY = slice(0, 2), slice(2, 5)
+
+
+@dataclass(frozen=True)
+class Layered:
+    """Settings that name a norm."""
+
+    norm: Normalisation = Choice("layer")
 
 
 def random(*shape: int) -> Tensor:
@@ -28,8 +38,8 @@ def shaken(layer: Layer) -> Layer:
     return layer
 
 
-def test_an_odd_row_is_auxiliary():
-    assert [main_rows(batch) for batch in (1, 2, 3, 4, 5)] == [0, 1, 1, 2, 2]
+def test_an_odd_row_is_auxiliary_unless_it_is_alone():
+    assert [main_rows(batch) for batch in range(6)] == [0, 1, 1, 1, 2, 2]
 
 
 def test_both_halves_are_normalised_by_the_words_of_the_auxiliary_one(assert_agrees):
@@ -77,9 +87,40 @@ def test_in_use_averages_of_training_stand_in():
     assert torch.equal(layer.mean, before)
 
 
-def test_one_sentence_cannot_be_trained_on():
-    with pytest.raises(RegardError, match="batch_tokens"):
-        SubBatchNorm(DIM)(torch.zeros(1, LENGTH, DIM), None)
+def test_a_sentence_alone_is_normalised_by_the_averages_and_learns():
+    """It knows nothing of its own future, and there is no other sentence to take statistics of."""
+    layer, inputs = shaken(SubBatchNorm(DIM)), random(1, LENGTH, DIM).requires_grad_()
+    layer(random(BATCH, LENGTH, DIM), MASK)
+    before = layer.mean.clone(), layer.variance.clone()
+    outputs, _ = layer(inputs, None)
+    assert_close(outputs, (inputs - before[0]) / (before[1] + 1e-5).sqrt() * layer.gain + layer.bias)
+    assert torch.equal(layer.mean, before[0]) and torch.equal(layer.variance, before[1])
+    (gradient,) = torch.autograd.grad(outputs[0, 1].sum(), inputs)
+    assert bool((gradient[0, 1] != 0).all()) and bool((gradient[0, 2:] == 0).all())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("training", [True, False])
+def test_half_precision_costs_no_more_than_its_own_rounding(dtype, training):
+    """Numbers far from 0 that differ little, where a mean in half precision would be as wrong as they differ."""
+    inputs = (10 + 0.1 * torch.randn(16, 32, DIM)).to(dtype)
+    layer = SubBatchNorm(DIM, momentum=1.0)
+    layer(inputs.float(), None)
+    layer.train(training)
+    wanted, _ = layer(inputs.float(), None)
+    with torch.autocast("cpu", dtype):
+        outputs, _ = layer(inputs, None)
+    assert outputs.dtype == dtype
+    assert_close(outputs, wanted.to(dtype), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [*((name, "eps", -1.0) for name in NORMALISATIONS), ("sub_batch", "momentum", 7.0)],
+)
+def test_numbers_that_make_no_sense_are_refused(name, setting, value):
+    with pytest.raises(ConfigError, match=rf"norm\.{setting}: must be .*, not {value}"):
+        read_settings(Layered, {"norm": {"name": name, setting: value}})
 
 
 def test_an_auxiliary_half_without_words_leaves_the_averages():

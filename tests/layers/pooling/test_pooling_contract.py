@@ -16,9 +16,10 @@ SETTINGS = {
     "structured": {"hops": 2, "hidden_dim": 5},
     "attention": {"hidden_dim": 5},
     "sliced": {"slices": 2, "depth": 2, "hidden_dim": 4},
+    "convolutional": {"maps": 4},
 }
 ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured")
-IN_ANY_ORDER = [name for name in POOLINGS if name not in ("last", "sliced")]
+IN_ANY_ORDER = [name for name in POOLINGS if name not in ("convolutional", "last", "sliced")]
 
 
 def build(name: str) -> Pooling:

@@ -64,3 +64,14 @@ def test_a_unit_of_one_gate_equals_its_equations(assert_agrees):
 
 def test_a_unit_has_two_matrices_and_one_bias():
     assert sum(one.numel() for one in SsruLayer(DIM, 4).parameters()) == 2 * 4 * DIM + 4
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("length", [3, 800])
+def test_numbers_of_half_precision_are_summed_up_in_single(dtype, length):
+    """What is far less than the sum so far would be rounded away, step by step."""
+    decays = (0.99 + 0.01 * torch.rand(2, length, 4)).to(dtype)
+    added, start = torch.rand(2, length, 4).to(dtype), torch.full((2, 4), 200.0).to(dtype)
+    states = linear_recurrence(decays, added, start)
+    assert states.dtype == torch.float32
+    assert_close(states.double(), linear_recurrence(decays.double(), added.double(), start.double()), rtol=1e-4, atol=0)

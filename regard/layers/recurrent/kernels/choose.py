@@ -30,7 +30,12 @@ def recurrence(parts: Parts) -> Ended:
 
 
 def linear_recurrence(decays: Tensor, added: Tensor, start: Tensor) -> Tensor:
-    """decays and added (batch, n, dim), start (batch, dim) → c (batch, n, dim), c_t = decay_t · c_(t-1) + added_t."""
+    """decays and added (batch, n, dim), start (batch, dim) → c (batch, n, dim), c_t = decay_t · c_(t-1) + added_t.
+
+    c is of single precision at least.
+    """
+    if added.dtype in HALF:
+        return linear_recurrence(decays.float(), added.float(), start.float())
     one_by_one = is_plain() or added.shape[1] <= SHORT
     return linear_loop(decays, added, start) if one_by_one else linear_scan(decays, added, start)
 
