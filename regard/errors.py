@@ -65,7 +65,9 @@ class TrainingError(RegardError):
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """A hint that names the closest allowed word, or all of them when none is close."""
     names = sorted(str(word) for word in allowed)
+    lowered = {word.lower(): word for word in names}  # capitals make no difference
     close = get_close_matches(name, names, n=1, cutoff=0.6)
+    close = close or [lowered[word] for word in get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)]
     if close:
         return f"did you mean '{close[0]}'?"
     return "there is: " + ", ".join(names) if names else "there is none"

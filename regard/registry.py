@@ -30,6 +30,10 @@ class Registry(Generic[T]):
         self.place = place
         self._parts = dict(parts)
 
+    def fill(self, parts: Mapping[str, Callable[..., T]]) -> None:
+        """The rows of a table that was declared without any, since some of its parts are made of its parts."""
+        self._parts |= parts
+
     def __getitem__(self, name: str) -> Callable[..., T]:
         if name not in self._parts:
             raise ConfigError(self.place, f"there is no '{name}'", nearest(name, self._parts))

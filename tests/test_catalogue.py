@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.experiment import MECHANISMS, catalogue, docstrings
+from regard.config import read_settings
+from regard.experiment import MECHANISMS, NETWORKS, Experiment, catalogue, docstrings
 from regard.experiment.tables import SOCKET
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 from regard.reports.catalogue.drawings import draw, example
+from regard.reports.catalogue.networks import PLACES
 from regard.reports.catalogue.page import PAGE, PICTURES, pages, stale, write
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +59,25 @@ def test_every_part_is_on_the_page_with_its_picture(made):
             assert all(f"\n- **{fact}**: " in section for fact in ("shapes", "mask", "cost")), section
     for kind, name in ROWS:
         assert f"](catalogue/{kind}-{name}.svg)" in made[PAGE]
+
+
+def test_every_part_of_a_network_is_on_the_page(made):
+    for kind, rows in catalogue(NETWORKS).items():
+        for name, row in rows.items():
+            section = made[PAGE].partition(f"\n### {kind}: {name}\n")[2].partition("\n### ")[0]
+            assert all(f"`{setting}: " in section for setting in row["settings"])
+            assert f"`{PLACES[kind]}={name}`" in section
+            assert f"[{name}](#{kind}-{name})" in made[PAGE]
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in NETWORKS for name in NETWORKS[kind]])
+def test_where_a_config_names_a_part_of_a_network_is_true(kind, name):
+    whole = {"cell": "recurrent", "feedforward": "transformer", "history": "transformer", "norm": "bytenet"}
+    group, _, setting = PLACES[kind].removeprefix("model.").partition(".")
+    chosen = {"name": whole[kind], setting: name} if setting else name
+    found = read_settings(Experiment, {"model": {group: chosen}}).model
+    part = getattr(found, group)
+    assert (part.settings[setting] if setting else part).name == name
 
 
 def test_links_on_the_page_lead_somewhere(made):
@@ -115,7 +136,7 @@ def test_a_penalty_shows_where_it_pulls():
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS["pooling"]))
 def test_the_mask_rule_of_poolings_holds(name):
-    pooling = MECHANISMS["pooling"].build(Choice(name), 4)
+    pooling = MECHANISMS["pooling"].build(Choice(name), 4).eval()
     states, mask = torch.randn(2, 5, 4), torch.arange(5) < torch.tensor([[3], [0]])
     read = pooling(states, mask)
     assert torch.equal(read, pooling(states.masked_fill(~mask.unsqueeze(-1), 9.0), mask))

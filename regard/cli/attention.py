@@ -75,7 +75,7 @@ def bench_command(  # noqa: PLR0913  an option each
 
     if plot is not None:
         check_plot(plot)
-        check_writable(plot)
+        check_writable(plot, "--plot")
     if threads is not None:
         torch.set_num_threads(threads)
     work = Workload(_lengths(lengths), queries, dim, heads, batch, backward, rounds, max_memory, device)

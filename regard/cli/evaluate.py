@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.errors import ConfigError
+
 if TYPE_CHECKING:
     from regard.reports import Evaluation, TextEvaluation
 
@@ -47,6 +49,9 @@ def evaluate_command(
 
     systems = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     changes = [word for word in words if "=" in word and not Path(word).exists()]
+    missing = [str(path) for path in systems if not path.exists()]
+    if missing:
+        raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")
     report: Evaluation | TextEvaluation
     if know_texts(systems, source, target, text, output_file):
         report = evaluate_texts(systems, text, changes=changes)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.files import check_writable
-from regard.errors import ConfigError, RegardError
+from regard.errors import ConfigError
 
 CHANGE = re.compile(r"(decoding(\.\w+)+|device)=")  # what a trained model leaves open; any other word is a text
 
@@ -42,8 +42,9 @@ def explain_command(
     texts = [word for word in words if not CHANGE.match(word)]
     if not texts:
         raise ConfigError("TEXT", "there is nothing to explain", f'regard explain {run} "a text" {words[0]}')
-    for path in filter(None, (html_file, svg_file, png_file)):
-        check_writable(path)
+    for option, path in (("--html", html_file), ("--svg", svg_file), ("--png", png_file)):
+        if path is not None:
+            check_writable(path, option)
     predictions = load(run, [word for word in words if CHANGE.match(word)]).predict(texts, explain=True)
     data = to_json(predictions)
     if as_json:
@@ -51,14 +52,14 @@ def explain_command(
     else:
         show(predictions)
     found = predictions[0].explanation
-    if (svg_file or png_file) and (found is None or not found.weights):
-        raise RegardError(f"{run}: this model looks at no single words, so there is no picture (--html shows the rest)")
+    shown = by_words(found) if found is not None and (svg_file or png_file) else None
+    title = "Attention" if found is None or found.weights else "Attention to the words before"
     if html_file is not None:
         _keep(html_file, page(data, title=f"Regard: {run.name}").encode())
-    if svg_file is not None and found is not None:
-        _keep(svg_file, svg(*by_words(found)).encode())
-    if png_file is not None and found is not None:
-        _keep(png_file, png(*by_words(found)))
+    if svg_file is not None and shown is not None:
+        _keep(svg_file, svg(*shown, title=title).encode())
+    if png_file is not None and shown is not None:
+        _keep(png_file, png(*shown, title=title))
 
 
 def _keep(path: Path, content: bytes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 
 BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
 
@@ -17,8 +17,14 @@ def open_text(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix == ".gz" else path.open("rb")
 
 
-def check_writable(path: Path) -> None:
-    """Raises OSError unless a file can be written there. Nothing is changed, a new file is not left behind."""
+def check_writable(path: Path, option: str = "") -> None:
+    """Raises OSError unless a file can be written there, ConfigError where its folder is missing.
+
+    Nothing is changed, a new file is not left behind. `option` is where the file was named.
+    """
+    if not path.parent.exists():
+        place = f"{option}: {path}" if option else str(path)
+        raise ConfigError(place, f"there is no folder '{path.parent}'", f"make it first: mkdir -p {path.parent}")
     if path.exists() and not (path.is_file() or path.is_dir()):
         return  # a pipe or a device: to open it is to use it
     new = not path.exists()

@@ -17,7 +17,13 @@ from regard.errors import RegardError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
 FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
-_VALUE = re.compile(r"^Invalid value for '([^']+)'(?: \(env var: '\w+'\))?: ")
+_VALUE = re.compile(r"^Invalid value for '([^']+)'(?: / '[^']+')*(?: \(env var: '\w+'\))?: ")
+_WORDS = (  # of those who check numbers → ours
+    ("Input should be greater than or equal to", "must be at least"),
+    ("Input should be less than or equal to", "must be at most"),
+    ("Input should be a valid integer, unable to parse string as an integer", "must be a whole number"),
+    ("Input should be a valid number, unable to parse string as a number", "must be a number"),
+)
 
 EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {FAULT} a setting, a file or the command line is wrong ·
 {INTERRUPTED} interrupted, can be resumed · {STOPPED} stopped by Ctrl-C."""
@@ -72,6 +78,8 @@ def _one_line() -> Iterator[None]:
             raise
         command = error.ctx.command_path if error.ctx is not None else "regard"
         told = _VALUE.sub(r"\1: ", " ".join(error.format_message().split()).removesuffix("."))
+        for theirs, ours in _WORDS:
+            told = told.replace(theirs, ours)
         tell(f"{told} ({command} --help)")
         raise typer.Exit(FAULT) from error
 

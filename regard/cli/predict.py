@@ -58,8 +58,10 @@ def predict_command(
     if input_file and output_file and output_file.exists() and output_file.samefile(input_file):
         raise ConfigError("--output", f"'{output_file}' is the input itself", "choose another file")
     if output_file:
-        check_writable(output_file)
+        check_writable(output_file, "--output")
     predictor = _loaded(run, changed, n_best)
+    if alignment and not predictor.task.translates:
+        raise ConfigError("--alignment", "links words of a source, and a language model has none", "leave it out")
     name = str(input_file or "stdin")
     with ExitStack() as stack:
         stream = stack.enter_context(open_text(input_file)) if input_file else sys.stdin.buffer

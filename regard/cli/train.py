@@ -43,12 +43,18 @@ def train_command(
     regard train --text novel.txt task.window=200 task.context=50
 
     regard train config.yaml training.max_updates=1000 run=runs/first
+
+    regard train runs/first --resume
     """
     from regard.config.quoting import quoted
     from regard.experiment import read_experiment
     from regard.runs import train_run
 
     config, changes = split_words(words or [])
+    if config is not None and config.is_dir():
+        if not resume:
+            raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
+        config, run = None, run or config
     files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target, "text": text}
     changes = [*(["task.name=language_model"] if text else []), *changes]
     changes += [f"data.{name}={quoted(file)}" for name, file in files.items() if file is not None]

@@ -32,20 +32,23 @@ def refuse(faults: Iterable[Fault], value: Any) -> NoReturn:
 
 def found(error: ValidationError, place: str, value: Any) -> list[Fault]:
     """The faults of the setting at `place`, whose value was `value`; members of a union speak as one."""
-    faults: dict[str, list[Fault]] = {}
+    details: dict[str, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
-        fault = _fault(detail, place, value)
-        faults.setdefault(fault.place, []).append(fault)
-    return [_joined(group) for group in faults.values()]
+        if detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]:
+            continue  # said of items that are there, and wrong
+        details.setdefault(_fault(detail, place, value).place, []).append(detail)
+    return [_joined([_fault(one, place, value, union=len(group) > 1) for one in group]) for group in details.values()]
 
 
-def _fault(detail: ErrorDetails, place: str, value: Any) -> Fault:
+def _fault(detail: ErrorDetails, place: str, value: Any, *, union: bool = False) -> Fault:
     names = [place, *_path(detail["loc"], value)]
     if detail["type"] == "fault":
         context = detail["ctx"]
         if context["place"]:
             names.append(context["place"])
         return Fault(".".join(names), context["problem"], context["hint"])
+    if union and detail["type"] == "literal_error":
+        return Fault(".".join(names), f"must be {detail['ctx']['expected']}, not {shown(detail['input'])}")
     return Fault(".".join(names), *_problem(detail))
 
 
@@ -67,12 +70,15 @@ def _problem(detail: ErrorDetails) -> tuple[str, str]:
     if kind == "literal_error":
         allowed = [word.strip().strip("'") for word in context["expected"].replace(" or ", ",").split(",")]
         return f"there is no {given}", nearest(str(detail["input"]), allowed)
+    if kind == "too_short":
+        return f"needs {context['min_length']} or more in it, but has {context['actual_length']}", ""
     wanted = _WANTED.get(kind.split("_")[0])
     if wanted is not None:
         return f"must be {wanted}, not {given}", _unquoted(detail["input"], kind)
     message = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     if detail["msg"].startswith("Input should be "):
-        return f"must be {message.replace('greater than or equal to', 'at least')}, not {given}", ""
+        said = message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+        return f"must be {said}, not {given}", ""
     return f"{message[:1].lower()}{message[1:]}, but this is {given}", ""
 
 

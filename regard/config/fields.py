@@ -68,7 +68,7 @@ class Fields:
     def read(self, given: Mapping[str, Any], faults: list[Fault]) -> dict[str, Any]:
         """Checked values, complete with defaults; what is wrong goes to `faults`."""
         faults += [
-            Fault(name, "there is no such setting", nearest(name, self.settings))
+            Fault(name, "there is no such setting", self._inside(name) or nearest(name, self.settings))
             for name in given
             if name not in self.settings
         ]
@@ -97,6 +97,11 @@ class Fields:
         found = {name: marker_of(setting.annotation) for name, setting in self.settings.items()}
         return {name: marker for name, marker in found.items() if marker is not None}
 
+    def _inside(self, name: str) -> str:
+        """A hint at the groups that have a setting of that name, or ""."""
+        groups = [f"'{group}.{name}'" for group, marker in self._markers.items() if name in marker.names()]
+        return f"did you mean {' or '.join(groups)}?" if groups else ""
+
     def _spelled(self, name: str, value: Any) -> Any:
         return self._markers[name].spelled(value) if name in self._markers else value
 
@@ -107,9 +112,19 @@ class Fields:
             properties[name] = self._adapters[name].json_schema()
             if setting.default is not Parameter.empty:
                 properties[name]["default"] = plain(setting.default)
-        needed = [name for name, setting in self.settings.items() if setting.default is Parameter.empty]
         about = {"description": title} if title else {}
-        return {**about, "type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+        return {
+            **about,
+            "type": "object",
+            "properties": properties,
+            "required": self.needed,
+            "additionalProperties": False,
+        }
+
+    @property
+    def needed(self) -> list[str]:
+        """What must be given."""
+        return [name for name, setting in self.settings.items() if setting.default is Parameter.empty]
 
 
 def first_line(thing: Any) -> str:

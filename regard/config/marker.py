@@ -1,6 +1,7 @@
 """The contract of what stands in `Annotated[…]` so that plain values are read their own way."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -21,6 +22,10 @@ class Marker(ABC):
     def spelled(self, value: Any) -> Any:
         """A plain value with every name in it that stands for settings replaced by these; what is wrong is left."""
         return value
+
+    def names(self) -> Iterable[str]:
+        """Of the settings in it, where it is a group that always has the same."""
+        return ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.read)

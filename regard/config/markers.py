@@ -1,6 +1,8 @@
 """What stands in `Annotated[…]` so that plain values are read into groups, parts and lists of parts."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from functools import cached_property
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -16,6 +18,9 @@ from regard.registry import Choice, Registry
 Alias = Callable[[str], Mapping[str, Any]]
 Short = Callable[[str], Mapping[str, Any] | None]
 Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
+
+DEPTH = 2  # how often a part of a table that is made of parts of that table is described in full
+_AROUND: ContextVar[tuple[Any, ...]] = ContextVar("described just now", default=())
 
 
 class FieldsOf(Marker):
@@ -35,6 +40,10 @@ class FieldsOf(Marker):
     ) -> None:
         self.kind, self.aliases, self.resolve, self.advice = kind, sorted(aliases), resolve, advice
         self.fields = Fields(declared(kind, types))
+
+    def names(self) -> Iterable[str]:
+        """Its settings."""
+        return self.fields.settings
 
     def spelled(self, value: Any) -> Any:
         """A name becomes the settings it stands for, so that it is laid on others as they are: setting by setting."""
@@ -95,7 +104,12 @@ class PartOf(Marker):
         advice: Advice | None = None,
     ) -> None:
         self.table, self.short, self.aliases, self.advice = table, short, sorted(aliases), advice
-        self.fields = {name: Fields(table.settings(name), leave) for name in table}
+        self.leave = leave
+
+    @cached_property
+    def fields(self) -> dict[str, Fields]:
+        """Of each row. Looked up when they are needed: a part may be made of parts of its own table."""
+        return {name: Fields(self.table.settings(name), self.leave) for name in self.table}
 
     def read(self, value: Any) -> Choice:
         """`name` or `{name: …, setting: …}` → Choice."""
@@ -110,15 +124,24 @@ class PartOf(Marker):
         faults: list[Fault] = []
         values = self.fields[name].read({key: item for key, item in group.items() if key != "name"}, faults)
         if faults:
-            refuse(faults, value)
+            refuse((fault if fault.place in self.fields[name].settings else _named(fault) for fault in faults), value)
         return Choice(name, values)
 
     def schema(self) -> dict[str, Any]:
-        """A name alone where nothing must be given, or an object."""
-        free = [name for name in self.table if not self.fields[name].schema()["required"]]
+        """A name alone where nothing must be given, or an object. Parts of parts of parts may have any settings."""
+        around = _AROUND.get()
+        if around.count(self) == DEPTH:
+            names = {"enum": sorted(self.table)}
+            return {"anyOf": [names, {"type": "object", "properties": {"name": names}, "required": ["name"]}]}
+        token = _AROUND.set((*around, self))
+        try:
+            rows = [self._row(name) for name in sorted(self.table)]
+        finally:
+            _AROUND.reset(token)
+        free = [name for name in self.table if not self.fields[name].needed]
         listed = {"enum": sorted({*free, *self.aliases})}
         text: dict[str, Any] = {"type": "string"} if self.short and not self.aliases else listed
-        return {"anyOf": [text, *(self._row(name) for name in sorted(self.table))]}
+        return {"anyOf": [text, *rows]}
 
     def spelled(self, value: Any) -> Any:
         """An alias, alone or with settings, becomes what it stands for."""
@@ -140,6 +163,11 @@ class PartOf(Marker):
             "properties": {"name": {"const": name}, **row["properties"]},
             "required": ["name", *row["required"]],
         }
+
+
+def _named(fault: Fault) -> Fault:
+    """With a hint where what is no setting is what others call the name of a part."""
+    return fault._replace(hint="did you mean 'name'?") if fault.place in ("type", "kind", "class") else fault
 
 
 class OneOrMany:

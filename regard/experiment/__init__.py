@@ -1,7 +1,14 @@
 """The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
 
 from regard.experiment.data import DataSettings
-from regard.experiment.reading import count_examples, load_experiment, read_changes, read_experiment, schema
+from regard.experiment.reading import (
+    count_examples,
+    load_experiment,
+    read_changes,
+    read_experiment,
+    schema,
+    too_long_sources,
+)
 from regard.experiment.settings import (
     SETTINGS_FILE,
     DecodingSettings,
@@ -10,10 +17,11 @@ from regard.experiment.settings import (
     TextSettings,
 )
 from regard.experiment.sizes import defaults_for
-from regard.experiment.tables import MECHANISMS, TABLES, catalogue
+from regard.experiment.tables import MECHANISMS, NETWORKS, TABLES, catalogue
 
 __all__ = [
     "MECHANISMS",
+    "NETWORKS",
     "SETTINGS_FILE",
     "TABLES",
     "DataSettings",
@@ -28,4 +36,5 @@ __all__ = [
     "read_changes",
     "read_experiment",
     "schema",
+    "too_long_sources",
 ]

@@ -13,10 +13,12 @@ from regard.config import lay, merge, parse_changes, read_settings, read_yaml, s
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, nearest
 from regard.evaluation import METRICS
+from regard.experiment.halves import halved
+from regard.experiment.idle import idle
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.heads import HEADS
-from regard.models import unused_sockets
+from regard.models import most_places, unused_sockets
 from regard.objectives import OBJECTIVES
 from regard.tasks import TASKS
 from regard.training.stopping import higher_is_better
@@ -32,7 +34,8 @@ def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
 
 def _completed(settings: dict[str, Any]) -> Experiment:
     given = read_settings(Experiment, settings)
-    faults = [*given.data.faults(given.columns), *_impossible(given, settings), *_foreign(given, settings)]
+    faults = [*given.data.faults(given.columns), *_impossible(given, settings), *halved(given)]
+    faults += _foreign(given, settings)
     if faults:
         raise ConfigError.of(faults)
     defaults = lay(defaults_for(count_examples(given)), _task(given).defaults)
@@ -44,6 +47,8 @@ def _completed(settings: dict[str, Any]) -> Experiment:
     if _task(experiment).translates:
         _warn_of_unused(experiment, settings.get("model", {}))
     _warn_of_untaught(experiment)
+    for line in idle(experiment, settings):
+        warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
 
 
@@ -88,12 +93,23 @@ def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator
         what = "penalties" if experiment.penalties else f"'{experiment.objective.name}'"
         yield Fault("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
     task = _task(experiment)
+    if "max_source" in settings.get("decoding", {}):
+        most = most_places(experiment.model)
+        yield from too_long_sources(experiment, None if most is None else most - task.continues)
     steering = settings.get("training", {}).get("metric", task.metric)
     names = [*task.losses, *(METRICS if task.translates else ())]
     if steering not in names:
         yield Fault("training.metric", f"there is no '{steering}'", nearest(steering, names))
     elif higher_is_better(steering) is None:
         yield Fault("training.metric", f"'{steering}' cannot choose: neither more nor less of it is better", "bleu")
+
+
+def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault]:
+    """Texts that decoding is to take and a model that reads `most` pieces, EOS counted, cannot; None: it reads any."""
+    said = experiment.decoding.max_source
+    if most is not None and said > most:
+        problem = f"is {said}, but the model reads {most} pieces at most, as model.position.max_length has it"
+        yield Fault("decoding.max_source", problem, f"{most} or less, or leave it out")
 
 
 def _warn_of_unused(experiment: Experiment, said: dict[str, Any]) -> None:

@@ -11,10 +11,10 @@ from annotated_types import Ge
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.names import ALIASES, advised, instead, placed, resolve, short, short_row, short_rows, shorts
 from regard.config import FieldsOf, OneOrMany, PartOf, plain, write_yaml
-from regard.decoders import DECODERS
+from regard.decoders import DecoderChoice
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
-from regard.encoders import ENCODERS
+from regard.encoders import EncoderChoice
 from regard.evaluation import METRICS
 from regard.experiment.data import DataSettings, Part
 from regard.heads import HEADS
@@ -58,8 +58,8 @@ _MODEL = FieldsOf(
     ModelSettings,
     embedder=Annotated[Choice, PartOf(EMBEDDERS, OPEN)],
     position=Annotated[Choice, _row("position", POSITIONS, placed)] | None,
-    encoder=Annotated[Choice, PartOf(ENCODERS, OPEN)],
-    decoder=Annotated[Choice, PartOf(DECODERS, OPEN)],
+    encoder=EncoderChoice,
+    decoder=DecoderChoice,
     attention=Annotated[AttentionSettings, SOCKET],
     self_attention=Annotated[AttentionSettings, SOCKET],
     head=Annotated[Choice, PartOf(HEADS)],

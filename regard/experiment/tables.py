@@ -1,13 +1,12 @@
 """Every table of parts, under the word a person would use for one."""
 
 from collections.abc import Mapping
-from inspect import Parameter, formatannotation
-from typing import Annotated, Any, get_args, get_origin
+from inspect import Parameter
+from typing import Any
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.names import names_of
 from regard.config import plain
-from regard.config.markers import PartOf
 from regard.data.readers import READERS
 from regard.decoders import DECODERS
 from regard.decoding import SEARCHES
@@ -15,10 +14,12 @@ from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
 from regard.experiment import docstrings
+from regard.experiment.typenames import typename
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.feedforwards import FEEDFORWARDS
 from regard.layers.histories import HISTORIES
+from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.pooling import POOLINGS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
@@ -43,6 +44,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "decoder": DECODERS,
     "feedforward": FEEDFORWARDS,
     "history": HISTORIES,
+    "norm": NORMALISATIONS,
     "head": HEADS,
     "objective": OBJECTIVES,
     "penalty": PENALTIES,
@@ -62,8 +64,10 @@ MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what 
     "penalty": PENALTIES,
     "position": POSITIONS,
 }
+NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
+    kind: TABLES[kind] for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm")
+}
 SOCKET = ("score", "span", "weighting")  # what an attention is made of
-BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}  # as annotated_types names them
 USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
 
 
@@ -103,13 +107,5 @@ def _use(part: Any) -> dict[str, Any]:
 
 
 def _about(setting: Setting) -> dict[str, Any]:
-    part = next((one for one in get_args(setting.annotation) if isinstance(one, PartOf)), None)
-    kind = {"type": f"a {part.table.place}" if part else _named(setting.annotation)}
+    kind = {"type": typename(setting.annotation)}
     return kind if setting.default is Parameter.empty else {**kind, "default": plain(setting.default)}
-
-
-def _named(annotation: Any) -> str:
-    """A type as a person would write it, with its bounds: float >= 0."""
-    kind, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    bounds = [f" {sign} {getattr(mark, key)}" for mark in marks for key, sign in BOUNDS.items() if hasattr(mark, key)]
-    return formatannotation(kind).replace("typing.", "").replace("collections.abc.", "") + ",".join(bounds)

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.alignment import Weights, word_alignment
+from regard.explain.looked import looked
 from regard.explain.strength import bounded, full, scale, strength
 from regard.explain.tokens import right_to_left, visible, visible_line
 from regard.results import Explanation
@@ -33,8 +34,14 @@ WIDE = 0x1100  # from here on most letters are as wide as they are high
 
 
 def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]]]:
-    """What `svg` and `png` take: (source words, target words, weights) of an explanation, the end symbols left out."""
-    sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+    """What `svg` and `png` take: (words looked at, words written, weights) of an explanation, end symbols left out.
+
+    Raises RegardError for what looked at no words.
+    """
+    seen = looked(found)
+    if seen is None:
+        raise RegardError("this model looks at no single words, so there is no picture (--html shows the rest)")
+    sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
     return [word.text for word in sources], [word.text for word in targets], weights
 
 

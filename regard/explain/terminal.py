@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from regard.explain.alignment import Weights, merge, word_alignment
+from regard.explain.looked import Looked, looked
 from regard.explain.strength import amount, are_shares, full, scale, strength
 from regard.explain.tokens import END, is_end, told_apart, visible, visible_line
 from regard.results import Prediction
@@ -35,20 +36,26 @@ def render(prediction: Prediction) -> RenderableType:
     if not prediction.finished:
         head.append("  cut off at the length limit", "yellow")
     parts: list[RenderableType] = [head]
-    found = prediction.explanation
-    if found is not None and found.weights:
-        sources, targets, weights, _ = word_alignment(found.source_tokens, found.target_tokens, found.weights)
-        columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
-        ends = merge(found.weights, [word.pieces for word in targets], _end(found.source_tokens))
-        whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
-        parts.append(_lines([*columns, END], rows, whole, shares=are_shares(found.weights)))
-        if 0 < len(columns) <= LARGEST:
-            parts.append(Text(heat_map(columns, rows, weights)))
-            if scale(weights):
-                parts.append(Text(scale(weights), "dim"))
+    seen = None if prediction.explanation is None else looked(prediction.explanation)
+    parts += [] if seen is None else _maps(seen)
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())
+
+
+def _maps(seen: Looked) -> list[RenderableType]:
+    """A line for each word that is written, and a heat map where it fits."""
+    sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
+    columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
+    ends = merge(seen.weights, [word.pieces for word in targets], _end(seen.columns))
+    whole = [[*row, *end] for row, end in zip(weights, ends, strict=True)]
+    parts: list[RenderableType] = [Text(seen.about, "dim")] if seen.about else []
+    parts.append(_lines([*columns, END], rows, whole, shares=are_shares(seen.weights)))
+    if 0 < len(columns) <= LARGEST:
+        parts.append(Text(heat_map(columns, rows, weights)))
+        if scale(weights):
+            parts.append(Text(scale(weights), "dim"))
+    return parts
 
 
 def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: Weights) -> str:

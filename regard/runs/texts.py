@@ -10,6 +10,7 @@ from regard.errors import DataError
 from regard.experiment import Experiment
 from regard.experiment.data import Part as DataPart
 from regard.experiment.data import named_files
+from regard.objectives import OBJECTIVES
 from regard.runs.folder import SHARED, RunFolder
 from regard.tasks import TASKS, Task, Texts
 from regard.text import Tokenizer, train_tokenizer
@@ -81,7 +82,7 @@ def read_texts(reader: Reader, limit: int | None, say: Say, *, whole: bool = Fal
 def learn_tokenizers(experiment: Experiment, folder: RunFolder, say: Say) -> dict[str, Tokenizer]:
     """Learns and saves a tokenizer of every column, or one of all."""
     reader, choice = training_reader(experiment), experiment.text.tokenizer
-    say(f"learning {choice.name} from {', '.join(file.name for file in reader.files)}")
+    say(f"learning {choice.name} from {', '.join(dict.fromkeys(file.name for file in reader.files))}")
     if experiment.text.shared:
         both = train_tokenizer(choice, _texts(reader, experiment.columns))
         both.save(folder.text / SHARED)
@@ -100,7 +101,9 @@ def training_batches(
     reader = training_reader(experiment)
     corpus = Corpus.open(reader, tokenizers, cache, max_tokens=experiment.data.max_length, whole=task.whole)
     say(f"{reader.files[0].name}: {corpus.report}")
-    return task.stream(corpus, tokenizers, tokens=experiment.training.batch_tokens, seed=experiment.training.seed)
+    objective: Any = OBJECTIVES[experiment.objective.name]
+    tokens, seed = experiment.training.batch_tokens, experiment.training.seed
+    return task.stream(corpus, tokenizers, tokens=tokens, seed=seed, halves=objective.halves)
 
 
 def part_reader(experiment: Experiment, part: DataPart) -> Reader | None:

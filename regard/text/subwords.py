@@ -11,10 +11,11 @@ from typing import Literal
 
 import sentencepiece
 
-from regard.errors import CheckpointError, DataError
+from regard.errors import CheckpointError, ConfigError, DataError
 from regard.text.clean import clean
 from regard.text.sampling import BpeSampler, Sampler, UnigramSampler
 from regard.text.tokenizer import BOS, EOS, PAD, UNK, Recipe, Tokenizer
+from regard.text.vocabulary import FIRST_PIECE
 
 FILE = "subwords.model"
 SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
@@ -27,6 +28,7 @@ _UNESCAPED = {code: text for text, code in _ESCAPED.items()}
 _TO_ESCAPE = re.compile("|".join(_ESCAPED))
 _TO_UNESCAPE = re.compile("|".join(_UNESCAPED))
 _TOO_LARGE = re.compile(r"<= (\d+)")
+_TOO_SMALL = re.compile(r"(\d+) vs (\d+)")
 
 
 class SubwordsRecipe(Recipe):
@@ -156,11 +158,26 @@ def _parts(text: str) -> Iterator[str]:
 def _learn(parts: Sequence[str], size: int, kind: str) -> bytes:
     try:
         return _run(parts, size, kind)
-    except RuntimeError as error:  # the message names the largest size these sentences allow
-        largest = _TOO_LARGE.search(str(error))
-        if largest is None or int(largest.group(1)) >= size:
+    except RuntimeError as error:  # the message names the largest size these sentences allow, or the least
+        largest, least = _TOO_LARGE.search(str(error)), _TOO_SMALL.search(str(error))
+        if least is not None and int(least[1]) == size < int(least[2]):
+            problem = f"is {size}, but this text needs {_needed(parts, int(least[2]))} at least"
+            hint = f"{FIRST_PIECE} for bytes and specials, and one for each character"
+            raise ConfigError("text.tokenizer.size", problem, hint) from error
+        if largest is None or int(largest[1]) >= size:
             raise DataError("training text", f"sentencepiece cannot learn from it: {error}") from error
-        return _run(parts, int(largest.group(1)), kind)
+        return _run(parts, int(largest[1]), kind)
+
+
+def _needed(parts: Sequence[str], size: int) -> int:
+    """The least size, where a size was needed before the rarest characters counted: with more room they do."""
+    characters = set[str]().union(*parts)
+    return max(size, FIRST_PIECE + len(characters | {SPACE})) if _coverage(parts, size) == 1 else size
+
+
+def _coverage(parts: Sequence[str], size: int) -> float:
+    """The share of all characters that get a piece: the rarest do where most of the vocabulary is left for others."""
+    return 1.0 if len(set[str]().union(*parts)) < size // 4 else 0.9995
 
 
 def _run(parts: Sequence[str], size: int, kind: str) -> bytes:
@@ -177,7 +194,7 @@ def _run(parts: Sequence[str], size: int, kind: str) -> bytes:
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,
         byte_fallback=True,
-        character_coverage=1.0 if len(set().union(*map(set, parts))) < size // 4 else 0.9995,
+        character_coverage=_coverage(parts, size),
         max_sentence_length=LONGEST,
         num_threads=1,
         minloglevel=2,

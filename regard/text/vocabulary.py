@@ -1,7 +1,6 @@
 """Pieces ↔ ids for tokenizers that count: specials, the 256 bytes, then pieces by falling frequency."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from regard.text.tokenizer import SPECIALS, UNK
 
@@ -17,9 +16,8 @@ class Vocabulary:
         self._ids = {piece: number for number, piece in enumerate(self.listed, start=FIRST_PIECE)}
 
     @classmethod
-    def count(cls, pieces: Iterable[str], size: int, min_count: int) -> "Vocabulary":
+    def count(cls, counts: Mapping[str, int], size: int, min_count: int) -> "Vocabulary":
         """The most frequent pieces, `size` in all with specials and bytes; ties by spelling."""
-        counts = Counter(pieces)
         ranked = sorted((piece for piece in counts if counts[piece] >= min_count), key=lambda one: (-counts[one], one))
         return cls(ranked[: max(0, size - FIRST_PIECE)])
 

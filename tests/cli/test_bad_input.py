@@ -59,6 +59,24 @@ def test_a_truncated_gz_is_told(corpus):
     assert unsaid(regard("train", *SMALL, *sides), "a.de.gz") == []
 
 
+def test_a_run_that_is_not_there_is_no_file_of_translations(corpus):
+    done = regard("evaluate", corpus / "nope")
+    told = unsaid(done, "SYSTEM", f"there is no '{corpus / 'nope'}'", "the folder of a run")
+    assert told == []
+
+
+def test_a_run_in_the_place_of_a_config_is_gone_on_with(run):
+    assert unsaid(regard("train", run), "this is a folder", f"regard train {run} --resume") == []
+    done = regard("train", run, "--resume", "training.max_updates=3")
+    assert done.code == 0, done.said
+
+
+def test_one_file_of_a_language_model_is_named_once(corpus):
+    sides = ["data.source=" + str(corpus / "a.en"), "data.target=" + str(corpus / "a.en")]
+    done = regard("train", *SMALL, *sides, "training.max_updates=1", "--run", corpus / "run")
+    assert "learning subwords from a.en\n" in done.said
+
+
 def test_an_empty_file(corpus):
     for name in ("a.en", "a.de"):
         (corpus / name).write_bytes(b"")

@@ -95,7 +95,9 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_done(loads, tm
     options = ["--html", str(tmp_path / "page"), f"--{kind}", str(tmp_path / "none" / "file")]
     done = CliRunner().invoke(app, ["explain", "run", "red house", *options])
     assert (done.exit_code, done.stdout, loads) == (2, "", [])
-    assert done.stderr == f"error: {tmp_path / 'none' / 'file'}: No such file or directory\n"
+    folder = tmp_path / "none"
+    told = f"--{kind}: {folder / 'file'}: there is no folder '{folder}' (make it first: mkdir -p {folder})"
+    assert done.stderr == f"error: {told}\n"
     assert (tmp_path / "page").read_text() == "older"
 
 

@@ -21,6 +21,7 @@ from regard.cli.predict import N_BEST
 from regard.config import parse_changes
 from regard.errors import ConfigError, DataError
 from regard.results import Explanation, Prediction
+from regard.tasks import LanguageModelTask, TranslationTask
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,6 +121,8 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
     answer = Prediction("red house", "rot Haus", -0.5, alternatives=[Prediction("red house", "?", -2.0)])
 
     class Seer:
+        task = TranslationTask
+
         def predict(self, texts, explain):
             assert explain
             return [replace(answer, explanation=found) for _ in texts]
@@ -131,6 +134,13 @@ def test_links_stand_behind_the_best_text_or_in_the_object(monkeypatch, n_best):
     assert lines[1:] == ["0 ||| ? ||| -2.0000"][: n_best - 1]
     (row,) = [json.loads(line) for line in predict(*options, "--json", text=b"red house\n").stdout.splitlines()]
     assert (row["text"], row["alignment"]) == ("rot Haus", "1-0 0-1")
+
+
+def test_links_of_a_language_model_are_refused(loads, monkeypatch):
+    monkeypatch.setattr(Echo, "task", LanguageModelTask, raising=False)
+    done = predict("--alignment", text=b"x\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: --alignment: links words of a source, and a language model has none")
 
 
 @pytest.mark.parametrize("text", [b"\xef\xbb\xbfx\ny\n", b"\xef\xbb\xbfx"])
@@ -174,7 +184,7 @@ def test_a_bad_line_costs_none_of_those_before_it(loads, tmp_path, bad, good):
 def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(loads, tmp_path):
     done = predict("--output", str(tmp_path / "none" / "out.txt"), text=b"x\n")
     assert (done.exit_code, loads) == (2, [])
-    assert "No such file or directory" in done.stderr
+    assert done.stderr.startswith("error: --output: ") and "there is no folder" in done.stderr
 
 
 def test_no_lines_in_is_no_lines_out(loads, tmp_path):

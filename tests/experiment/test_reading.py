@@ -32,6 +32,46 @@ def test_two_files_are_enough(files):
     assert (experiment.training.max_updates, experiment.data.dev_share) == (10_000, 0.05)
 
 
+def test_longer_sources_than_the_model_has_places_are_refused_where_they_are_asked_for(files):
+    places = "model.position={name: learned, max_length: 40}"
+    assert read_experiment(None, [*files, places, "decoding.max_source=40"]).decoding.max_source == 40
+    wrong = [places, "decoding.max_source=41"]
+    assert faults(*files, *wrong) == [
+        "decoding.max_source: is 41, but the model reads 40 pieces at most, as model.position.max_length has it (40 or "
+        "less, or leave it out)"
+    ]
+    assert read_experiment(None, [*files, places]).model.position.settings["max_length"] == 40  # it was not asked for
+    clamped = "model.position={name: learned, max_length: 40, beyond: clamp}"
+    assert read_experiment(None, [*files, clamped, wrong[1]]).decoding.max_source == 41
+
+
+def test_bounds_of_parts_are_told_at_once_and_with_their_place(files):
+    """Not one by one where a network is built, by a part that knows not whose it is."""
+    sru, tape = "cell: {name: sru, highway_bias: 1000}", "cell: {name: lstmn, tape: 0}"
+    changes = [f"model.decoder={{name: recurrent, {sru}}}", f"model.encoder={{name: recurrent, {tape}}}"]
+    assert faults(*files, *changes, "model.embedder.std=-1") == [
+        "model.embedder.std: must be at least 0, not -1",
+        "model.encoder.cell.tape: must be at least 1, not 0",
+        "model.decoder.cell.highway_bias: must be at most 30, not 1000",
+    ]
+    window, order = "cell: {name: key_value, window: 0}", "cell: {name: ngram, order: 1}"
+    changes = [f"model.decoder={{name: recurrent, {window}}}", f"model.encoder={{name: recurrent, {order}}}"]
+    assert faults(*files, *changes, "model.position={name: learned, std: -1}") == [
+        "model.position.std: must be at least 0, not -1",
+        "model.encoder.cell.order: must be at least 2, not 1",
+        "model.decoder.cell.window: must be at least 1, not 0",
+    ]
+    changes = [
+        "model.encoder={name: bytenet, dilations: [], ratio: -1}",
+        "model.decoder={name: bytenet, dilations: [0]}",
+    ]
+    assert faults(*files, *changes) == [
+        "model.encoder.dilations: needs 1 or more in it, but has 0",
+        "model.encoder.ratio: must be at least 0, not -1",
+        "model.decoder.dilations.0: must be at least 1, not 0",
+    ]
+
+
 def test_the_languages_that_names_tell_are_written_down(files, tmp_path):
     """So that who reads the settings of a run need not know how files are named."""
     assert read_experiment(None, files).data.located().languages == ("en", "de")

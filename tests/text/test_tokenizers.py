@@ -1,6 +1,7 @@
 """Every tokenizer gives back what it got, whatever that was."""
 
 import random
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from regard.errors import CheckpointError, DataError
+from regard.errors import CheckpointError, ConfigError, DataError
 from regard.registry import Choice
 from regard.text import TOKENIZERS, Tokenizer, clean, load_tokenizer, subwords, train_tokenizer
 from regard.text.tokenizer import BOS, EOS, PAD, UNK
@@ -163,6 +164,32 @@ def test_a_size_beyond_the_text_becomes_the_largest_there_is():
 def test_nothing_to_learn_from_is_told(name):
     with pytest.raises(DataError, match="training text"):
         train_tokenizer(Choice(name), [])
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("rare", [0, 1])
+def test_the_least_size_of_subwords_is_told_and_is_enough(kind, rare):
+    """Also where the rarest character has no piece in the size that is given, and one in a larger."""
+    letters = [chr(0x4E00 + number) for number in range(77)]
+    texts = ["".join(letters[shift:] + letters[:shift]) for shift in range(77)] + ["x"] * rare
+    with pytest.raises(ConfigError, match=r"^text\.tokenizer\.size: is 300, but this text needs \d+ at least") as told:
+        train_tokenizer(Choice("subwords", {"size": 300, "kind": kind}), texts)
+    least = int(re.search(r"needs (\d+)", str(told.value))[1])
+    assert len(train_tokenizer(Choice("subwords", {"size": least, "kind": kind}), texts)) == least
+    with pytest.raises(ConfigError):
+        train_tokenizer(Choice("subwords", {"size": least - 1 - rare, "kind": kind}), texts)
+
+
+@pytest.mark.parametrize("name", ["words", "characters"])
+def test_the_least_size_of_what_is_counted_is_told_and_is_enough(name):
+    with pytest.raises(ConfigError, match=r"text\.tokenizer\.size: is 100, but 261 are needed at least"):
+        train_tokenizer(Choice(name, {"size": 100}), TEXTS)
+    assert len(train_tokenizer(Choice(name, {"size": 261}), TEXTS)) == 261
+
+
+def test_a_count_that_nothing_reaches_is_told():
+    with pytest.raises(ConfigError, match=r"text\.tokenizer\.min_count: is 9, but of the words .* more than 2 times"):
+        train_tokenizer(Choice("words", {"min_count": 9}), ["a dog", "a cat"])
 
 
 @pytest.mark.parametrize("file", ["kind", "subwords.model", "sampling"])

@@ -1,20 +1,22 @@
 """docs/catalogue.md and its pictures, made of the tables and docstrings alone: `make docs`."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any
 
 from regard.attention.elsewhere import ELSEWHERE
 from regard.attention.names import AMBIGUOUS, MEANINGS
-from regard.experiment import MECHANISMS, TABLES, catalogue
+from regard.experiment import MECHANISMS, NETWORKS, TABLES, catalogue
 from regard.experiment.docstrings import COST_LETTERS, body, formula
 from regard.experiment.tables import SOCKET, USES
 from regard.layers.positions import Position
 from regard.reports.catalogue.drawings import draw, effects
+from regard.reports.catalogue.marks import cells, code, escape, setting, yaml
+from regard.reports.catalogue.networks import overview, section
 from regard.reports.catalogue.trained import trained
 
-Trained = Mapping[tuple[str, str], list[str]]
+Trained = Mapping[tuple[str, str], str]  # by kind and name the line that names its configs
 
 PAGE, PICTURES = "docs/catalogue.md", "docs/catalogue"  # from the root of the project
 SHOWN = {"position": "the features of {}", "penalty": "where {} pulls"}  # by a picture; else what is looked at
@@ -44,10 +46,10 @@ SHAPED = {
 }
 CONTRACTS = {"position": Position.forward}  # whose rows say no more of shapes than that
 
-INTRO = f"""# Catalogue of attention
+INTRO = f"""# Catalogue
 
-Made by `make docs` from the tables and docstrings of the code; a test keeps it fresh. `regard list attention` shows the
-same in a terminal.
+Made by `make docs` from the tables and docstrings of the code; a test keeps it fresh: of attention, of which
+`regard list attention` shows the same in a terminal, and of the [networks](#encoders-what-reads-a-source) around it.
 
 An attention is a *socket* into which a score, a span and a weighting are put, in any combination:
 
@@ -82,8 +84,10 @@ def pages(root: Path) -> dict[str, str]:
     pictures = {
         _picture(kind, name): drawn for kind in kinds for name in kinds[kind] if (drawn := draw(kind, name)) is not None
     }
-    text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), _layers()]
-    text += ["\n".join(_kind(kind, rows, pictures, configs)) for kind, rows in kinds.items()]
+    around, told = catalogue(NETWORKS), {row: _trained_by(files) for row, files in configs.items() if len(files) <= FEW}
+    text = [INTRO, *(_overview(kind, rows) for kind, rows in kinds.items()), overview(around), _layers()]
+    text += ["\n".join(_kind(kind, rows, pictures, told)) for kind, rows in kinds.items()]
+    text += ["\n".join(section(kind, rows, told)) for kind, rows in around.items()]
     return {PAGE: "\n".join([*text, _names()]).rstrip() + "\n", **pictures}
 
 
@@ -108,10 +112,10 @@ def _picture(kind: str, name: str) -> str:
 
 def _overview(kind: str, rows: Mapping[str, Any]) -> str:
     uses = USES if kind in SOCKET else ()
-    lines = [f"**{KINDS[kind]}**", "", _cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
+    lines = [f"**{KINDS[kind]}**", "", cells("name", "formula", "cost", *uses), "|---" * (3 + len(uses)) + "|"]
     for name, row in rows.items():
         marks = ["●" if use in row["uses"] else "" for use in uses]
-        lines.append(_cells(f"[{name}](#{kind}-{name})", code(row["formula"]), row["cost"] or "", *marks))
+        lines.append(cells(f"[{name}](#{kind}-{name})", code(row["formula"]), row["cost"] or "", *marks))
     return "\n".join([*lines, ""])
 
 
@@ -120,18 +124,18 @@ def _layers() -> str:
     lines = [
         "**Layers and functions, for models of your own**",
         "",
-        _cells("names", "formula", "in Python"),
+        cells("names", "formula", "in Python"),
         "|---|---|---|",
     ]
     for part in dict.fromkeys(one.part for one in ELSEWHERE if one.kind == "python"):
         names = [name for one in ELSEWHERE if one.part == part for name in one.names]
         module, _, name = part.rpartition(".")
         said = formula(getattr(import_module(module), name))
-        lines.append(_cells(", ".join(names), code(said), code(part)))
+        lines.append(cells(", ".join(names), code(said), code(part)))
     return "\n".join([*lines, ""])
 
 
-def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], configs: Trained) -> Iterator[str]:
+def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], told: Trained) -> Iterator[str]:
     yield f"## {KINDS[kind]}\n"
     for name, row in rows.items():
         yield f"### {kind}: {name}\n"
@@ -143,10 +147,13 @@ def _kind(kind: str, rows: Mapping[str, Any], pictures: Container[str], configs:
         if more:
             yield escape(more) + "\n"
         yield from (f"- **{what}**: {said}" for what, said in _facts(kind, name, row))
-        files = configs.get((kind, name), [])
-        if 0 < len(files) <= FEW:
-            yield "- **trained by**: " + ", ".join(f"[{file}](../{CONFIGS}/{file})" for file in files)
+        if (kind, name) in told:
+            yield told[kind, name]
         yield ""
+
+
+def _trained_by(files: Sequence[str]) -> str:
+    return "- **trained by**: " + ", ".join(f"[{file}](../{CONFIGS}/{file})" for file in files)
 
 
 def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -173,15 +180,10 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
         yield "paper", f"<{row['paper']}>"
 
 
-def setting(name: str, about: Mapping[str, Any]) -> str:
-    """hidden_dim: int = 256"""
-    return f"{name}: {about['type']}" + (f" = {_yaml(about['default'])}" if "default" in about else ", must be given")
-
-
 def _names() -> str:
     lines = ["## All names", "", "| names | stand for |", "|---|---|"]
     for settings, names in MEANINGS:
-        lines.append(_cells(", ".join(names.split(", ")), code(_yaml(settings))))
+        lines.append(cells(", ".join(names.split(", ")), code(yaml(settings))))
     lines += [
         "",
         "A row of a table has its own name too. These names have two meanings, and a warning says which is meant:",
@@ -194,35 +196,5 @@ def _names() -> str:
         "| names | is | use |",
         "|---|---|---|",
     ]
-    lines += [_cells(", ".join(one.names), one.about, one.use) for one in ELSEWHERE]
+    lines += [cells(", ".join(one.names), one.about, one.use) for one in ELSEWHERE]
     return "\n".join([*lines, ""])
-
-
-def _yaml(value: Any) -> str:
-    """{score: {name: bilinear, scaled: true}}"""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_yaml(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_yaml, value)) + "]"
-    return (
-        {True: "true", False: "false", None: "null"}[value]
-        if value is None or value is True or value is False
-        else str(value)
-    )
-
-
-def _cells(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def code(text: str) -> str:
-    """As code, whatever signs it holds."""
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-def escape(text: str) -> str:
-    """A docstring as Markdown: what stands in `these` is left alone, other signs are no markup."""
-    pieces = text.split("`")
-    signs = str.maketrans({"\\": r"\\", "*": r"\*", "_": r"\_", "<": "&lt;"})
-    pieces[::2] = [piece.translate(signs) for piece in pieces[::2]]
-    return "`".join(pieces)
