@@ -11,23 +11,20 @@ One layer of width d, eight sentences, forward and backward, float32.
 
 Time is that of a process's own processor seconds; each round takes every contender at every length once, and medians
 are told. The exponent is the slope of the logarithm of time over that of length, from LONG places on: below, what a
-call costs counts for more than what it computes. Attention costs as much as another layer at the crossing, which is
-looked for between two lengths in the same scale; counted in multiplications it is 2 n d² : 2 n² d, so n = d for the
-recurrent layer, n = 3/2 d for a kernel of 3, and n = 17 for the window.
+call costs counts for more than what it computes. Attention costs as much as another layer at the crossing, from which
+on it costs more at every length, looked for between two lengths in the same scale. Counted in multiplications it is
+2 n d² : 2 n² d, so n = d for the recurrent layer, n = 3/2 d for a kernel of 3, and n = 17 for the window.
 """
 
-import argparse
-import gc
 import itertools
 import json
 import math
-import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import torch
-from rounds import machine
+import variance
+from growth import exponent, times
+from rounds import commands, count, machine
 from torch import Tensor
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
@@ -45,24 +42,25 @@ Case = tuple[str, int, int]  # contender, dim, length
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dims", type=int, nargs="+", default=[64, 128])
-    parser.add_argument("--lengths", type=int, nargs="+", default=[64 * 2**power for power in range(6)])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    cases = list(itertools.product(NAMES, arguments.dims, arguments.lengths))
-    seconds = times(cases, arguments.rounds)
-    for dim in arguments.dims:
-        print(table(dim, arguments.lengths, seconds), "\n")
-    print(distances(arguments.dims[0]))
-    if arguments.json:
-        told = [
+    """Prints a table for each width, one of gradients by distance and one of variances by depth."""
+    parser = commands(__doc__, threads=1)
+    parser.add_argument("--dims", type=count, nargs="+", default=[64, 128])
+    parser.add_argument("--lengths", type=count, nargs="+", default=[64 * 2**power for power in range(6)])
+    chosen = parser.parse_args()
+    if sum(length >= LONG for length in chosen.lengths) < 2:
+        parser.error(f"--lengths: the exponent is taken from {LONG} places on; give two such lengths at least")
+    torch.set_num_threads(chosen.threads)
+    cases = list(itertools.product(NAMES, chosen.dims, chosen.lengths))
+    seconds = times(cases, lambda case: update(*case), lambda case: max(1, TOGETHER // case[2]), chosen.rounds)
+    for dim in chosen.dims:
+        print(table(dim, chosen.lengths, seconds), "\n")
+    print(distances(chosen.dims[0]), "\n")
+    print(variance.table())
+    if chosen.json:
+        figures = [
             dict(zip(("contender", "dim", "length", "seconds"), (*case, seconds[case]), strict=True)) for case in cases
         ]
-        arguments.json.write_text(json.dumps({**machine(arguments.threads), "cases": told}, indent=1), encoding="utf-8")
+        chosen.json.write_text(json.dumps({**machine(chosen.threads), "cases": figures}, indent=1), encoding="utf-8")
 
 
 def layer(name: str, dim: int) -> Callable[[Tensor], Tensor]:
@@ -91,53 +89,36 @@ def update(name: str, dim: int, length: int) -> Callable[[], None]:
     return once
 
 
-def times(cases: Sequence[Case], rounds: int) -> dict[Case, float]:
-    """The median seconds of an update."""
-    found: dict[Case, list[float]] = {case: [] for case in cases}
-    for number in range(rounds):
-        turned = number * len(cases) // rounds
-        for case in [*cases[turned:], *cases[:turned]]:
-            run, repeats = update(*case), max(1, TOGETHER // case[2])
-            run()  # warm up
-            start = time.process_time()
-            for _ in range(repeats):
-                run()
-            found[case].append((time.process_time() - start) / repeats)
-        gc.collect()
-    return {case: statistics.median(all_) for case, all_ in found.items()}
-
-
 def table(dim: int, lengths: Sequence[int], seconds: Mapping[Case, float]) -> str:
     """Markdown: a line for each length, the exponents, and where attention begins to cost more."""
     of = {name: {length: seconds[name, dim, length] for length in lengths} for name in NAMES}
     lines = [f"| d = {dim}, length | " + " | ".join(f"{name}, ms" for name in NAMES) + " |", "|---" * 5 + "|"]
     for length in lengths:
         lines.append(f"| {length:,} | " + " | ".join(f"{of[name][length] * 1e3:.2f}" for name in NAMES) + " |")
-    lines.append("| exponent | " + " | ".join(f"{exponent(of[name]):.2f}" for name in NAMES) + " |")
-    crossings = [told(crossing(of["attention"], of[name])) if name != "attention" else "" for name in NAMES]
+    lines.append("| exponent | " + " | ".join(f"{exponent(long(of[name])):.2f}" for name in NAMES) + " |")
+    crossings = [as_text(crossing(of["attention"], of[name])) if name != "attention" else "" for name in NAMES]
     lines.append("| attention costs as much at | " + " | ".join(crossings) + " |")
     counted = [f"{PLACES[name] * (1 if name == 'window' else dim) / 2:.0f}" if name in PLACES else "" for name in NAMES]
     return "\n".join([*lines, "| by multiplications | " + " | ".join(counted) + " |"])
 
 
-def exponent(seconds: Mapping[int, float]) -> float:
-    """The slope of log time over log length, by least squares, from LONG on."""
-    long = [(math.log(length), math.log(value)) for length, value in seconds.items() if length >= LONG]
-    return statistics.linear_regression(*zip(*long, strict=True))[0] if len(long) > 1 else math.nan
+def long(seconds: Mapping[int, float]) -> dict[int, float]:
+    """Those of the lengths from LONG on."""
+    return {length: value for length, value in seconds.items() if length >= LONG}
 
 
 def crossing(attention: Mapping[int, float], other: Mapping[int, float]) -> float:
-    """The length from which attention takes longer: nan if it never does, 0 if it always does."""
+    """The length from which on attention takes longer: nan if at the longest it does not, 0 if it does at all."""
     gaps = [(length, math.log(attention[length] / other[length])) for length in sorted(attention)]
-    if gaps[0][1] > 0:
+    if all(gap > 0 for _, gap in gaps):
         return 0.0
-    for (before, less), (after, more) in itertools.pairwise(gaps):
-        if less <= 0 < more:
-            return math.exp(math.log(before) + math.log(after / before) * less / (less - more))
-    return math.nan
+    if gaps[-1][1] <= 0:
+        return math.nan
+    (before, less), (after, more) = [(a, b) for a, b in itertools.pairwise(gaps) if a[1] <= 0 < b[1]][-1]
+    return math.exp(math.log(before) + math.log(after / before) * less / (less - more))
 
 
-def told(length: float) -> str:
+def as_text(length: float) -> str:
     """A crossing for a person."""
     return "never" if math.isnan(length) else "always" if length == 0 else f"{length:.0f}"
 

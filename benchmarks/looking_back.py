@@ -10,9 +10,11 @@ import argparse
 from pathlib import Path
 
 import torch
+from rounds import count
 from torch import Tensor
 
 from regard.attention import recording
+from regard.layers.key_value import KeyValueLayer
 from regard.runs import RunFolder, assemble
 from regard.runs.texts import test_texts
 
@@ -33,21 +35,24 @@ def main() -> None:
     """Prints a line for each distance."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--lines", type=int, default=500)
+    parser.add_argument("--lines", type=count, default=500)
     options = parser.parse_args()
     model, task, experiment = assemble(RunFolder(options.run))
     texts = test_texts(experiment, task)
     if texts is None:
         parser.error(f"{options.run} names no test part")
+    layers = [(name, part) for name, part in model.named_modules() if isinstance(part, KeyValueLayer)]
+    if len(layers) != 1:
+        parser.error(f"{options.run} has {len(layers)} layers of key-value attention, and one is looked at")
+    ((name, layer),) = layers
     some = {column: lines[: options.lines] for column, lines in texts.items()}
-    window = model.decoder.stack.layers[-1].layer.window
     found = []
     with torch.inference_mode():
         for batch in task.held(some, experiment.decoding.batch_tokens):
             with recording(model) as records:
                 model.nll(batch)
-            (weights,) = [answers[0].weights for answers in records.values()]
-            found.append(by_distance(weights, window)[batch.sequences(task.columns[0]).mask[:, window:]])
+            weights = records[f"{name}.own"][0].weights
+            found.append(by_distance(weights, layer.window)[batch.sequences(task.columns[0]).mask[:, layer.window :]])
     means = torch.cat(found).mean(dim=0).tolist()
     for distance, mean in enumerate(means, start=1):
         print(f"{distance:3d} back  {mean:.3f}  {'#' * round(mean * BAR)}")

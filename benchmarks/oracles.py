@@ -86,6 +86,7 @@ def where(used: str) -> str:
 
 
 def main() -> None:
+    """Prints a line for each mechanism."""
     found = measured()
     missing = [code for code in ENTRIES if code not in found]
     print("| | mechanism | comparisons | largest deviation | trained by, or part |\n|---|---|---|---|---|")

@@ -3,15 +3,17 @@
 A shared machine is fast now and slow then. Ratios are taken inside a round, and their median is told.
 """
 
+import argparse
 import json
 import multiprocessing
 import os
 import platform
 import resource
 import statistics
+import string
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,6 +94,54 @@ def table(records: Mapping[str, Record], unit: str, reference: str) -> str:
         speed, ratio = _spread(record.speeds, ".0f"), _spread(ratios(record, records[reference]), ".2f")
         lines.append(f"| {name} | {speed} | {ratio} | {record.parameters:,} | {record.megabytes:,} |")
     return "\n".join(lines)
+
+
+def races(
+    about: str,
+    make: Callable[..., Contender],
+    names: Sequence[str],
+    shapes: Sequence[tuple[int, ...]],
+    *,
+    title: str,
+    unit: str,
+    reference: str,
+    beside: Callable[[Mapping[str, Record]], str] | None = None,
+) -> None:
+    """The command line of a benchmark: `make(name, *shape)` for every name, at every shape or at the one that is given.
+
+    `title` tells a shape, with a {name} for each of its numbers; `beside` tells more of a race.
+    """
+    numbers = [name for _, name, *_ in string.Formatter().parse(title) if name]
+    parser = commands(about, threads=2)
+    parser.add_argument(
+        "--shape", type=count, nargs=len(numbers), metavar=tuple(map(str.upper, numbers)), help="one shape"
+    )
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="these contenders")
+    chosen, found = parser.parse_args(), dict[str, dict[str, Record]]()
+    for shape in shapes if chosen.shape is None else [tuple(chosen.shape)]:
+        told = title.format(**dict(zip(numbers, shape, strict=True)))
+        makes = {name: (make, (name, *shape)) for name in names if name in {*chosen.only, reference}}
+        found[told] = race(makes, chosen.rounds, chosen.threads)
+        more = "" if beside is None else f"\n\n{beside(found[told])}"
+        print(f"\n{told}\n\n{table(found[told], unit, reference)}{more}", flush=True)
+    if chosen.json is not None:
+        save(chosen.json, machine(chosen.threads), found)
+
+
+def commands(about: str, *, threads: int) -> argparse.ArgumentParser:
+    """What every benchmark can be told."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=count, default=5, help="interleaved rounds (default 5)")
+    parser.add_argument("--threads", type=count, default=threads, help=f"of torch (default {threads})")
+    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
+    return parser
+
+
+def count(text: str) -> int:
+    """A number of 1 or more, as an argument. Raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a number of 1 or more, not '{text}'")
+    return int(text)
 
 
 def ratios(record: Record, reference: Record) -> list[float]:

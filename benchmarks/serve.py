@@ -21,6 +21,7 @@ WARM = 2.0  # seconds before the clock starts
 
 
 def main() -> None:
+    """Prints the figures of every measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("--texts", type=Path, required=True, help="one a line")

@@ -6,13 +6,10 @@ A turn is forward and backward of the last state of one network of GRUs in float
 torch's GRU, and with a cell that is called once per step. Without a shape: 512 steps, 64 wide, 4, 8 and 32 rows.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import torch
-from rounds import Contender, learner, machine, race, save, table
+from rounds import Contender, learner, races
 from torch import Tensor, nn
 
 from regard.layers.pooling.sliced import SlicedPooling
@@ -65,20 +62,9 @@ def _network(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
-    parser.add_argument("--threads", type=int, default=2, help="of torch (default 2)")
-    parser.add_argument("--shape", type=int, nargs=3, metavar=("BATCH", "STEPS", "DIM"), help="one shape")
-    parser.add_argument("--json", type=Path, help="write every figure here")
-    chosen = parser.parse_args()
-    races: dict[str, Any] = {}
-    for batch, steps, dim in SHAPES if chosen.shape is None else (tuple(chosen.shape),):
-        title = f"{batch} rows, {steps} steps, dim {dim}"
-        makes = {name: (contender, (name, batch, steps, dim)) for name in CONTENDERS}
-        races[title] = race(makes, chosen.rounds, chosen.threads)
-        print(f"\n{title}\n\n{table(races[title], 'words/s', REFERENCE)}", flush=True)
-    if chosen.json is not None:
-        save(chosen.json, machine(chosen.threads), races)
+    """Races at every shape."""
+    title = "{batch} rows, {steps} steps, dim {dim}"
+    races(__doc__, contender, CONTENDERS, SHAPES, title=title, unit="words/s", reference=REFERENCE)
 
 
 if __name__ == "__main__":

@@ -7,30 +7,26 @@ a scan over all steps at once, and as a plain loop, the units compute the same; 
 The LSTM step by step has its inputs' product for all steps at once, as the units have.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import torch
-from rounds import Contender, learner, machine, race, save, table
+from rounds import Contender, learner, races
 from torch import Tensor, nn
 
-from regard.layers.recurrent import RECURRENT
-from regard.layers.recurrent import sru as units
 from regard.layers.recurrent.kernels import Ended, Parts
 from regard.layers.recurrent.kernels.fused import fused
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
-from regard.linear import Linear
+from regard.layers.recurrent.sru import SruLayer
+from regard.linear import Linear, linear
 from regard.memory import keep_memory
-from regard.registry import Choice
 
 BATCH = 32
 SHAPES = tuple((steps, dim) for dim in (128, 512) for steps in (32, 128, 512))
 SECONDS = 0.25  # of a turn at least, so that a short call is timed many times
 REFERENCE = "nn.LSTM"
-WAYS: dict[str, tuple[int, Callable[[Parts], Ended]]] = {
+WAYS: dict[str, tuple[Literal[1, 2], Callable[[Parts], Ended]]] = {
     "SRU 2, compiled": (2, fused),
     "SRU 1, compiled": (1, fused),
     "SRU 1, scan": (1, scan),
@@ -79,9 +75,9 @@ def contender(name: str, steps: int, dim: int) -> Contender:
 
 def _layer(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
     if name in WAYS:
-        version, units.recurrence = WAYS[name]
-        layer = RECURRENT.build(Choice("sru", {"version": version}), dim, dim)
-        return layer, lambda inputs: layer(inputs, None)[0]
+        version, way = WAYS[name]
+        units = SruLayer(dim, dim, version=version)
+        return units, lambda inputs: way(_parts(units, inputs)).outputs
     if name in ("nn.LSTM", "nn.GRU"):
         network = {"nn.LSTM": nn.LSTM, "nn.GRU": nn.GRU}[name](dim, dim, batch_first=True)
         return network, lambda inputs: network(inputs)[0]
@@ -89,23 +85,17 @@ def _layer(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
     return model, model
 
 
+def _parts(units: SruLayer, inputs: Tensor) -> Parts:
+    """What the layer's own `forward` hands on to the way it chooses."""
+    products = linear(inputs, units.weight).unflatten(-1, (-1, units.dim))
+    _, state = units.nothing(inputs)
+    return Parts(products, inputs, units.peepholes, units.biases, state, None, units.scale, units.tanh)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
-    parser.add_argument("--threads", type=int, default=2, help="of torch (default 2)")
-    parser.add_argument("--shape", type=int, nargs=2, metavar=("STEPS", "DIM"), help="one shape")
+    """Races at every shape."""
     names = (*WAYS, *OTHERS)
-    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="these contenders")
-    parser.add_argument("--json", type=Path, help="write every figure here")
-    chosen = parser.parse_args()
-    races: dict[str, Any] = {}
-    for steps, dim in SHAPES if chosen.shape is None else (tuple(chosen.shape),):
-        title = f"{steps} steps, dim {dim}"
-        makes = {name: (contender, (name, steps, dim)) for name in names if name in {*chosen.only, REFERENCE}}
-        races[title] = race(makes, chosen.rounds, chosen.threads)
-        print(f"\n{title}\n\n{table(races[title], 'words/s', REFERENCE)}", flush=True)
-    if chosen.json is not None:
-        save(chosen.json, machine(chosen.threads), races)
+    races(__doc__, contender, names, SHAPES, title="{steps} steps, dim {dim}", unit="words/s", reference=REFERENCE)
 
 
 if __name__ == "__main__":

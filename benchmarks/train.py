@@ -115,6 +115,7 @@ def _collate(examples: Sequence[Example]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Prints a table of speeds."""
     parser = parser_of(__doc__ or "")
     parser.add_argument("--tokens", type=int, default=30000, help="target tokens of a turn (default 30000)")
     chosen = parser.parse_args()

@@ -114,6 +114,7 @@ def measure(run: RunFolder, chosen: argparse.Namespace) -> dict[str, dict[str, R
 
 
 def main() -> None:
+    """Prints a table for each beam."""
     parser = parser_of(__doc__ or "")
     parser.add_argument("--run", type=Path, help="folder of a trained transformer with a shared vocabulary")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5], help="sizes of the beam, 1 = greedy")

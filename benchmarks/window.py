@@ -13,19 +13,15 @@ every contender at every length once, and medians are told. Memory is what one u
 its own. The exponent is the slope of the logarithm of time over that of length: 1 grows as the length, 2 as its square.
 """
 
-import argparse
-import gc
 import json
-import math
 import multiprocessing
 import resource
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from rounds import MEGABYTE, machine
+from growth import exponent, times
+from rounds import MEGABYTE, commands, count, machine
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, plain
 from regard.registry import Choice
@@ -36,30 +32,30 @@ TOGETHER = 2048  # places that an update has at least, so that short ones can be
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--radius", type=int, default=8)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[512 * 2**power for power in range(6)])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+    """Prints a line for each length."""
+    parser = commands(__doc__, threads=1)
+    parser.add_argument("--radius", type=count, default=8)
+    parser.add_argument("--lengths", type=count, nargs="+", default=[512 * 2**power for power in range(6)])
+    chosen = parser.parse_args()
+    torch.set_num_threads(chosen.threads)
     cases = [
         (name, length)
         for name in ("window", "fused", "masked", "formula")
-        for length in arguments.lengths
+        for length in chosen.lengths
         if length <= LARGEST.get(name, length)
     ]
-    seconds = times(cases, arguments.radius, arguments.rounds)
-    megabytes = {case: memory(*case, arguments.radius, arguments.threads) for case in cases}
-    print(table(arguments.lengths, seconds, megabytes))
-    if arguments.json:
-        told = [
+    seconds = times(
+        cases, lambda case: update(*case, chosen.radius), lambda case: max(1, TOGETHER // case[1]), chosen.rounds
+    )
+    megabytes = {case: memory(*case, chosen.radius, chosen.threads) for case in cases}
+    print(table(chosen.lengths, seconds, megabytes))
+    if chosen.json:
+        figures = [
             {"contender": name, "length": length, "seconds": seconds[name, length], "MB": megabytes[name, length]}
             for name, length in cases
         ]
-        found = {**machine(arguments.threads), "radius": arguments.radius, "heads": HEADS, "dim": DIM, "cases": told}
-        arguments.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        found = {**machine(chosen.threads), "radius": chosen.radius, "heads": HEADS, "dim": DIM, "cases": figures}
+        chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 def update(name: str, length: int, radius: int) -> Callable[[], None]:
@@ -82,22 +78,6 @@ def update(name: str, length: int, radius: int) -> Callable[[], None]:
             run()
 
     return run_plain if name in ("masked", "formula") else run
-
-
-def times(cases: list[tuple[str, int]], radius: int, rounds: int) -> dict[tuple[str, int], float]:
-    """The median seconds of an update."""
-    found: dict[tuple[str, int], list[float]] = {case: [] for case in cases}
-    for number in range(rounds):
-        turned = number % len(cases)
-        for name, length in cases[turned:] + cases[:turned]:
-            run, repeats = update(name, length, radius), max(1, TOGETHER // length)
-            run()  # warm up
-            start = time.process_time()
-            for _ in range(repeats):
-                run()
-            found[name, length].append((time.process_time() - start) / repeats)
-            gc.collect()
-    return {case: statistics.median(all_) for case, all_ in found.items()}
 
 
 def memory(name: str, length: int, radius: int, threads: int) -> float:
@@ -140,13 +120,6 @@ def table(lengths: list[int], seconds: dict[tuple[str, int], float], megabytes: 
         for name in names
     ]
     return "\n".join([*lines, "| exponent | " + " | ".join(slopes) + " |" + " |" * len(names)])
-
-
-def exponent(seconds: dict[int, float]) -> float:
-    """The slope of log time over log length, by least squares."""
-    if len(seconds) < 2:
-        return math.nan
-    return statistics.linear_regression(*zip(*((math.log(n), math.log(s)) for n, s in seconds.items()), strict=True))[0]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from rounds import commands
 
 from regard.experiment import read_experiment
 from regard.runs import RunFolder
@@ -26,10 +27,7 @@ TARGET_RATIO, TARGET_SPREAD = 0.93, 1.8  # a target's length given its source's:
 
 def parser_of(text: str) -> argparse.ArgumentParser:
     """The options every benchmark has."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each contender (default 5)")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="default: as torch chooses")
-    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
+    parser = commands(text, threads=torch.get_num_threads())
     parser.add_argument("changes", nargs="*", help="settings of the model, as of regard train: model.dim=512")
     return parser
 

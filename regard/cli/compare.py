@@ -14,7 +14,7 @@ from regard.cli.group import INTERRUPTED
 from regard.errors import ConfigError, RegardError
 
 if TYPE_CHECKING:
-    from regard.reports.compare.comparing import Wanted
+    from regard.reports.compare.wanted import Wanted
 
 Words = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
@@ -35,7 +35,10 @@ CoreMinutes = Annotated[
 ]
 Updates = Annotated[int | None, typer.Option(min=1, metavar="N", help="Train each run with so many updates at most.")]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, metavar="K", help="Trainings at once, each on its share of cores.")
+    int,
+    typer.Option(
+        "--jobs", "-j", min=1, metavar="K", help="Trainings at once, each with one K-th of the threads to its end."
+    ),
 ]
 GoldFiles = Annotated[
     tuple[Path, Path, Path] | None,
@@ -76,12 +79,12 @@ def compare_command(  # noqa: PLR0913  an option each
 
     regard compare luong.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 --updates 1000
     """
-    from regard.reports.compare.comparing import Wanted
     from regard.reports.compare.data import gold_links
     from regard.reports.compare.plan import Budget
+    from regard.reports.compare.wanted import Wanted
 
     if markdown is not None:
-        check_writable(markdown)
+        check_writable(markdown, "--markdown")
     configs = [Path(word) for word in words if "=" not in word or Path(word).is_file()]
     if not configs:
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,27 @@ class Score(NamedTuple):
         return f"{self.name} = {self.value:.2f} ({self.signature})"
 
 
+class Measure(Protocol):
+    """A figure out of sums of statistics, whatever these are counted in."""
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """None: neither, as for a length ratio."""
+
+    def value(self, sums: Statistics) -> float:
+        """The figure of a corpus with these sums (statistic,)."""
+
+    def signature(self, corpus: Corpus) -> str:
+        """All settings that the figure depends on, as `key:value|key:value`."""
+
+    def comparable(self, one: Statistics, other: Statistics) -> bool:
+        """Whether the figures of two systems count the same things: (sentence, statistic) of each."""
+
+
 class Metric(ABC):
     """A corpus figure that depends on sums of per-sentence statistics alone, so that it can be resampled quickly."""
 
@@ -50,6 +71,10 @@ class Metric(ABC):
     @abstractmethod
     def signature(self, corpus: Corpus) -> str:
         """All settings that the figure depends on, as `key:value|key:value`."""
+
+    def comparable(self, one: Statistics, other: Statistics) -> bool:
+        """Always: texts are judged by one and the same reference."""
+        return True
 
     def score(self, hypotheses: Sequence[str], references: References, sources: Sequence[str] | None = None) -> Score:
         """The figure of these texts. A sentence's reference is a text, or several of which the nearest counts.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import ConfigError
-from regard.evaluation.metric import Metric, References, Score, Statistics, corpus_of
+from regard.evaluation.metric import Measure, Metric, References, Score, Statistics, corpus_of
 
 SEED = 12345  # that of sacrebleu, so the resamples are the same
 RESAMPLES = 1000
@@ -78,7 +78,7 @@ def confidence_interval(
     return _interval(resampled(metric, statistics[None], resamples=resamples, seed=seed)[:, 0])
 
 
-def resampled(metric: Metric, statistics: Statistics, *, resamples: int, seed: int) -> NDArray[np.float64]:
+def resampled(metric: Measure, statistics: Statistics, *, resamples: int, seed: int) -> NDArray[np.float64]:
     """(system, sentence, statistic) → figures (resample, system); every system sees the same sentences."""
     if resamples < 1:
         raise ConfigError("evaluation.resamples", f"must be 1 or more, not {resamples}")

@@ -3,7 +3,7 @@
 Language models are another matter: see regard.reports.texts.
 """
 
-import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import load
 from regard.registry import Choice
+from regard.reports.timing import timed
 from regard.runs import RunFolder
 from regard.runs.texts import Pairs, test_pairs
 
@@ -137,9 +138,8 @@ def _system(path: Path, pairs: Pairs, changes: Sequence[str]) -> System:
             raise DataError(path, f"{len(texts):,} lines, but the reference has {len(pairs.targets):,}")
         return System(str(path), texts)
     predictor = load(path, list(changes))
-    start = time.perf_counter()
-    texts = [prediction.text for prediction in predictor.predict(pairs.sources)]
-    return System(str(path), texts, time.perf_counter() - start)
+    texts, spent = timed(lambda some: [one.text for one in predictor.predict(some)], pairs.sources)
+    return System(str(path), texts, spent.seconds)
 
 
 def _metrics(systems: Sequence[Path], changes: Sequence[str]) -> Sequence[Choice]:
@@ -160,12 +160,40 @@ def _buckets(systems: Sequence[System], pairs: Pairs, metric: Metric) -> list[Bu
     return buckets
 
 
-def length_buckets(pairs: Pairs) -> list[tuple[str, list[int]]]:
-    """Sentences by words of the source (of the target, where there is none): what a bucket is called, and its rows."""
-    lengths = [len(words(text)) for text in pairs.sources or pairs.targets]
-    buckets = []
-    for low, high in zip((0, *EDGES), (*EDGES, max([*lengths, EDGES[-1] + 1])), strict=True):
-        rows = [row for row, length in enumerate(lengths) if low < length <= high or (length == low == 0)]
-        if rows:
-            buckets.append((f"{low + 1}-{high}", rows))
-    return buckets
+def lengths_of(pairs: Pairs) -> list[int]:
+    """Words of each source (of each target, where there is none)."""
+    return [len(words(text)) for text in pairs.sources or pairs.targets]
+
+
+def length_buckets(pairs: Pairs, least: int = 1) -> list[tuple[str, list[int]]]:
+    """Sentences by `lengths_of`: what a bucket is called, and its rows. One of less than `least` joins a neighbour."""
+    lengths = lengths_of(pairs)
+    ends = [0, *EDGES, max([*lengths, EDGES[-1] + 1])]
+    stretches = [_Stretch(low, high, []) for low, high in zip((0, *(end + 1 for end in ends[:-1])), ends, strict=True)]
+    for row, length in enumerate(lengths):
+        stretches[bisect_left(ends, length)].rows.append(row)
+    return [(one.name, one.rows) for one in _joined([one for one in stretches if one.rows], least)]
+
+
+class _Stretch(NamedTuple):
+    """Sentences of `low` to `high` words."""
+
+    low: int
+    high: int
+    rows: list[int]
+
+    @property
+    def name(self) -> str:
+        return f"{self.low}-{self.high}" if self.high > self.low else f"{self.low}"
+
+
+def _joined(stretches: list[_Stretch], least: int) -> list[_Stretch]:
+    """The smallest goes to the smaller one beside it, until none is too small."""
+    while len(stretches) > 1 and min(len(one.rows) for one in stretches) < least:
+        sizes = [len(one.rows) for one in stretches]
+        place = sizes.index(min(sizes))
+        beside = [other for other in (place - 1, place + 1) if 0 <= other < len(sizes)]
+        first, last = sorted((place, min(beside, key=sizes.__getitem__)))
+        both = _Stretch(stretches[first].low, stretches[last].high, stretches[first].rows + stretches[last].rows)
+        stretches = [*stretches[:first], both, *stretches[last + 1 :]]
+    return stretches

@@ -1,13 +1,14 @@
 """How well language models know a text: perplexity by piece and by word, bits by character."""
 
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data import READERS
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
+from regard.reports.timing import timed
 from regard.runs import RunFolder, assemble
 from regard.runs.texts import read_texts, test_texts
 from regard.runs.validation import Validation
@@ -69,13 +70,17 @@ def evaluate_texts(systems: Sequence[Path], text: Path | None = None, *, changes
     known, lines = [], 0
     for number, path in enumerate(systems):
         model, task, experiment = assemble(RunFolder(path), list(changes))
-        texts = _texts(systems[0], text, task)
+        column, tokens = task.columns[-1], experiment.decoding.batch_tokens
+        texts = _texts(systems[0], text, task)[column]
         if number == 0:
-            lines = len(texts[task.columns[-1]])
-        began = time.perf_counter()
-        judge = Validation(model, task, texts, [], batch_tokens=experiment.decoding.batch_tokens)
-        known.append(Known(str(path), dict(judge(lambda: False)), time.perf_counter() - began))
+            lines = len(texts)
+        figures, spent = timed(partial(_figures, model, task, column, tokens), texts)
+        known.append(Known(str(path), figures, spent.seconds))
     return TextEvaluation(lines, tuple(known))
+
+
+def _figures(model: Any, task: Task, column: str, tokens: int, lines: Sequence[str]) -> dict[str, float]:
+    return dict(Validation(model, task, {column: lines}, [], batch_tokens=tokens)(lambda: False))
 
 
 def _texts(first: Path, text: Path | None, task: Task) -> Texts:

@@ -15,7 +15,7 @@ from rich.segment import ControlType
 
 METRICS_FILE = "metrics.jsonl"
 PLACE = ("update", "epoch", "seconds", "core_seconds")  # where training is
-TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "learning_rate")  # in words of their own
+TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "learning_rate")  # in their own words
 PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
 
 

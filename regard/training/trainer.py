@@ -107,13 +107,13 @@ class Trainer:
 
     def _take(self, stream: Iterator[tuple[Cursor, Batch]]) -> None:
         """One update, and a line of the log where one is due."""
-        began = time.monotonic()
+        began, core_began = time.monotonic(), time.process_time()
         micro = list(islice(stream, self.settings.accumulate))
         self._begin()
         rate = self.driven.drive(self.update + 1)
         done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
         self.update, self.cursor = self.update + 1, micro[-1][0]
-        self._window.add(done, time.monotonic() - began)
+        self._window.add(done, time.monotonic() - began, time.process_time() - core_began)
         if self.update % self.settings.log_every == 0:
             self._log(self._window.values(), rate)
             self._window = Window()
@@ -239,7 +239,7 @@ class Trainer:
         self.update = self._saved = state["update"]
         self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
         self.core_seconds = state.get("core_seconds", 0.0)  # not known of older runs
-        self._window, self._due = Window(**state["window"]), state["due"]
+        self._window, self._due = Window.of(state["window"]), state["due"]
         self._validated = state.get("validated", -1)  # not known of older runs
         self.best.restore(state["best"])
         for update in self.best.updates:
@@ -266,14 +266,18 @@ class Trainer:
         return {"update": self.update, "epoch": self.cursor.epoch, "seconds": seconds, "core_seconds": core_seconds}
 
     def _left(self) -> float | None:
+        """Seconds until the first limit, at the pace of the last updates: all seconds so far hold every halt of the
+        machine, of which processor time tells nothing.
+        """
+        pace = self._window.seconds / max(1e-9, self._window.core_seconds)
         guesses = []
         if self.settings.max_updates is not None:
-            guesses.append((self.settings.max_updates - self.update) * self._elapsed() / max(1, self.update))
+            each = self._core_elapsed() / max(1, self.update)
+            guesses.append((self.settings.max_updates - self.update) * each * pace)
         if self.settings.max_minutes is not None:
             guesses.append(self.settings.max_minutes * 60 - self._elapsed())
         if self.settings.max_core_minutes is not None:
-            left = self.settings.max_core_minutes * 60 - self._core_elapsed()
-            guesses.append(left * self._elapsed() / max(1e-9, self._core_elapsed()))
+            guesses.append((self.settings.max_core_minutes * 60 - self._core_elapsed()) * pace)
         return max(0.0, min(guesses)) if guesses else None
 
     def _elapsed(self) -> float:

@@ -30,7 +30,7 @@ from regard.layers.recurrent import Cell
         (Mapping[str, int] | None, "group of int or null"),
         (Mapping[str, Any], "group of settings"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_type_is_words(annotation, told):
     assert typename(annotation) == told

@@ -42,6 +42,7 @@ class Said(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
+        assert self.out, self.err
         return json.loads(self.out)
 
 

@@ -42,10 +42,12 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
         "seconds": 240.0 + seed,
         "core_seconds": 300.0,
         "tokens_per_second": 7000.0,
+        "tokens_per_core_second": 8000.0,
         "tokens_per_word": 1.25,
         "sentences_per_second": 210.0,
+        "sentences_per_core_second": 220.0,
         "error_rate": None,
-        "curve": [(100, 24.0, 10.0), (200, 48.0, 20.0 + seed)],
+        "curve": [(100, 24.0, 10.0, 30.0), (200, 48.0, 20.0 + seed, 60.0)],
     }
     told = {**values, **known}
     return Result(f"{name}-seed{seed}", seed, **told, texts=lines, scores=scores, statistics=tables)
@@ -53,21 +55,36 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
 
 @pytest.fixture
 def judge() -> Judge:
-    pairs = Pairs(texts(60, 1), texts(60, 2))
+    pairs = Pairs(texts(120, 1), texts(120, 2))
     choices = (Choice("bleu"), Choice("exact_match"))
     return Judge(pairs, [METRICS.build(choice) for choice in choices], choices, "bleu", None)
 
 
 @pytest.fixture
 def compared(judge: Judge) -> Callable[..., Compared]:
-    """What is found of systems that spoil such a share of the words of the reference, with so many seeds."""
+    """What is found of systems that spoil such a share of the words of the reference, with so many seeds.
 
-    def make(shares: dict[str, float], seeds: int = 2, *, origin: Origin = NOWHERE, **about: object) -> Compared:
+    `known`: what each of their results says otherwise.
+    """
+
+    def make(
+        shares: dict[str, float],
+        seeds: int | dict[str, int] = 2,
+        *,
+        origin: Origin = NOWHERE,
+        baseline: str | None = None,
+        known: dict[str, object] | None = None,
+        **about: object,
+    ) -> Compared:
         contenders = [Contender(name, Path(f"{name}.yaml"), (), Experiment(), origin) for name in shares]
+        counts = seeds if isinstance(seeds, dict) else dict.fromkeys(shares, seeds)
         results = {
-            name: [result(judge, name, seed, spoilt(judge.test.targets, share, seed)) for seed in range(1, seeds + 1)]
+            name: [
+                result(judge, name, seed, spoilt(judge.test.targets, share, seed), **(known or {}))
+                for seed in range(1, counts[name] + 1)
+            ]
             for name, share in shares.items()
         }
-        return summarise(contenders, results, judge, next(iter(shares)), {}, about)
+        return summarise(contenders, results, judge, baseline or next(iter(shares)), {}, about)
 
     return make

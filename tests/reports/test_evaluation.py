@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from regard.cli.app import app
 from regard.evaluation import METRICS
 from regard.registry import Choice
+from regard.reports.evaluation import length_buckets
+from regard.runs.texts import Pairs
 
 REFERENCES = [f"the {word} sees a house by the river" for word in ("cat", "dog", "man", "owl", "fox", "hen")] * 5
 WORSE = [text.replace("house by", "tree of") if number % 2 else text for number, text in enumerate(REFERENCES)]
@@ -77,7 +79,7 @@ def test_the_translations_can_be_kept(files):
         (["short", "--target", "reference"], ["short", "29 lines", "30"]),
         (["good"], ["--target", "must be given"]),
         (["good", "--source", "short", "--target", "reference"], ["reference", "30 lines", "29"]),
-        (["nothing", "--target", "reference"], ["nothing", "no such file"]),
+        (["nothing", "--target", "reference"], ["SYSTEM", "there is no 'nothing'"]),
     ],
     ids=["short", "no reference", "unequal", "missing"],
 )
@@ -93,3 +95,23 @@ def test_the_translations_of_one_system_alone_can_be_kept(files):
     code, _, told = evaluate(files / "good", files / "worse", "--target", files / "reference", "-o", kept)
     assert (code, kept.exists()) == (2, False)
     assert "of one system, not of 2" in told
+
+
+def stretches(lengths: list[int], least: int = 1) -> dict[str, int]:
+    """What the buckets of texts of so many words are called, and how many are in each."""
+    pairs = Pairs([], [" ".join(["word"] * length) for length in lengths])
+    found = length_buckets(pairs, least)
+    assert sorted(row for _, rows in found for row in rows) == list(range(len(lengths)))
+    return {name: len(rows) for name, rows in found}
+
+
+def test_lines_without_a_word_are_a_bucket_of_their_own():
+    assert stretches([0, 0, 1, 5, 6, 30, 31, 40]) == {"0": 2, "1-5": 2, "6-10": 1, "21-30": 1, "31-40": 2}
+    assert stretches([31]) == {"31": 1}
+
+
+def test_small_buckets_join_the_smaller_one_beside_them():
+    lengths = [3] * 7 + [8] * 377 + [13] * 433 + [18] * 137 + [25] * 45 + [33]
+    assert stretches(lengths, 30) == {"1-10": 384, "11-15": 433, "16-20": 137, "21-33": 46}
+    assert stretches([8] * 50 + [13] * 3 + [18] * 40, 30) == {"6-10": 50, "11-20": 43}
+    assert stretches([1, 8, 40], 30) == {"1-40": 3}

@@ -19,6 +19,7 @@ from regard.training import checkpoint as files
 
 COLUMNS = ("source", "target")
 LETTERS = "abcdefg"
+CLOCKS = ("seconds", "core_seconds", "tokens_per_second", "tokens_per_core_second")
 
 
 def sentence(number: int) -> str:
@@ -67,10 +68,7 @@ def lines() -> Callable[[Path], list[dict[str, Any]]]:
 
     def read(run: Path) -> list[dict[str, Any]]:
         found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        return [
-            {name: one[name] for name in one if name not in ("seconds", "core_seconds", "tokens_per_second")}
-            for one in found
-        ]
+        return [{name: one[name] for name in one if name not in CLOCKS} for one in found]
 
     return read
 

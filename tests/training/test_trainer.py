@@ -119,7 +119,7 @@ def unequal(tensors, others):
 def timeless(state):
     """A state without what a clock tells, or what is as long as that."""
     kept = {name: value for name, value in state.items() if name not in ("seconds", "core_seconds", "metrics")}
-    window = {name: value for name, value in state.get("window", {}).items() if name != "seconds"}
+    window = {name: value for name, value in state.get("window", {}).items() if name not in ("seconds", "core_seconds")}
     return {**kept, "window": window}
 
 

@@ -1,99 +1,80 @@
 """Trains several configs on one data set with several seeds, and tells which is better, and how surely."""
 
 import json
+import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from regard.config import write_whole
-from regard.errors import CheckpointError, ConfigError, nearest
-from regard.reports.compare.data import Gold, Learnt, common_test
-from regard.reports.compare.measure import Judge, Result, measured
+from regard.errors import ConfigError, RegardError
+from regard.reports.compare.conditions import environment_of, notes_of
+from regard.reports.compare.failing import Failed, failed_here
+from regard.reports.compare.measure import Result, measured
+from regard.reports.compare.pace import all_left, duration, place_of
 from regard.reports.compare.page import page
-from regard.reports.compare.plan import Budget, Contender, Planned, contenders_of, runs_of
+from regard.reports.compare.plan import Planned
 from regard.reports.compare.progress import Watch
-from regard.reports.compare.runs import stages_of
+from regard.reports.compare.runs import learns_the_same, make_ready, stage_of, stages_of
 from regard.reports.compare.summary import Compared, finite, summarise
-from regard.reports.compare.time import all_left, duration
-from regard.reports.compare.training import Failed, train_all
+from regard.reports.compare.training import train_all
+from regard.reports.compare.wanted import Prepared, Wanted, prepare
 from regard.runs import RunFolder
-from regard.runs.folder import environment
 from regard.training.interrupt import Interrupted
 
-FORMAT = 1
+FORMAT = 1  # of FILE; it grows by fields that are new, and another number says that one has gone or means another thing
 FILE, REPORT = "compare.json", "report.html"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is to be compared, and how."""
-
-    configs: Sequence[Path]
-    changes: Sequence[str] = ()  # to all of them
-    grids: Sequence[str] = ()  # KEY=VALUE,VALUE
-    folder: Path = Path("runs/compare")
-    seeds: int = 3
-    budget: Budget = field(default_factory=Budget)
-    baseline: str | None = None  # None: the first
-    gold: Gold | None = None
-    jobs: int = 1  # trainings at once
-    any_data: bool = False  # they may learn from different texts
-    command: str = ""  # to tell in the report
+Results = dict[str, list[Result]]  # contender → of its runs, as far as there are any
 
 
 def compare_configs(wanted: Wanted, *, quiet: bool = False) -> Compared:
     """Trains what is not trained yet, measures what is not measured yet, writes compare.json and report.html.
 
-    Raises RegardError for what is wrong, before anything is trained where it can be known by then; Interrupted after
-    Ctrl-C, when what was done is saved and the same call goes on with it.
+    A run without a result is in `failed` and keeps no other from being told. Raises RegardError for what is wrong,
+    before anything is trained where it can be known by then, and where no run has a result; Interrupted after Ctrl-C,
+    when what was done is saved and the same call goes on with it.
     """
-    contenders = contenders_of(wanted.configs, wanted.changes, wanted.grids, wanted.budget)
-    names = [one.name for one in contenders]
-    baseline = names[0] if wanted.baseline is None else wanted.baseline
-    if baseline not in names:
-        raise ConfigError("--baseline", f"there is no '{baseline}'", nearest(baseline, names))
-    learnt = Learnt()
-    judge = Judge.of(contenders[0].experiment, common_test(contenders, learnt, any_data=wanted.any_data), wanted.gold)
-    folder = wanted.folder
-    runs = runs_of(contenders, wanted.seeds, folder)
-    _open(folder, runs)
+    plan = prepare(wanted)
+    _open(wanted.folder)
     try:
-        with RunFolder(folder).held():
-            failed = _train(runs, learnt, wanted, folder, quiet=quiet)
-            results, failed = _measure(runs, judge, failed, quiet=quiet)
-            return _told(contenders, results, judge, baseline, failed, wanted, folder)
+        with RunFolder(wanted.folder).held():
+            failed = _train(plan, wanted, quiet=quiet)
+            results = _measure(plan, failed, quiet=quiet)
+            return _written(plan, results, failed, wanted)
     except KeyboardInterrupt:
         raise Interrupted("stopped") from None
 
 
-def _open(folder: Path, runs: Sequence[Planned]) -> None:
+def _open(folder: Path) -> None:
     """Makes the folder, or sees that it is one of ours."""
     if folder.exists() and not (folder / FILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--run", f"'{folder}' exists and holds no comparison", "choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / FILE).exists():
-        planned = {"format": FORMAT, "planned": [run.name for run in runs]}
-        write_whole(folder / FILE, json.dumps(planned, indent=1))
+        write_whole(folder / FILE, "{}")
 
 
-def _train(runs: Sequence[Planned], learnt: Learnt, wanted: Wanted, folder: Path, *, quiet: bool) -> Failed:
-    stages = stages_of(runs, learnt)
-    finished = sum(stage == "finished" for stage in stages.values())
-    watch = Watch(len(runs), finished, wanted.jobs, quiet=quiet)
-    systems = len({run.contender.name for run in runs})
+def _train(plan: Prepared, wanted: Wanted, *, quiet: bool) -> Failed:
+    stages = stages_of(plan.runs, plan.learnt)
+    make_ready(plan.runs, stages)
+    ended = [place_of(run.path) for run in plan.runs if stages[run.name] == "finished"]
+    watch = Watch(len(plan.runs), wanted.jobs, ended, quiet=quiet)
+    if wanted.jobs > (cores := os.cpu_count() or 1):
+        watch.warn(f"--jobs {wanted.jobs}: there are {cores} cores, so that many trainings wait for each other")
+    for names in learns_the_same(plan.contenders):
+        watch.warn(f"{', '.join(names)}: the same model is trained for each, as they differ in its use alone")
     watch.say(
-        f"comparing {systems} systems with {wanted.seeds} seeds: {len(runs)} runs"
-        + (f", {finished} of them finished" if finished else "")
+        f"comparing {len(plan.contenders)} systems with {wanted.seeds} seeds: {len(plan.runs)} runs"
+        + (f", {len(ended)} of them finished" if ended else "")
         + (f", {wanted.jobs} at once" if wanted.jobs > 1 else "")
-        + f", in {folder}"
+        + f", in {wanted.folder}"
     )
-    todo = [run for run in runs if stages[run.name] != "finished"]
+    todo = [run for run in plan.runs if stages[run.name] != "finished"]
     if todo:
         watch.say(_expected(todo, wanted.jobs))
-    return train_all(runs, stages, wanted.jobs, watch)
+    return train_all(plan.runs, stages, wanted.jobs, watch)
 
 
 def _expected(todo: Sequence[Planned], jobs: int) -> str:
@@ -120,56 +101,53 @@ def _range(values: Sequence[float]) -> str:
     return f"{low:,g}" if low == high else f"{low:,g} to {high:,g}"
 
 
-def _measure(
-    runs: Sequence[Planned], judge: Judge, failed: Failed, *, quiet: bool
-) -> tuple[dict[str, list[Result]], Failed]:
-    """One after another, so that no speed is that of a machine which does something else beside."""
-    watch = Watch(len(runs), 0, 1, quiet=quiet)
-    results: dict[str, list[Result]] = {}
-    failed = dict(failed)
-    for number, planned in enumerate(runs, start=1):
+def _measure(plan: Prepared, failed: Failed, *, quiet: bool) -> Results:
+    """One after another, so that no speed is that of a machine which does something else beside.
+
+    Those that cannot be measured join the failed.
+    """
+    watch = Watch(len(plan.runs), 1, quiet=quiet)
+    results: Results = {}
+    for number, planned in enumerate(plan.runs, start=1):
         if planned.name in failed:
             continue
         try:
-            found = measured(planned, judge)
-        except CheckpointError as error:
-            failed[planned.name] = str(error)
+            stage_of(planned, plan.learnt)  # whatever became of its folder meanwhile, it is what was planned
+            found = measured(planned, plan.judge)
+        except Exception as error:  # hours of training must not be lost for one run that is too large to be decoded
+            failed[planned.name] = failed_here(planned, error)
+            watch.warn(f"test part, {planned.name} failed: {failed[planned.name]}")
             continue
         results.setdefault(planned.contender.name, []).append(found)
-        scores = " · ".join(
-            f"{metric.name} {score:.2f}" for metric, score in zip(judge.metrics, found.scores, strict=True)
-        )
-        watch.say(f"test part, run {number} of {len(runs)}, {planned.name}: {scores}")
-    return results, failed
+        pairs = zip(plan.judge.metrics, found.scores, strict=True)
+        scores = " · ".join(f"{metric.name} {score:.2f}" for metric, score in pairs)
+        watch.say(f"test part, run {number} of {len(plan.runs)}, {planned.name}: {scores}")
+    return results
 
 
-def _told(
-    contenders: Sequence[Contender],
-    results: dict[str, list[Result]],
-    judge: Judge,
-    baseline: str,
-    failed: Failed,
-    wanted: Wanted,
-    folder: Path,
-) -> Compared:
-    """Puts the figures together and writes them."""
-    if not results.get(baseline):
-        lines = "\n".join(failed.values())
-        raise ConfigError(
-            "--baseline", f"no run of '{baseline}' could be trained, so there is nothing to compare with:\n{lines}"
-        )
-    notes = []
-    if wanted.jobs > 1:
-        notes.append(f"{wanted.jobs} trainings ran at once: their tokens/s and minutes are those of a shared machine.")
+def _written(plan: Prepared, results: Results, failed: Failed, wanted: Wanted) -> Compared:
+    """Puts the figures together and keeps them."""
+    trained = [run for run in plan.runs if run.name not in failed]
+    baseline, notes = _baseline(plan, results, failed)
     about: dict[str, Any] = {
         "format": FORMAT,
         "command": wanted.command,
         "date": time.strftime("%Y-%m-%d"),
         "version": version("regard"),
-        "environment": environment(),
-        "notes": notes,
+        "environment": environment_of(trained),
+        "notes": [*notes, *notes_of(trained, wanted.jobs)],
     }
-    compared = summarise(contenders, results, judge, baseline, failed, about)
-    write_whole(folder / FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
-    write_whole(folder / REPORT, page(compared))
+    compared = summarise(plan.contenders, results, plan.judge, baseline, failed, about)
+    write_whole(wanted.folder / FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
+    write_whole(wanted.folder / REPORT, page(compared))
     return compared
+
+
+def _baseline(plan: Prepared, results: Results, failed: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Whom the others are compared with, and what is to be said of that."""
+    if plan.baseline in results:
+        return plan.baseline, []
+    others = [one.name for one in plan.contenders if one.name in results]
+    if not others:
+        raise RegardError("\n".join(f"{name}: {line}" for name, why in failed.items() for line in why.splitlines()))
+    return others[0], [f"No run of {plan.baseline} has a result: the others are compared with {others[0]} instead."]

@@ -12,7 +12,7 @@ from regard.explain import align
 from regard.explain.alignment import merge
 from regard.explain.tokens import SPACE_MARK, byte_of, is_end
 from regard.predictor import Predictor
-from regard.reports.compare.likelihood import same_kind
+from regard.reports.compare.kinds import same_kind
 from regard.reports.compare.plan import Contender
 from regard.results import Prediction
 from regard.runs.resuming import origins_of

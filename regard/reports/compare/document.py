@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from regard.explain.tokens import visible_line
-from regard.reports.compare.notes import notes
+from regard.reports.compare.notes import gain_note, length_note, notes
 from regard.reports.compare.summary import Compared
 from regard.reports.compare.table import plain
-from regard.reports.compare.tables import length_table, main_table, origin_table
+from regard.reports.compare.tables import gain_table, length_table, main_table, origin_table
 
 
 def markdown(compared: Compared) -> str:
@@ -16,23 +16,39 @@ def markdown(compared: Compared) -> str:
 
 def terminal(compared: Compared, width: int) -> str:
     """The table of results, and the one by length where it is not wider than the terminal."""
-    told, lengths = main_table(compared).text(), length_table(compared).text()
+    results, lengths = main_table(compared).plain.text(), length_table(compared).plain.text()
     fits = compared.buckets and max(map(len, lengths.splitlines())) <= width
-    return f"{told}\n{compared.metrics[0]} by words of the source (sentences)\n{lengths}" if fits else told
+    return f"{results}\n{by_length(compared)}\n{lengths}" if fits else results
+
+
+def by_length(compared: Compared) -> str:
+    """What the table by length is called."""
+    return f"{compared.metrics[0]} by {compared.kind.length} ({compared.kind.sentences})"
+
+
+def gains_by_length(compared: Compared) -> str:
+    """What the table of differences by length is called."""
+    return f"{compared.metrics[0]}: difference to {compared.baseline} by {compared.kind.length}"
 
 
 def _blocks(compared: Compared) -> Iterator[str]:
     """Of lines, each with its end."""
     yield f"# {plain(compared.title)}\n"
-    yield main_table(compared).markdown()
+    yield main_table(compared).plain.markdown()
     yield _listed(notes(compared))
     if compared.buckets:
-        yield f"## {plain(compared.metrics[0])} by words of the source (sentences)\n"
-        yield length_table(compared).markdown()
+        yield f"## {plain(by_length(compared))}\n"
+        yield length_table(compared).plain.markdown()
+        yield _listed([length_note(compared)])
+    gains = gain_table(compared)
+    if gains is not None:
+        yield f"## {plain(gains_by_length(compared))}\n"
+        yield gains.plain.markdown()
+        yield _listed([gain_note(compared)])
     origins = origin_table(compared)
     if origins is not None:
         yield "## What was published\n"
-        yield origins.markdown()
+        yield origins.plain.markdown()
     if compared.failed:
         yield "## Runs that failed\n"
         yield _listed([f"{name}: {why}" for name, why in compared.failed.items()])

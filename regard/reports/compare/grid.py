@@ -17,6 +17,8 @@ def crossed(grids: Sequence[str]) -> list[list[tuple[str, Any]]]:
     for key in keys:
         if keys.count(key) > 1:
             raise ConfigError(f"--grid {key}", "is given twice", "one list of values with commas between them")
+    for axis in axes:
+        _told_apart(axis)
     return [list(cell) for cell in product(*axes)]
 
 
@@ -30,6 +32,19 @@ def _axis(text: str) -> list[tuple[str, Any]]:
     except ConfigError as error:
         raise ConfigError.of(fault._replace(place=f"--grid {text}") for fault in error.faults) from error
     return [(key.strip(), value) for value in values]
+
+
+def _told_apart(axis: Sequence[tuple[str, Any]]) -> None:
+    """Raises ConfigError where two values would be called the same."""
+    seen = dict[str, Any]()
+    for key, value in axis:
+        name = said(key, value)
+        if name in seen:
+            told, other = json.dumps(value, ensure_ascii=False), json.dumps(seen[name], ensure_ascii=False)
+            if told == other:
+                raise ConfigError(f"--grid {key}", f"{told} is given twice", "each value once")
+            raise ConfigError(f"--grid {key}", f"{other} and {told} would both be called '{name}'", "leave one out")
+        seen[name] = value
 
 
 def said(key: str, value: Any) -> str:

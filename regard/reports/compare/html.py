@@ -1,20 +1,11 @@
 """Texts and tables as HTML. Every text is escaped."""
 
-from collections.abc import Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from regard.explain.tokens import visible_line
+from regard.reports.compare.cells import Cell, Cells
 from regard.reports.compare.table import NONE
-
-
-class Cell(NamedTuple):
-    """One of a table."""
-
-    text: str
-    value: float | None = None  # to sort by; None: the text
-    classes: str = ""
-    tip: str = ""  # when pointed at
 
 
 def shown(text: Any) -> str:
@@ -22,20 +13,26 @@ def shown(text: Any) -> str:
     return escape(visible_line(str(text)))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, systems: bool = False, texts: bool = False) -> str:
+def table(cells: Cells, *, systems: bool = False) -> str:
     """A table whose columns can be sorted; with `systems` its rows light up with the lines of the charts.
 
-    Columns are of numbers, which stand right, or with `texts` of texts, which stand left as their heads do.
+    Numbers stand right; texts stand left, as their heads do.
     """
-    named = ' class="text"' if texts else ""
-    head = "".join(f'<th scope="col"{named}>{shown(name)}</th>' for name in columns)
+    numbers = len(cells.columns) - cells.texts
+    head = "".join(
+        f'<th scope="col"{"" if place < numbers else _TEXT}>{shown(name)}</th>'
+        for place, name in enumerate(cells.columns)
+    )
     body = "".join(
         (f'<tr data-system="{place}">' if systems else "<tr>") + "".join(map(_cell, row)) + "</tr>"
-        for place, row in enumerate(rows)
+        for place, row in enumerate(cells.rows)
     )
     return (
         f'<div class="scroll"><table class="sortable"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
+
+
+_TEXT = ' class="text"'
 
 
 def _cell(cell: Cell) -> str:

@@ -5,37 +5,36 @@ Of a language model it is how likely it finds each line of that part, and how fa
 
 import hashlib
 import json
-import statistics
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from regard.config import plain, write_whole
 from regard.errors import CheckpointError, ConfigError
-from regard.evaluation import METRICS, Metric
-from regard.evaluation.metric import corpus_of
+from regard.evaluation.metric import Measure, corpus_of
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.reports.compare.data import Gold, error_rate
-from regard.reports.compare.likelihood import LIKELIHOODS, knows_texts, likelihoods
+from regard.reports.compare.kinds import TRANSLATORS, Kind, kind_of
+from regard.reports.compare.log import events
 from regard.reports.compare.plan import Planned
+from regard.reports.compare.speeds import Point, by_the_clock, by_the_core, curve_of
 from regard.runs import RunFolder
+from regard.runs.folder import ENVIRONMENT
 from regard.runs.texts import Pairs
 from regard.training import checkpoint as files
 from regard.training.final import FINAL
 from regard.training.progress import METRICS_FILE
 
-FORMAT = 2
+FORMAT = 3
 FOLDER = "results"  # in the folder of a comparison: one file a run
-WARM = 8  # sentences translated before the clock starts
-Point = tuple[int, float, float]  # update, seconds of training, score on the dev part
 
 
 class Result(NamedTuple):
@@ -45,11 +44,13 @@ class Result(NamedTuple):
     seed: int
     parameters: int
     updates: int
-    seconds: float  # of training, validation included
-    core_seconds: float | None  # the same in processor time; None of runs that did not count it
+    seconds: float  # of training, validation included, and every halt
+    core_seconds: float | None  # the same in processor time, without halts; None of runs that did not count it
     tokens_per_second: float | None  # target tokens, in training; the median over its log
+    tokens_per_core_second: float | None  # None also of a GPU, of which processor time tells nothing
     tokens_per_word: float  # of the targets of the test part
     sentences_per_second: float  # in translating, or reading, the test part
+    sentences_per_core_second: float | None
     error_rate: float | None  # of its word alignments, in per cent
     curve: list[Point]
     texts: list[str]
@@ -61,10 +62,11 @@ class Judge(NamedTuple):
     """What all runs are judged by."""
 
     test: Pairs
-    metrics: Sequence[Metric]
+    metrics: Sequence[Measure]
     choices: Sequence[Choice]  # the metrics as settings
     steering: str  # what of the dev part the curves tell
     gold: Gold | None
+    kind: Kind = TRANSLATORS
 
     @classmethod
     def of(cls, experiment: Experiment, test: Pairs, gold: Gold | None) -> "Judge":
@@ -72,12 +74,11 @@ class Judge(NamedTuple):
 
         Raises ConfigError for gold links of words that no model is to link.
         """
-        if knows_texts(experiment):
-            if gold is not None:
-                raise ConfigError("--gold", "is for translators", "leave it out")
-            return cls(test, LIKELIHOODS, (), experiment.training.metric, None)
+        kind = kind_of(experiment)
+        if gold is not None and not kind.links:
+            raise ConfigError("--gold", "is for translators", "leave it out")
         choices = experiment.evaluation.metrics or (Choice("bleu"),)
-        return cls(test, [METRICS.build(choice) for choice in choices], choices, experiment.training.metric, gold)
+        return cls(test, kind.metrics(choices), choices, experiment.training.metric, gold, kind)
 
     def signatures(self) -> list[str]:
         """Of the metrics."""
@@ -96,15 +97,17 @@ def measured(planned: Planned, judge: Judge) -> Result:
             return Result(**kept, statistics=tables)
     result = _measure(planned, judge)
     path.parent.mkdir(exist_ok=True)
-    told = {**result._asdict(), "statistics": [rows.tolist() for rows in result.statistics], "key": key}
-    write_whole(path, json.dumps(told))
+    values = {**result._asdict(), "statistics": [rows.tolist() for rows in result.statistics], "key": key}
+    write_whole(path, json.dumps(values))
     return result
 
 
 def _measure(planned: Planned, judge: Judge) -> Result:
     predictor = load(planned.path)
-    texts, tables, seconds = (_read if knows_texts(planned.contender.experiment) else _translated)(predictor, judge)
+    texts, tables, spent = judge.kind.judged(predictor, judge.test, judge.choices)
     latest, _ = files.latest_valid(planned.path, training=False)
+    log, count = events(planned.path), len(judge.test.targets)
+    here = next(predictor.model.parameters()).device.type == "cpu"
     return Result(
         name=planned.name,
         seed=planned.seed,
@@ -112,73 +115,50 @@ def _measure(planned: Planned, judge: Judge) -> Result:
         updates=latest.state["update"],
         seconds=latest.state["seconds"],
         core_seconds=latest.state.get("core_seconds"),
-        tokens_per_second=_speed(planned.path),
+        tokens_per_second=by_the_clock(log),
+        tokens_per_core_second=by_the_core(log) if _trained_on_a_cpu(planned) else None,
         tokens_per_word=_tokens_per_word(predictor, judge.test.targets),
-        sentences_per_second=len(judge.test.targets) / seconds,
+        sentences_per_second=count / spent.seconds,
+        sentences_per_core_second=count / max(spent.core_seconds, 1e-9) if here else None,
         error_rate=None if judge.gold is None else error_rate(predictor, judge.gold),
-        curve=_curve(planned.path, judge.steering),
+        curve=curve_of(log, judge.steering),
         texts=texts,
         scores=[metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)],
         statistics=tables,
     )
 
 
-def _translated(predictor: Predictor, judge: Judge) -> tuple[list[str], list[NDArray[np.float64]], float]:
-    """Translations of the test part, their statistics for each metric, and the seconds that translating took."""
-    sources, targets = judge.test
-    predictor.predict(sources[:WARM])
-    start = time.perf_counter()
-    texts = [prediction.text for prediction in predictor.predict(sources)]
-    seconds = time.perf_counter() - start
-    corpus = corpus_of(texts, targets, sources)
-    return texts, [metric.statistics(corpus) for metric in judge.metrics], seconds
-
-
-def _read(predictor: Predictor, judge: Judge) -> tuple[list[str], list[NDArray[np.float64]], float]:
-    """No texts, how likely each line of the test part is, and the seconds that reading it took."""
-    model, task, lines = predictor.model, predictor.task, judge.test.targets
-    likelihoods(model, task, lines[:WARM], predictor.batch_tokens)
-    start = time.perf_counter()
-    table = likelihoods(model, task, lines, predictor.batch_tokens)
-    return [], [table] * len(judge.metrics), time.perf_counter() - start
-
-
 def _key(planned: Planned, judge: Judge) -> str:
     """Of everything the result rests on."""
-    final = planned.path / FINAL
+    final, experiment = planned.path / FINAL, planned.contender.experiment
     if not RunFolder(planned.path).finished:
         raise CheckpointError(planned.path, "has not been trained to its end")
-    settings = [plain(planned.contender.experiment.decoding), plain(judge.choices), judge.steering]
+    settings = [plain(experiment.decoding), plain(judge.choices), judge.steering]
+    speed = [experiment.device, torch.get_num_threads(), version("regard"), torch.__version__]
     gold = None
     if judge.gold is not None:
         links = [[sorted(one.sure), sorted(one.possible)] for one in judge.gold.links]
         gold = [judge.gold.sources, judge.gold.targets, links]
-    rest: list[Any] = [FORMAT, final.read_text(encoding="utf-8"), settings, judge.test, gold]
+    rest: list[Any] = [FORMAT, final.read_text(encoding="utf-8"), settings, speed, judge.test, gold]
     log = (planned.path / METRICS_FILE).stat().st_size if (planned.path / METRICS_FILE).exists() else 0
     return hashlib.sha256(json.dumps([*rest, log]).encode()).hexdigest()
 
 
-def _events(run: Path) -> list[dict[str, Any]]:
-    if not (run / METRICS_FILE).is_file():
-        return []
-    lines = (run / METRICS_FILE).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def _speed(run: Path) -> float | None:
-    speeds = [event["tokens_per_second"] for event in _events(run) if event["event"] == "update"]
-    return statistics.median(speeds) if speeds else None
+def _trained_on_a_cpu(planned: Planned) -> bool:
+    """As far as it is known: a machine that has a GPU trains on it, unless the run's settings ask for the CPU."""
+    if planned.contender.experiment.device == "cpu":
+        return True
+    with suppress(OSError, ValueError, AttributeError):
+        noted = json.loads((planned.path / ENVIRONMENT).read_text(encoding="utf-8"))
+        return bool(noted.get("device", "cpu") == "cpu") and planned.contender.experiment.device != "mps"
+    return True
 
 
 def _tokens_per_word(predictor: Predictor, targets: Sequence[str]) -> float:
-    """With the end of each text as a token, as training counts them; punctuation marks are words."""
-    tokens = sum(len(ids) + 1 for ids in predictor.task.target.encode_batch(targets))
-    return tokens / max(1, sum(len(words(text)) for text in targets))
+    """With the end of each text as a token, as training counts them; punctuation marks are words.
 
-
-def _curve(run: Path, steering: str) -> list[Point]:
-    return [
-        (event["update"], event["seconds"], event[steering])
-        for event in _events(run)
-        if event["event"] == "validation" and event.get(steering) is not None
-    ]
+    A tokenizer that cuts texts anew each time they are trained on cuts them so here, too.
+    """
+    tokenizer = predictor.task.target
+    cut = [tokenizer.sample(text, seed) for seed, text in enumerate(targets)]
+    return sum(len(ids) + 1 for ids in cut) / max(1, sum(len(words(text)) for text in targets))

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from regard.explain.frame import framed, static
+from regard.reports.compare.cells import Cell, Cells, of_texts
 from regard.reports.compare.charts import Line, Point, chart, colour
-from regard.reports.compare.html import Cell, shown, table
-from regard.reports.compare.measure import Result
-from regard.reports.compare.notes import notes
-from regard.reports.compare.row import Row, mean_and_spread
-from regard.reports.compare.statistics import Figure
+from regard.reports.compare.document import by_length, gains_by_length
+from regard.reports.compare.html import shown, table
+from regard.reports.compare.lengths import Bucket
+from regard.reports.compare.notes import colours, gain_note, length_note, notes
 from regard.reports.compare.summary import Compared
-from regard.reports.compare.table import NONE, minutes, number
-from regard.reports.compare.tables import SPEEDS, TIMES, origin_table
-
-SURE = 0.05  # p-values below this are coloured
+from regard.reports.compare.table import NONE
+from regard.reports.compare.tables import gain_table, length_table, main_table, of_figure, origin_table, run_table
 
 
 def page(compared: Compared) -> str:
@@ -31,14 +29,22 @@ def page(compared: Compared) -> str:
 
 
 def _sections(compared: Compared) -> Iterator[str]:
-    yield _card("Result", _main_table(compared) + _notes(compared))
+    results = table(main_table(compared), systems=True)
+    yield _card("Result", results + _listed([*notes(compared), colours(compared)]))
     yield f'<div class="charts">{_curves(compared)}{_lengths(compared)}</div>'
-    yield _card("What was published", _origins(compared))
+    if compared.buckets:
+        lengths = table(length_table(compared), systems=True)
+        yield _card(by_length(compared), lengths + _listed([length_note(compared)]))
+    gains = gain_table(compared)
+    if gains is not None:
+        yield _card(gains_by_length(compared), table(gains) + _listed([gain_note(compared)]))
+    origins = origin_table(compared)
+    if origins is not None:
+        yield _card("What was published", table(origins))
     yield _card("What differs", _differing(compared))
     yield _card("Every run", _runs(compared))
     if compared.failed:
-        lines = "".join(f"<li>{shown(name)}: {shown(why)}</li>" for name, why in compared.failed.items())
-        yield _card("Runs that failed", f'<ul class="notes">{lines}</ul>')
+        yield _card("Runs that failed", _listed([f"{name}: {why}" for name, why in compared.failed.items()]))
     yield _card("How it was made", _made(compared))
 
 
@@ -46,48 +52,9 @@ def _card(title: str, content: str) -> str:
     return f'<section class="card"><h2>{shown(title)}</h2>{content}</section>' if content else ""
 
 
-def _main_table(compared: Compared) -> str:
-    aligned = any(row.error_rates for row in compared.rows)
-    first, *others = compared.metrics
-    columns = ["System", "Runs", first, "95 %", "p", *others, *(["AER %"] if aligned else [])]
-    columns += ["Parameters", *map(str.capitalize, (*SPEEDS, *TIMES))]
-    return table(columns, [_cells(compared, row, aligned) for row in compared.rows], systems=True)
-
-
-def _cells(compared: Compared, row: Row, aligned: bool) -> list[Cell]:
-    first, *others = [
-        _of_metric(figure, better) for figure, better in zip(row.figures, compared.higher_is_better, strict=True)
-    ]
-    (low, high), found = row.figures[0].interval, row.figures[0].difference
-    p = Cell(NONE) if found is None else Cell(f"{found.p_value:.3g}", found.p_value, first.classes, first.tip)
-    cells = [Cell(row.name), Cell(str(len(row.results)), len(row.results))]
-    cells += [first, Cell(f"{low:.2f} to {high:.2f}", low), p, *others]
-    if aligned:
-        rates = row.error_rates
-        cells.append(Cell(mean_and_spread(rates, ".1f"), sum(rates) / len(rates) if rates else None))
-    speeds = (row.parameters, row.tokens_per_second, row.words_per_second, row.sentences_per_second)
-    times = (row.seconds, row.core_seconds)
-    return [
-        *cells, *(Cell(number(value), value) for value in speeds), *(Cell(minutes(value), value) for value in times),
-    ]  # fmt: skip
-
-
-def _of_metric(figure: Figure, higher_is_better: bool | None) -> Cell:
-    """Coloured where it is surely better or worse than the baseline."""
-    told, found = mean_and_spread(figure.values), figure.difference
-    if found is None:
-        return Cell(told, figure.mean)
-    low, high = found.interval
-    tip = f"difference {found.value:+.2f} (95 %: {low:+.2f} to {high:+.2f}), p = {found.p_value:.3g}"
-    if found.p_value >= SURE or higher_is_better is None:
-        return Cell(told, figure.mean, "", tip)
-    return Cell(told, figure.mean, "sure" if (found.value > 0) == higher_is_better else "poor", tip)
-
-
-def _notes(compared: Compared) -> str:
-    coloured = f"Coloured: surely better or worse (p < {SURE:g}); pointed at: the difference."
-    listed = "".join(f"<li>{shown(note)}</li>" for note in [*notes(compared), coloured])
-    return f'<ul class="notes">{listed}</ul>'
+def _listed(lines: list[str]) -> str:
+    items = "".join(f"<li>{shown(line)}</li>" for line in lines)
+    return f'<ul class="notes">{items}</ul>'
 
 
 def _curves(compared: Compared) -> str:
@@ -110,14 +77,19 @@ def _lengths(compared: Compared) -> str:
             row.name,
             place,
             [
-                Point(x, y := bucket.values[place], y, y, f"{bucket.words} words: {y:.2f}")
+                Point(x, y := bucket.figures[place].mean, y, y, f"{bucket.words} words: {_figure(bucket, place)}")
                 for x, bucket in enumerate(compared.buckets)
             ],
         )
         for place, row in enumerate(compared.rows)
     ]
-    drawn = chart(lines, across="words of the source (sentences)", up=compared.metrics[0], names=names)
+    across = f"{compared.kind.length} ({compared.kind.sentences})"
+    drawn = chart(lines, across=across, up=compared.metrics[0], names=names)
     return _card("By length", drawn and drawn + _legend(compared))
+
+
+def _figure(bucket: Bucket, place: int) -> str:
+    return of_figure(bucket.figures[place]).text
 
 
 def _legend(compared: Compared) -> str:
@@ -135,23 +107,11 @@ def _differing(compared: Compared) -> str:
     }
     if not settings:
         return ""
-    lines = [["Setting", *compared.names], *([name, *values] for name, values in settings.items())]
+    lines = [["setting", *compared.names], *([name, *values] for name, values in settings.items())]
     if len(settings) < len(compared.names):
-        lines = [["System", *settings], *map(list, zip(compared.names, *settings.values(), strict=True))]
+        lines = [["system", *settings], *map(list, zip(compared.names, *settings.values(), strict=True))]
     head, *rows = lines
-    cells = [[Cell(first), *(Cell(text, None, "text") for text in rest)] for first, *rest in rows]
-    return table(head, cells, texts=True)
-
-
-def _origins(compared: Compared) -> str:
-    found = origin_table(compared)
-    if found is None:
-        return ""
-    return table(
-        list(found.columns),
-        [[Cell(row[0]), *(Cell(text, None, "text") for text in row[1:])] for row in found.rows],
-        texts=True,
-    )
+    return table(Cells(head, [[Cell(first), *of_texts(rest)] for first, *rest in rows], texts=len(head)))
 
 
 def _setting(value: Any) -> str:
@@ -160,22 +120,8 @@ def _setting(value: Any) -> str:
 
 
 def _runs(compared: Compared) -> str:
-    columns = ["Run", *(f"{name} [95 %]" for name in compared.metrics), "AER %", "Updates", "Train tokens/s"]
-    rows = [_run(row, place, run) for row in compared.rows for place, run in enumerate(row.results)]
-    told = table([*columns, "Decode sentences/s", *map(str.capitalize, TIMES)], rows)
-    return f"<details><summary>{len(rows)} runs</summary>{told}</details>"
-
-
-def _run(row: Row, place: int, run: Result) -> list[Cell]:
-    scores = []
-    for figure in row.figures:
-        (low, high), value = figure.intervals[place], figure.values[place]
-        scores.append(Cell(f"{value:.2f} [{low:.2f}, {high:.2f}]", value))
-    rate, speeds = run.error_rate, (run.updates, run.tokens_per_second, run.sentences_per_second)
-    aligned = Cell(NONE if rate is None else f"{rate:.1f}", rate)
-    rest = [Cell(number(value), value) for value in speeds]
-    times = [Cell(minutes(value), value) for value in (run.seconds, run.core_seconds)]
-    return [Cell(run.name), *scores, aligned, *rest, *times]
+    found = run_table(compared)
+    return f"<details><summary>{len(found.rows)} runs</summary>{table(found)}</details>"
 
 
 def _made(compared: Compared) -> str:

@@ -1,13 +1,13 @@
 """What is to be trained: every config, crossed with every cell of the grid, with every seed."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import parse_changes, plain, warned_last
-from regard.config.quoting import quoted
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
@@ -17,6 +17,7 @@ from regard.runs.rehearsal import rehearse
 
 Changes = tuple[str, ...]
 SHOWN = 3  # names told of those that share a fault
+LONGEST = 200  # bytes of a name: with a seed and the marks of a file that is being written, a folder holds 255
 CORPORA = "corpora"  # the folder of training corpora that all runs of a comparison share
 
 
@@ -33,6 +34,12 @@ class Budget(NamedTuple):
             return ()
         given = {"max_minutes": self.minutes, "max_core_minutes": self.core_minutes, "max_updates": self.updates}
         return tuple(f"training.{name}={json.dumps(given.get(name))}" for name in LIMITS)
+
+    def faults(self) -> list[Fault]:
+        """What is wrong with it."""
+        given = {"--minutes": self.minutes, "--core-minutes": self.core_minutes}
+        endless = [name for name, value in given.items() if value is not None and not math.isfinite(value)]
+        return [Fault(name, "must be a finite number") for name in endless]
 
 
 class Contender(NamedTuple):
@@ -57,13 +64,6 @@ class Planned(NamedTuple):
         """Of the folder: <contender>-seed<k>."""
         return self.path.name
 
-    @property
-    def changes(self) -> Changes:
-        """All that makes it out of its config, as `regard train` takes it."""
-        cache = self.contender.experiment.data.cache or (self.path.parent / CORPORA).absolute()
-        seed, where = f"training.seed={self.seed}", f"run={quoted(str(self.path))}"
-        return (*self.contender.changes, seed, f"data.cache={quoted(str(cache))}", where)
-
     def experiment(self) -> Experiment:
         """The settings of this run."""
         whole, cache = self.contender.experiment, (self.path.parent / CORPORA).absolute()
@@ -86,6 +86,8 @@ def contenders_of(
 def _contenders(
     configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
 ) -> list[Contender]:
+    if faults := budget.faults():
+        raise ConfigError.of(faults)
     _not_ours(changes, grids, budget)
     read_changes(changes)
     wanted = [
@@ -93,12 +95,8 @@ def _contenders(
         for config in configs
         for cell in crossed(grids)
     ]
-    names = [name for name, *_ in wanted]
-    for name in names:
-        if names.count(name) > 1:
-            hint = "give each config once, and other names to files that are called the same"
-            raise ConfigError("CONFIG", f"there are {names.count(name)} that would be called '{name}'", hint)
-    found, faults = [], dict[Fault, list[str]]()
+    _told_apart([name for name, *_ in wanted])
+    found, told = [], dict[Fault, list[str]]()
     for name, config, words in wanted:
         try:
             experiment = read_experiment(config, words)
@@ -106,10 +104,21 @@ def _contenders(
             found.append(Contender(name, config, words, experiment, origin_of(config)))
         except ConfigError as error:
             for fault in error.faults:
-                faults.setdefault(fault, []).append(name)
-    if faults:
-        raise ConfigError.of(_of_some(fault, some, len(wanted)) for fault, some in faults.items())
+                told.setdefault(fault, []).append(name)
+    if told:
+        raise ConfigError.of(_of_some(fault, some, len(wanted)) for fault, some in told.items())
     return found
+
+
+def _told_apart(names: Sequence[str]) -> None:
+    """Raises ConfigError for names that cannot be those of folders, one each."""
+    for name in names:
+        if (size := len(name.encode(errors="replace"))) > LONGEST:
+            problem = f"'{name[:40]}…' would be the name of a folder, and has {size} bytes"
+            raise ConfigError("CONFIG", problem, f"at most {LONGEST}: a shorter file name, or fewer settings in a grid")
+        if names.count(name) > 1:
+            hint = "give each config once, and other names to files that are called the same"
+            raise ConfigError("CONFIG", f"there are {names.count(name)} that would be called '{name}'", hint)
 
 
 def _not_ours(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> None:

@@ -1,9 +1,7 @@
 """How far the trainings of a comparison are, read from the logs they write anyway."""
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -11,8 +9,8 @@ from rich.control import Control
 from rich.segment import ControlType
 
 from regard.explain.tokens import visible_line
+from regard.reports.compare.pace import Place, all_left, duration, kept, place_of, run_left, run_whole
 from regard.reports.compare.plan import Planned
-from regard.reports.compare.time import all_left, duration, kept, place_of, run_left
 
 TERMINAL_SECONDS, PLAIN_SECONDS = 1.0, 60.0  # between lines; where there is a terminal, one is drawn over the other
 
@@ -22,35 +20,39 @@ class _Active(NamedTuple):
 
     number: int  # of all runs
     planned: Planned
-    since: float
+
+    @property
+    def place(self) -> Place:
+        """Where it is now."""
+        return place_of(self.planned.path, self.planned.contender.experiment.training.metric)
 
 
 class Watch:
     """Lines on stderr: one redrawn on a terminal, else one now and then."""
 
-    def __init__(self, total: int, finished: int, jobs: int, *, quiet: bool = False) -> None:
-        self.total, self.begun, self.jobs, self.quiet = total, finished, jobs, quiet
+    def __init__(self, total: int, jobs: int, ended: Sequence[Place] = (), *, quiet: bool = False) -> None:
+        """`ended`: of the runs that need no more training."""
+        self.total, self.jobs, self.quiet = total, jobs, quiet
         self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        self._begun, self._ended = len(ended), list(ended)
         self._active: dict[str, _Active] = {}
-        self._lasted: list[float] = []  # seconds that runs took from begin to end
         self._shown = time.monotonic()
-        self._lock = threading.Lock()
 
     def begin(self, planned: Planned) -> None:
         """One more is trained."""
-        with self._lock:
-            self.begun += 1
-            self._active[planned.name] = _Active(self.begun, planned, time.monotonic())
+        self._begun += 1
+        self._active[planned.name] = _Active(self._begun, planned)
 
-    def end(self, planned: Planned, how: str = "") -> None:
-        """It is no longer; without a word on how, as it should be."""
-        with self._lock:
-            ended = self._active.pop(planned.name)
-            if not how:
-                place = place_of(planned.path)
-                self._lasted.append(time.monotonic() - ended.since)
-                how = f"{place.update:,} updates in {duration(place.seconds)}{kept(planned.path)}"
-            self.say(f"run {ended.number} of {self.total}, {planned.name}: {how}{self._left()}")
+    def end(self, planned: Planned) -> None:
+        """It is trained."""
+        place = self._active[planned.name].place
+        self._ended.append(place)
+        self.stop(planned, f"{place.update:,} updates in {duration(place.seconds)}{kept(planned.path)}")
+
+    def stop(self, planned: Planned, how: str) -> None:
+        """It is no longer being trained."""
+        number = self._active.pop(planned.name).number
+        self.say(f"run {number} of {self.total}, {planned.name}: {how}{self._left()}")
 
     def say(self, line: str) -> None:
         """Something a person should know."""
@@ -66,38 +68,17 @@ class Watch:
     def draw(self) -> None:
         """Where all are now, if it is time to say so again."""
         gap = TERMINAL_SECONDS if self.console.is_terminal else PLAIN_SECONDS
-        if self.quiet or time.monotonic() - self._shown < gap:
+        if self.quiet or not self._active or time.monotonic() - self._shown < gap:
             return
-        with self._lock:
-            self._shown = time.monotonic()
-            parts = [self._told(one) for one in self._active.values()]
-            if parts:
-                line = f"{' · '.join(parts)}{self._left()}"
-                if self.console.is_terminal:
-                    self.console.print(visible_line(line), end="\r", overflow="ellipsis", no_wrap=True)
-                else:
-                    self.console.print(visible_line(line), soft_wrap=True)
+        self._shown = time.monotonic()
+        line = visible_line(f"{' · '.join(map(self._told, self._active.values()))}{self._left()}")
+        if self.console.is_terminal:
+            self.console.print(line, end="\r", overflow="ellipsis", no_wrap=True)
+        else:
+            self.console.print(line, soft_wrap=True)
 
-    @contextmanager
-    def drawing(self) -> Iterator[None]:
-        """Draws once a second while inside."""
-        over = threading.Event()
-
-        def draw() -> None:
-            while not over.wait(1.0):
-                self.draw()
-
-        thread = threading.Thread(target=draw, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-            self._clear()
-
-    def _told(self, one: "_Active") -> str:
-        place, limits = place_of(one.planned.path), one.planned.limits()
+    def _told(self, one: _Active) -> str:
+        place, limits = one.place, one.planned.limits()
         of = f" of {limits['max_updates']:,}" if limits["max_updates"] else ""
         left = run_left(limits, place)
         more = [place.score, f"{duration(left)} left" if left is not None and place.update else ""]
@@ -107,16 +88,11 @@ class Watch:
 
     def _left(self) -> str:
         """· all trained in about 2 h 10 min, if it can be guessed."""
-        lefts, lengths = list[float | None](), list(self._lasted)
-        for one in self._active.values():
-            place = place_of(one.planned.path)
-            lefts.append(run_left(one.planned.limits(), place))
-            if not self._lasted and lefts[-1] is not None and place.update:
-                lengths.append(max(time.monotonic() - one.since, place.seconds) + lefts[-1])
-        whole = sum(lengths) / len(lengths) if lengths else None
-        waiting = self.total - self.begun
+        active = [(one.planned.limits(), one.place) for one in self._active.values()]
+        whole = run_whole(self._ended, active)
+        lefts = [run_left(limits, place) for limits, place in active]
         lefts = [whole if left is None else left for left in lefts]
-        seconds = all_left(lefts, waiting, whole, self.jobs)
+        seconds = all_left(lefts, self.total - self._begun, whole, self.jobs)
         return f" · all trained in about {duration(seconds)}" if seconds else ""
 
     def _clear(self) -> None:

@@ -1,7 +1,7 @@
 """One row of a comparison: all runs of a contender as one figure a column."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
@@ -40,23 +40,48 @@ class Row(NamedTuple):
     @property
     def tokens_per_second(self) -> float | None:
         """Of the runs that were long enough to tell, the median."""
-        speeds = [result.tokens_per_second for result in self.results if result.tokens_per_second is not None]
-        return median(speeds) if speeds else None
+        return _median(result.tokens_per_second for result in self.results)
 
     @property
     def words_per_second(self) -> float | None:
         """Target words in training: the same for those that cut them into other pieces."""
-        speeds = [
-            result.tokens_per_second / result.tokens_per_word
+        return _median(
+            None if result.tokens_per_second is None else result.tokens_per_second / result.tokens_per_word
             for result in self.results
-            if result.tokens_per_second is not None
-        ]
-        return median(speeds) if speeds else None
+        )
+
+    @property
+    def tokens_per_core_second(self) -> float | None:
+        """Per second of processor time, which other work on the machine does not change."""
+        return _median(result.tokens_per_core_second for result in self.results)
+
+    @property
+    def words_per_core_second(self) -> float | None:
+        """Target words in training, per second of processor time."""
+        return _median(
+            None if result.tokens_per_core_second is None else result.tokens_per_core_second / result.tokens_per_word
+            for result in self.results
+        )
 
     @property
     def sentences_per_second(self) -> float:
         """The median of the runs."""
         return median(result.sentences_per_second for result in self.results)
+
+    @property
+    def sentences_per_core_second(self) -> float | None:
+        """Per second of processor time; None where that tells nothing."""
+        return _median(result.sentences_per_core_second for result in self.results)
+
+    @property
+    def by_core(self) -> bool:
+        """Whether processor time tells all of its speeds: it was counted, and no run was anywhere but on a CPU."""
+        return all(
+            run.core_seconds is not None
+            and run.sentences_per_core_second is not None
+            and (run.tokens_per_core_second is not None or run.tokens_per_second is None)
+            for run in self.results
+        )
 
     @property
     def error_rates(self) -> list[float]:
@@ -69,9 +94,15 @@ class Row(NamedTuple):
         """
         scores = defaultdict[int, list[float]](list)
         for result in self.results:
-            for update, _, score in result.curve:
+            for update, _, score, *_ in result.curve:
                 scores[update].append(score)
         return [(update, mean(found), min(found), max(found)) for update, found in sorted(scores.items())]
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def mean_and_spread(values: Sequence[float], form: str = ".2f") -> str:

@@ -1,7 +1,7 @@
 """What there is of a planned run already, and whether it may be gone on with."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from regard.config import plain
@@ -11,11 +11,11 @@ from regard.experiment import SETTINGS_FILE, Experiment
 from regard.experiment.reading import LIMITS
 from regard.reports.compare.data import Learnt, with_settings
 from regard.reports.compare.grid import flattened
-from regard.reports.compare.plan import Planned
+from regard.reports.compare.plan import Contender, Planned
 from regard.runs import RunFolder
 from regard.training import checkpoint as files
 
-Stage = Literal["new", "begun", "finished"]
+Stage = Literal["new", "half", "begun", "finished"]  # half: killed before its settings were written
 OPEN = ("decoding", "evaluation", "device")  # settings that a trained model leaves open
 ELSEWHERE = ("run", "data")  # by content: a folder may be moved
 HINT = "another --run FOLDER, or delete what is there"
@@ -24,12 +24,13 @@ HINT = "another --run FOLDER, or delete what is there"
 def stage_of(planned: Planned, learnt: Learnt) -> Stage:
     """Raises ConfigError where the folder holds something else, or a run of other settings or texts.
 
-    Settings that a trained model leaves open are put into the run as they are now. Limits may change as long as the
-    run has not gone beyond them; with other limits than it had, it has not finished.
+    Limits may change as long as the run has not gone beyond them; with other limits than it had, it has not finished.
     """
     folder, wanted = RunFolder(planned.path), planned.experiment()
-    if not _is_run(folder):
+    if not folder.exists:
         return "new"
+    if not (folder.path / SETTINGS_FILE).is_file():
+        return _half(folder)
     before = folder.experiment()
     changed = _changed(before, wanted)
     limits = [name for name in changed if name.removeprefix("training.") in LIMITS]
@@ -44,10 +45,7 @@ def stage_of(planned: Planned, learnt: Learnt) -> Stage:
         faults.append(Fault("data", "was trained on other texts", HINT))
     if faults:
         raise ConfigError.of(faults)
-    finished = folder.finished and not limits
-    if finished:
-        folder.keep(wanted)
-    return "finished" if finished else "begun"
+    return "finished" if folder.finished and not limits else "begun"
 
 
 def stages_of(runs: Sequence[Planned], learnt: Learnt) -> dict[str, Stage]:
@@ -67,14 +65,34 @@ def stages_of(runs: Sequence[Planned], learnt: Learnt) -> dict[str, Stage]:
     return stages
 
 
-def _is_run(folder: RunFolder) -> bool:
-    if not folder.exists:
-        return False
-    if (folder.path / SETTINGS_FILE).is_file():
-        return True
+def make_ready(runs: Sequence[Planned], stages: Mapping[str, Stage]) -> None:
+    """What is there of them fits what comes next: half a run is gone; one that has finished is used with the settings
+    that a trained model leaves open as they are now.
+    """
+    for planned in runs:
+        if stages[planned.name] == "half":
+            shutil.rmtree(planned.path)
+        elif stages[planned.name] == "finished":
+            RunFolder(planned.path).keep(planned.experiment())
+
+
+def learns_the_same(contenders: Iterable[Contender]) -> list[list[str]]:
+    """Names of those that differ in nothing but what a trained model leaves open."""
+    found: list[tuple[dict[str, Any], list[str]]] = []
+    for one in contenders:
+        learnt = {name: value for name, value in plain(one.experiment).items() if name not in (*OPEN, "run")}
+        for known, names in found:
+            if known == learnt:
+                names.append(one.name)
+                break
+        else:
+            found.append((learnt, [one.name]))
+    return [names for _, names in found if len(names) > 1]
+
+
+def _half(folder: RunFolder) -> Stage:
     if folder.path.is_dir() and all(path.name.startswith(".") for path in folder.path.iterdir()):
-        shutil.rmtree(folder.path)  # killed before its settings were written
-        return False
+        return "half"
     raise ConfigError("run", "is no run folder, but a run of this comparison would go there", HINT)
 
 

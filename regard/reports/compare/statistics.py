@@ -1,4 +1,4 @@
-"""How surely one system is better than another, when each was trained with several seeds."""
+"""How surely one system is better than another, when each was trained with one seed or with several."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.evaluation import Interval, Metric
+from regard.evaluation import Interval
+from regard.evaluation.metric import Measure
 from regard.evaluation.significance import RESAMPLES, SEED, TAIL, resampled, two_sided
 
 Table = NDArray[np.float64]  # (sentence, statistic) of one run
+Tables = Mapping[str, Sequence[Table]]  # system → those of its runs
 
 
 class Difference(NamedTuple):
@@ -27,50 +29,97 @@ class Figure(NamedTuple):
     intervals: tuple[Interval, ...]  # of each run: over other sentences
     mean: float
     spread: float | None  # standard deviation of the runs (n - 1); None for one run
-    interval: Interval  # of the mean: over other sentences and other seeds
-    difference: Difference | None  # None for the baseline itself
+    interval: Interval  # of the mean: over other sentences and, where there are several runs, other seeds
+    difference: Difference | None  # None for the baseline itself, and where the two count different things
+
+
+class _Drawn(NamedTuple):
+    """One metric of one system, resample by resample."""
+
+    runs: Table  # (resample, run)
+    means: Table  # (resample,): of as many runs, drawn, too
 
 
 def figures(
-    metric: Metric,
-    tables: Mapping[str, Sequence[Table]],
-    baseline: str,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
+    metric: Measure, tables: Tables, baseline: str, *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> dict[str, Figure]:
     """system → its figure; `tables` hold the statistics of every run of it.
 
     Sentences are drawn with replacement, the same ones for every run of every system; of each system as many seeds as
     it has are drawn with replacement, too, and d* is the difference of the means. With one seed each this is
-    `regard.evaluation.compare`, to the last digit; with several, a difference that comes and goes with the seed is not
-    called sure. Of n seeds alone, the spread over seeds comes out too small by sqrt((n - 1) / n).
+    `regard.evaluation.compare`, to the last digit, and tells of other sentences alone; with several, a difference that
+    comes and goes with the seed is not called sure. Of n seeds alone, the spread over seeds comes out too small by
+    sqrt((n - 1) / n).
     """
-    runs = np.stack([table for several in tables.values() for table in several])
-    drawn = resampled(metric, runs, resamples=resamples, seed=seed)
-    found, means, start = dict[str, Figure](), dict[str, Table](), 0
-    for number, (name, several) in enumerate(tables.items()):
-        columns = drawn[:, start : start + len(several)]
-        start += len(several)
-        means[name] = _means(columns, seed + 1 + number)
-        values = tuple(metric.value(table.sum(axis=0)) for table in several)
-        found[name] = Figure(
-            values,
-            tuple(_interval(column) for column in columns.T),
-            float(np.mean(values)),
-            spread(values),
-            _interval(means[name]),
-            None,
-        )
+    drawn = _drawn(metric, tables, resamples, seed, seed)
+    found = {name: _figure(metric, several, drawn[name]) for name, several in tables.items()}
+    rivals = _rivals(metric, tables, baseline)
     return {
-        name: figure if name == baseline else figure._replace(difference=_difference(found, means, baseline, name))
+        name: figure._replace(
+            difference=_difference(figure.mean - found[baseline].mean, drawn[name].means - drawn[baseline].means)
+        )
+        if name in rivals
+        else figure
         for name, figure in found.items()
     }
+
+
+def gains(
+    metric: Measure,
+    tables: Tables,
+    baseline: str,
+    some: Sequence[int],
+    others: Sequence[int],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> dict[str, Difference]:
+    """system → how much further it is from the baseline on some sentences than on the others.
+
+    Both kinds of sentences are drawn by themselves, seeds for both together.
+    """
+    parts = [{name: [table[rows] for table in several] for name, several in tables.items()} for rows in (some, others)]
+    draws = [_drawn(metric, part, resamples, seed + number, seed) for number, part in enumerate(parts)]
+    found = dict[str, Difference]()
+    for name in _rivals(metric, tables, baseline):
+        leads = [_mean(metric, part[name]) - _mean(metric, part[baseline]) for part in parts]
+        drawn = [part[name].means - part[baseline].means for part in draws]
+        found[name] = _difference(leads[0] - leads[1], drawn[0] - drawn[1])
+    return found
 
 
 def spread(values: Sequence[float]) -> float | None:
     """The standard deviation of a sample; None of one value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def _rivals(metric: Measure, tables: Tables, baseline: str) -> list[str]:
+    """Those that can be compared with the baseline."""
+    first = tables[baseline][0]
+    others = [name for name in tables if name != baseline]
+    return [name for name in others if all(metric.comparable(first, table) for table in tables[name])]
+
+
+def _drawn(metric: Measure, tables: Tables, resamples: int, seed: int, seeds: int) -> dict[str, _Drawn]:
+    """`seed` draws the sentences, `seeds` the runs."""
+    runs = np.stack([table for several in tables.values() for table in several])
+    columns, found, start = resampled(metric, runs, resamples=resamples, seed=seed), dict[str, _Drawn](), 0
+    for number, (name, several) in enumerate(tables.items()):
+        ours = columns[:, start : start + len(several)]
+        start += len(several)
+        found[name] = _Drawn(ours, _means(ours, seeds + 1 + number))
+    return found
+
+
+def _figure(metric: Measure, several: Sequence[Table], drawn: _Drawn) -> Figure:
+    values = tuple(metric.value(table.sum(axis=0)) for table in several)
+    intervals = tuple(_interval(column) for column in drawn.runs.T)
+    return Figure(values, intervals, float(np.mean(values)), spread(values), _interval(drawn.means), None)
+
+
+def _mean(metric: Measure, several: Sequence[Table]) -> float:
+    """Over the runs."""
+    return float(np.mean([metric.value(table.sum(axis=0)) for table in several]))
 
 
 def _means(columns: Table, seed: int) -> Table:
@@ -80,9 +129,8 @@ def _means(columns: Table, seed: int) -> Table:
     return np.take_along_axis(columns, chosen, axis=1).mean(axis=1)
 
 
-def _difference(found: Mapping[str, Figure], means: Mapping[str, Table], first: str, name: str) -> Difference:
-    differences = means[name] - means[first]
-    return Difference(found[name].mean - found[first].mean, _interval(differences), two_sided(differences))
+def _difference(value: float, drawn: Table) -> Difference:
+    return Difference(value, _interval(drawn), two_sided(drawn))
 
 
 def _interval(values: Table) -> Interval:

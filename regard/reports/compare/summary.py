@@ -5,13 +5,22 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any, NamedTuple
 
+from regard.reports.compare.kinds import TRANSLATORS, Kind
+from regard.reports.compare.lengths import Bucket, Halves, bucket_values, buckets_of, halves_of, halves_values
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, differing
 from regard.reports.compare.row import Row, figure_values
-from regard.reports.compare.statistics import figures, spread
-from regard.reports.evaluation import Bucket, length_buckets
+from regard.reports.compare.statistics import Tables, figures, spread
 
 SHOWN = 4  # names in a title
+OF_ROWS = (
+    "tokens_per_second", "words_per_second", "sentences_per_second", "tokens_per_core_second", "words_per_core_second",
+    "sentences_per_core_second", "seconds", "core_seconds",
+)  # fmt: skip
+OF_RUNS = (
+    "name", "seed", "updates", "seconds", "core_seconds", "tokens_per_second", "tokens_per_core_second",
+    "sentences_per_second", "sentences_per_core_second", "error_rate", "curve",
+)  # fmt: skip
 
 
 class Compared(NamedTuple):
@@ -24,10 +33,12 @@ class Compared(NamedTuple):
     higher_is_better: list[bool | None]  # metric by metric
     steering: str  # the dev score of the curves
     sentences: int  # of the test part
-    buckets: list[Bucket]  # the first metric by length of the source, mean over the seeds, row by row
+    buckets: list[Bucket]  # the first metric by length
     differing: dict[str, list[Any]]  # setting → value of each row
     failed: dict[str, str]  # runs without a result, and why
     about: dict[str, Any]  # command, machine …
+    halves: Halves | None = None  # the first metric in the longer half of the test part, and in the other
+    kind: Kind = TRANSLATORS
 
     def values(self) -> dict[str, Any]:
         """As JSON values."""
@@ -37,10 +48,8 @@ class Compared(NamedTuple):
             "sentences": self.sentences,
             "metrics": [{"name": a, "signature": b} for a, b in zip(self.metrics, self.signatures, strict=True)],
             "systems": [self._values(row) for row in self.rows],
-            "by_length": [
-                {**bucket._asdict(), "values": dict(zip(self.names, bucket.values, strict=True))}
-                for bucket in self.buckets
-            ],
+            "by_length": [bucket_values(bucket, self.names) for bucket in self.buckets],
+            "by_half": halves_values(self.halves, self.names),
             "differing": {name: dict(zip(self.names, row, strict=True)) for name, row in self.differing.items()},
             "failed": self.failed,
         }
@@ -50,17 +59,17 @@ class Compared(NamedTuple):
         """Of the rows."""
         return [row.name for row in self.rows]
 
+    @property
+    def by_core(self) -> bool:
+        """Whether tables tell times and speeds of the processor, which are the same on a busy machine."""
+        return all(row.by_core for row in self.rows)
+
+    @property
+    def one_seed(self) -> list[str]:
+        """The systems of which no second training can tell what a seed does."""
+        return [row.name for row in self.rows if len(row.results) == 1]
+
     def _values(self, row: Row) -> dict[str, Any]:
-        told = (
-            "name",
-            "seed",
-            "updates",
-            "seconds",
-            "core_seconds",
-            "tokens_per_second",
-            "sentences_per_second",
-            "error_rate",
-        )
         return {
             "name": row.name,
             "config": row.config,
@@ -68,17 +77,11 @@ class Compared(NamedTuple):
             **row.origin._asdict(),
             "scores": dict(zip(self.metrics, map(figure_values, row.figures), strict=True)),
             "parameters": row.parameters,
-            "tokens_per_second": row.tokens_per_second,
-            "words_per_second": row.words_per_second,
-            "sentences_per_second": row.sentences_per_second,
-            "seconds": row.seconds,
-            "core_seconds": row.core_seconds,
+            **{name: getattr(row, name) for name in OF_ROWS},
             "alignment_error_rate": {"mean": mean(rates), "spread": spread(rates)}
             if (rates := row.error_rates)
             else None,
-            "runs": [
-                {**{name: getattr(result, name) for name in told}, "curve": result.curve} for result in row.results
-            ],
+            "runs": [{name: getattr(result, name) for name in OF_RUNS} for result in row.results],
         }
 
     @property
@@ -103,10 +106,11 @@ def summarise(
 ) -> Compared:
     """`results` by contender; whoever has none has no row. The baseline must have some."""
     there = [one for one in contenders if results.get(one.name)]
-    by_metric = [
-        figures(metric, {one.name: [run.statistics[place] for run in results[one.name]] for one in there}, baseline)
-        for place, metric in enumerate(judge.metrics)
+    tables: list[Tables] = [
+        {one.name: [run.statistics[place] for run in results[one.name]] for one in there}
+        for place in range(len(judge.metrics))
     ]
+    by_metric = [figures(metric, some, baseline) for metric, some in zip(judge.metrics, tables, strict=True)]
     rows = [
         Row(
             one.name,
@@ -126,23 +130,13 @@ def summarise(
         higher_is_better=[metric.higher_is_better for metric in judge.metrics],
         steering=judge.steering,
         sentences=len(judge.test.targets),
-        buckets=_buckets(rows, judge),
+        buckets=buckets_of(tables[0], judge, baseline),
         differing=differing(there),
         failed=dict(failed),
         about=dict(about),
+        halves=halves_of(tables[0], judge, baseline),
+        kind=judge.kind,
     )
-
-
-def _buckets(rows: Sequence[Row], judge: Judge) -> list[Bucket]:
-    metric = judge.metrics[0]
-    return [
-        Bucket(
-            name,
-            len(lines),
-            tuple(mean(metric.value(run.statistics[0][lines].sum(axis=0)) for run in row.results) for row in rows),
-        )
-        for name, lines in length_buckets(judge.test)
-    ]
 
 
 def finite(value: Any) -> Any:

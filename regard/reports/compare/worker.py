@@ -9,14 +9,15 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from regard.config import read_settings
 from regard.errors import RegardError
-from regard.experiment import read_experiment
-from regard.reports.compare.training import DONE, ERROR, FAULT, INTERRUPTED
+from regard.experiment import Experiment
+from regard.reports.compare.child import DONE, ERROR, FAULT, INTERRUPTED
+from regard.reports.compare.failing import reason
 from regard.runs import train_run
 
 
@@ -24,23 +25,23 @@ def main() -> int:
     """Trains; what is wrong is told on stderr."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what is started in the background
     try:
-        job: dict[str, Any] = json.loads(sys.stdin.readline())
+        job = json.loads(sys.stdin.readline())
         threading.Thread(target=_end_with_the_other, daemon=True).start()
-        torch.set_num_threads(job["threads"])
-        done = train_run(read_experiment(Path(job["config"]), job["changes"]), resume=job["resume"], quiet=True)
-    except RegardError as error:
-        return _told(str(error))
-    except OSError as error:
-        return _told(f"{error.filename or 'failed'}: {error.strerror or error}")
+        return work(job)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def work(job: dict[str, Any]) -> int:
+    """What `job_of` made; the exit code."""
+    try:
+        torch.set_num_threads(job["threads"])
+        done = train_run(read_settings(Experiment, job["experiment"]), resume=job["resume"], quiet=True)
+    except (RegardError, OSError) as error:
+        for line in reason(error).splitlines():
+            print(f"{ERROR}{line}", file=sys.stderr)
+        return FAULT
     return DONE if done else INTERRUPTED
-
-
-def _told(text: str) -> int:
-    for line in text.splitlines():
-        print(f"{ERROR}{line}", file=sys.stderr)
-    return FAULT
 
 
 def _end_with_the_other() -> None:

@@ -1,4 +1,4 @@
-"""Several trainings at once, each in a process of its own: how they end, and that none is left behind."""
+"""Trainings, one or several at once, each in a process of its own: how they end, and that none is left behind."""
 
 import fcntl
 import io
@@ -9,23 +9,27 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 
+from regard.config import read_settings
 from regard.errors import ConfigError
-from regard.reports.compare import training as compare_training
+from regard.experiment import Experiment
+from regard.reports.compare import child as compare_child
 from regard.reports.compare import worker as compare_worker
+from regard.reports.compare.conditions import environment_of, noted, notes_of
+from regard.reports.compare.plan import Contender, Planned
 from regard.reports.compare.progress import Watch
 from regard.reports.compare.training import train_all
 from regard.training import checkpoint as files
 from regard.training.interrupt import Interrupted
 
+SETTINGS = read_settings(Experiment, {})
 STANDIN = """
 import json, os, pathlib, signal, sys, time
 job = json.loads(sys.stdin.readline())
-run = pathlib.Path(job["changes"][0])
+run = pathlib.Path(job["experiment"]["run"])
 kind = run.name.partition("-")[0]
 if kind == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -34,14 +38,21 @@ if kind == "wrong":
     print("some noise\\nerror: model.dim: is wrong\\nerror: run: is wrong, too\\nwarning: careful", file=sys.stderr)
     sys.exit(2)
 if kind == "breaks":
-    print("Traceback\\nValueError: no", file=sys.stderr)
-    sys.exit(1)
+    print("warning: careful", file=sys.stderr)
+    raise ValueError("no\\nmore memory")
 if kind == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 if kind == "deaf":
     time.sleep(60)
-if kind == "waits":
+if kind in ("waits", "early", "full", "dies"):
     sys.stdin.read()  # to its end
+    if kind == "full":
+        print("error: run/checkpoints: No space left on device", file=sys.stderr)
+        sys.exit(2)
+    if kind == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "waits":
+        (run / "checkpoints/step-00000001").mkdir(parents=True)
     run.with_suffix(".saved").touch()
     sys.exit(75)
 run.with_suffix(".done").touch()
@@ -53,65 +64,129 @@ def standin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A worker that trains nothing, and ends as the name of its run says."""
     script = tmp_path / "standin.py"
     script.write_text(STANDIN)
-    monkeypatch.setattr(compare_training, "WORKER", (sys.executable, "-S", str(script)))
+    monkeypatch.setattr(compare_child, "WORKER", (sys.executable, "-S", str(script)))
     return tmp_path
 
 
-def planned(folder: Path, name: str) -> SimpleNamespace:
-    """A run as far as a worker hears of it."""
-    limits = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
-    path = folder / name
-    return SimpleNamespace(
-        name=name, path=path, changes=[str(path)], contender=SimpleNamespace(config=Path("x")), limits=lambda: limits
-    )
+def planned(folder: Path, *names: str) -> list[Planned]:
+    return [Planned(Contender(name, Path("x.yaml"), (), SETTINGS), 1, folder / name) for name in names]
 
 
 def train(folder: Path, *names: str, jobs: int = 2) -> dict[str, str]:
-    runs = [planned(folder, name) for name in names]
+    runs = planned(folder, *names)
     stages = {name: "finished" if name.startswith("finished") else "begun" for name in names}
-    return train_all(runs, stages, jobs, Watch(len(runs), 0, jobs))
+    return train_all(runs, stages, jobs, Watch(len(runs), jobs))
 
 
-def test_all_are_trained_with_their_share_of_the_cores(standin, capfd):
-    assert train(standin, "a", "finished", "b", "c") == {}
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_are_trained_with_their_share_of_the_threads(standin, capfd, jobs):
+    assert train(standin, "a", "finished", "b", "c", jobs=jobs) == {}
     assert sorted(path.stem for path in standin.glob("*.done")) == ["a", "b", "c"]
-    threads = max(1, os.cpu_count() // 2)
+    threads = max(1, torch.get_num_threads() // jobs)
     assert (standin / "a.begun").read_text() == f"{threads} True {threads}"
     said = capfd.readouterr().err
     assert [f"run {number} of 4, " in said for number in (1, 2, 3)] == [True] * 3
 
 
-def test_those_that_fail_do_not_stop_the_others(standin, capfd):
-    failed = train(standin, "wrong-1", "breaks-1", "killed-1", "a")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_those_that_fail_do_not_stop_the_others(standin, capfd, jobs):
+    failed = train(standin, "wrong-1", "breaks-1", "killed-1", "a", jobs=jobs)
     assert failed == {
         "wrong-1": "model.dim: is wrong\nrun: is wrong, too",
-        "breaks-1": "ValueError: no",
+        "breaks-1": f"ValueError: no (see {standin / 'logs/breaks-1.log'})",
         "killed-1": f"{standin / 'killed-1'}: was ended by signal 9",
     }
     assert (standin / "a.done").exists()
     assert "warning: wrong-1: careful" in capfd.readouterr().err
 
 
+def test_the_log_of_a_failure_holds_all_of_it_until_it_is_over(standin):
+    train(standin, "breaks-1")
+    log = standin / "logs/breaks-1.log"
+    lines = log.read_text().splitlines()
+    assert lines[:2] == ["warning: careful", "Traceback (most recent call last):"]
+    assert lines[-2:] == ["ValueError: no", "more memory"]
+    log.rename(standin / "logs/a.log")
+    train(standin, "a")
+    assert not (standin / "logs/a.log").exists()
+
+
+def test_threads_and_jobs_are_told_of_the_trainings_and_not_of_the_last_call(standin, monkeypatch):
+    """Each run tells those of every call that trained it since it was begun."""
+    runs = planned(standin, "a", "b")
+    for run in runs:
+        run.path.mkdir()
+        (run.path / "environment.json").write_text('{"torch": "2.11", "threads": 1}')
+    watch = Watch(2, 1)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    train_all(runs, {"a": "new", "b": "new"}, 4, watch)
+    train_all(runs, {"a": "finished", "b": "begun"}, 2, watch)
+    assert noted(standin) == {"a": [(4, 2)], "b": [(4, 2), (2, 4)]}
+    assert environment_of(runs) == {"torch": "2.11", "threads": "1 to 4"}
+    assert notes_of(runs, 1) == [
+        "2 to 4 trainings ran at once: what the clock on the wall tells of them is of a shared machine.",
+        "The test part was worked on by one run after another, with 8 threads.",
+    ]
+    train_all(runs, {"a": "new", "b": "new"}, 1, watch)
+    assert noted(standin) == {"a": [(1, 8)], "b": [(1, 8)]}
+
+
+def test_of_runs_that_noted_nothing_the_call_is_told(tmp_path):
+    runs = planned(tmp_path, "a")
+    assert notes_of(runs, 1) == []
+    assert [note.partition(" ")[0] for note in notes_of(runs, 3)] == ["3"]
+    (tmp_path / "trainings.jsonl").write_text('{"run": "a", "jobs": 2, "threads": 1, "resumed": false}\n{"run": "a')
+    assert [note.partition(" ")[0] for note in notes_of(runs, 3)][:1] == ["2"]
+    assert environment_of(runs)["torch"] == torch.__version__
+
+
+@pytest.fixture
+def interrupted(standin, monkeypatch):
+    """Trainings that a signal comes to when so many of them have begun; what it raises."""
+
+    def run(*names: str, jobs: int = 2, number: int = signal.SIGINT) -> str:
+        drawn = []
+
+        def draw(watch):
+            drawn.append(1)
+            if len(list(standin.glob("*.begun"))) == jobs and len(drawn) > 2:
+                monkeypatch.setattr(Watch, "draw", lambda watch: None)
+                os.kill(os.getpid(), number)
+
+        monkeypatch.setattr(Watch, "draw", draw)
+        with pytest.raises(Interrupted) as told:
+            train(standin, *names, jobs=jobs)
+        return str(told.value)
+
+    return run
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_asked_to_end_all_save_and_no_more_begin(standin, number, monkeypatch):
-    drawn = []
-
-    def draw(watch):
-        drawn.append(1)
-        if len(list(standin.glob("*.begun"))) == 2 and len(drawn) > 2:
-            monkeypatch.setattr(Watch, "draw", lambda watch: None)
-            os.kill(os.getpid(), number)
-
-    monkeypatch.setattr(Watch, "draw", draw)
-    with pytest.raises(Interrupted):
-        train(standin, "waits-1", "waits-2", "a")
-    assert sorted(path.name for path in standin.glob("*.saved")) == ["waits-1.saved", "waits-2.saved"]
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_asked_to_end_all_save_and_no_more_begin(standin, interrupted, number, jobs):
+    names = [f"waits-{number}" for number in range(jobs)]
+    assert interrupted(*names, "a", jobs=jobs, number=number) == "what was being trained is saved"
+    assert sorted(path.stem for path in standin.glob("*.saved")) == names
     assert not (standin / "a.begun").exists()
+
+
+def test_only_what_is_saved_is_called_so(interrupted, capfd, tmp_path):
+    told = interrupted("waits-1", "full-1", "dies-1", "early-1", jobs=4)
+    first, *others = told.split(", but not ")
+    assert first == "what was being trained is saved"
+    assert sorted(others) == [
+        f"dies-1: {tmp_path / 'dies-1'}: was ended by signal 9",
+        "full-1: run/checkpoints: No space left on device",
+    ]
+    said = capfd.readouterr().err
+    assert "waits-1: saved\n" in said
+    assert "early-1: ended before there was anything to save\n" in said
+    assert "full-1: failed: run/checkpoints: No space left on device\n" in said
 
 
 def test_whatever_goes_wrong_no_process_is_left(standin, monkeypatch):
     """Those that do not end at once are killed."""
-    monkeypatch.setattr(compare_training, "PATIENCE", 0.1)
+    monkeypatch.setattr(compare_child, "PATIENCE", 0.1)
     started = []
 
     def draw(watch):
@@ -130,11 +205,11 @@ def test_whatever_goes_wrong_no_process_is_left(standin, monkeypatch):
 def worker(monkeypatch):
     """The worker's own function in this process, with a training put in its place."""
     monkeypatch.setattr(compare_worker, "_end_with_the_other", lambda: None)
-    monkeypatch.setattr(compare_worker, "read_experiment", lambda config, changes: (config, changes))
     before, threads = signal.getsignal(signal.SIGINT), torch.get_num_threads()
+    (one,) = planned(Path("somewhere"), "a-seed1")
+    job = compare_child.job_of(one, resume=True, threads=1)
 
     def run(train) -> int:
-        job = {"config": "c.yaml", "changes": ["a=1"], "resume": True, "threads": 1}
         monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(job) + "\n"))
         monkeypatch.setattr(compare_worker, "train_run", train)
         return compare_worker.main()
@@ -154,7 +229,8 @@ def raising(error):
 def test_the_exit_codes_of_a_worker(worker, capsys):
     seen = []
     assert worker(lambda *given, **settings: seen.append((given, settings)) or True) == 0
-    assert seen == [(((Path("c.yaml"), ["a=1"]),), {"resume": True, "quiet": True})]
+    (wanted,) = planned(Path("somewhere"), "a-seed1")
+    assert seen == [((wanted.experiment(),), {"resume": True, "quiet": True})]
     assert worker(lambda *_, **__: False) == 75
     assert worker(raising(KeyboardInterrupt())) == 75
     assert worker(raising(ConfigError("a", "b"))) == 2

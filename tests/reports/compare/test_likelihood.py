@@ -1,36 +1,72 @@
 """Language models side by side: figures that are those of `regard evaluate`, and differences that are sure or not."""
 
 import json
+import unicodedata
 
 import numpy as np
 import pytest
+import torch
 from language import model_of, task_of
 from small_runs import regard, unsaid
 
 from regard.reports import evaluate_texts
-from regard.reports.compare.likelihood import LIKELIHOODS, likelihoods
+from regard.reports.compare.likelihood import LIKELIHOODS
+from regard.reports.compare.statistics import figures
 from regard.runs.validation import Validation
 
 LINES = ["the man has a cat", "", "the dog sees a cow", "a", "", "the cow sees the man"]
+DECOMPOSED = ["cafe\u0301 e\u0301te\u0301", "", "a", "bad \ud800 sign", "the man"]  # NFD, and a lone surrogate
+BITS, PERPLEXITY, BY_WORD = LIKELIHOODS
 
 
+def table_of(model, task, lines, tokens=1000):
+    with torch.inference_mode():
+        return task.by_line(model, {"text": lines}, tokens)
+
+
+@pytest.mark.parametrize("lines", [LINES, DECOMPOSED], ids=["ascii", "decomposed"])
 @pytest.mark.parametrize("settings", [{}, {"window": 9}, {"window": 30, "context": 8}], ids=str)
 @pytest.mark.parametrize("tokens", [1, 1000])
-def test_sums_over_the_lines_are_the_figures_of_the_text(settings, tokens):
-    task = task_of(LINES, **settings)
+def test_sums_over_the_lines_are_the_figures_of_the_text(settings, tokens, lines):
+    task = task_of(lines, **settings)
     model = model_of("recurrent", len(task.target))
-    table = likelihoods(model, task, LINES, tokens)
-    wanted = Validation(model, task, {"text": LINES}, [], batch_tokens=tokens)(lambda: False)
-    assert table[:, 1].tolist() == [len(line) + 1 for line in LINES]
+    table = table_of(model, task, lines, tokens)
+    wanted = Validation(model, task, {"text": lines}, [], batch_tokens=tokens)(lambda: False)
+    assert table[:, 1].tolist() == [len(task.target.encode(line)) + 1 for line in lines]
     for metric in LIKELIHOODS:
         assert metric.value(table.sum(axis=0)) == pytest.approx(wanted[metric.name.replace(" ", "_")])
+
+
+def test_a_letter_with_its_accent_is_one_character_however_it_is_spelt():
+    task = task_of(DECOMPOSED)
+    model = model_of("recurrent", len(task.target))
+    composed = [unicodedata.normalize("NFC", line) for line in DECOMPOSED]
+    assert len(composed[0]) == len(DECOMPOSED[0]) - 3
+    tables = [table_of(model, task, lines) for lines in (DECOMPOSED, composed)]
+    assert np.array_equal(*tables)
+    assert tables[0][:, 3].tolist() == [len(line) + 1 for line in composed]
+
+
+def test_what_pieces_do_to_a_perplexity_is_no_difference_of_models():
+    """Two models that find the text equally likely; one spells it in characters, the other in words."""
+    by_character = np.array([[12.0, 10, 3, 10], [7.0, 6, 2, 6]] * 20)
+    by_word = by_character.copy()
+    by_word[:, 1] = by_word[:, 2]
+    tables = {"characters": [by_character], "words": [by_word], "again": [by_character + np.array([1, 0, 0, 0])]}
+    found = {metric.name: figures(metric, tables, "characters") for metric in LIKELIHOODS}
+    assert next(iter(found)) == "bits per character"
+    assert found["perplexity"]["words"].mean > 10 * found["perplexity"]["characters"].mean
+    assert found["perplexity"]["words"].difference is None
+    assert found["perplexity"]["again"].difference.p_value < 0.01  # the same pieces
+    assert found["bits per character"]["words"].difference == (0.0, (0.0, 0.0), 1.0)
+    assert found["word perplexity"]["words"].difference.p_value == 1.0
 
 
 def test_a_line_has_the_loss_of_its_pieces():
     task = task_of(LINES, window=1000)
     model = model_of("recurrent", len(task.target))
     (batch,) = task.held({"text": LINES}, 1000)
-    losses, table, start = model.nll(batch)[0].tolist(), likelihoods(model, task, LINES, 1000), 0
+    losses, table, start = model.nll(batch)[0].tolist(), table_of(model, task, LINES), 0
     for line, row in zip(LINES, table, strict=True):
         end = start + len(line) + 1
         assert row[0] == pytest.approx(sum(losses[start:end]))
@@ -66,8 +102,29 @@ def test_two_language_models_are_compared_line_by_line(configs):
             wanted = [run.figures[name.replace(" ", "_")] for run in found.runs]
             assert score["values"] == pytest.approx(wanted, rel=1e-5)
             assert score["mean"] == pytest.approx(np.mean(wanted), rel=1e-5)
+    assert told["metrics"][0]["name"] == "bits per character"
     assert told["systems"][1]["scores"]["perplexity"]["p_value"] is not None
-    assert "perplexity" in (configs / "compare" / "report.html").read_text()
+    assert [bucket["words"] for bucket in told["by_length"]] == ["0-5"]
+
+
+def test_a_report_of_language_models_speaks_of_lines_and_of_pieces(configs):
+    lines = (configs / "short.yaml").read_text()
+    (configs / "words.yaml").write_text(lines.replace("tokenizer: characters", "tokenizer: words"))
+    folder = configs / "pieces"
+    words = [configs / "short.yaml", configs / "words.yaml", "--seeds", 1, "--updates", 1, "--run", folder]
+    done = regard("compare", *words, "--quiet", "--markdown", folder.with_suffix(".md"))
+    assert done.code == 0, done.said
+    text = folder.with_suffix(".md").read_text()
+    assert "18 lines of the test part; one training of each system." in text
+    assert "- perplexity: no difference is told where a system cuts texts into other pieces than short does." in text
+    assert "## bits per character by words of the line (lines)" in text
+    assert "| read lines/core s |" in text
+    assert "source" not in text
+    assert "decode" not in text
+    scores = json.loads((folder / "compare.json").read_text())["systems"][1]["scores"]
+    assert scores["perplexity"]["p_value"] is None
+    assert scores["bits per character"]["p_value"] is not None
+    assert "decode" not in (folder / "report.html").read_text().partition("What differs")[0]
 
 
 def test_a_translator_is_not_compared_with_a_language_model(configs, tmp_path):

@@ -1,11 +1,15 @@
 """Configs, grids and seeds → runs; and what is wrong with any of them, told before anything is trained."""
 
+import json
+import math
 from pathlib import Path
 
 import pytest
 
+from regard.config import read_settings
 from regard.errors import ConfigError
-from regard.experiment import read_experiment
+from regard.experiment import Experiment
+from regard.reports.compare.child import job_of
 from regard.reports.compare.grid import crossed, flattened, said
 from regard.reports.compare.plan import Budget, contenders_of, differing, runs_of
 
@@ -62,10 +66,12 @@ def test_runs_go_seed_by_seed_and_differ_in_nothing_else(folder):
     assert one.data.cache == folder / "out" / "corpora"
 
 
-def test_what_a_worker_reads_are_the_settings_of_the_run():
+def test_what_a_worker_reads_are_the_settings_of_the_run_whatever_becomes_of_its_config(folder):
     contenders = plan("first.yaml", grids=["model.attention.score=dot,additive"], budget=Budget(minutes=2.5))
-    for run in runs_of(contenders, 2, Path("it's [odd]")):
-        assert read_experiment(run.contender.config, run.changes) == run.experiment()
+    (folder / "first.yaml").write_text(CONFIG.replace("dim: 16", "dim: 48"), encoding="utf-8")
+    for run in runs_of(contenders, 2, Path("it's [odd] \udcff")):
+        job = json.loads(json.dumps(job_of(run, resume=False, threads=1)))
+        assert read_settings(Experiment, job["experiment"]) == run.experiment()
 
 
 @pytest.mark.parametrize(
@@ -151,10 +157,42 @@ def test_a_name_of_two_meanings_is_not_told_of_beside_a_fault():
     assert len(faults("first.yaml", changes=["model.dim=x"], grids=["model.attention=luong,general"])) == 1
 
 
-def test_a_grid_twice_or_a_config_twice():
-    assert "is given twice" in faults("first.yaml", grids=["model.dim=8", "model.dim=16"])[0]
+@pytest.mark.parametrize(
+    ("grids", "told"),
+    [
+        (["model.dim=8", "model.dim=16"], "--grid model.dim: is given twice"),
+        (["model.dim=16,8,16"], "--grid model.dim: 16 is given twice (each value once)"),
+        (["model.dropout=0.1,0.10"], "--grid model.dropout: 0.1 is given twice (each value once)"),
+        (["model.attention.score=dot,dot"], '--grid model.attention.score: "dot" is given twice (each value once)'),
+        (["run.x=a b,a-b"], '--grid run.x: "a b" and "a-b" would both be called \'a-b\''),
+    ],
+    ids=str,
+)
+def test_a_value_or_a_grid_twice(grids, told):
+    (line,) = faults("first.yaml", grids=grids)
+    assert line.startswith(told)
+
+
+def test_a_config_twice():
     assert "2 that would be called 'first'" in faults("first.yaml", "first.yaml")[0]
-    assert "2 that would be called 'dot'" in faults("first.yaml", grids=["model.attention.score=dot,dot"])[0]
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan])
+def test_a_budget_without_an_end_is_told_by_its_option(number):
+    assert faults("first.yaml", budget=Budget(minutes=number)) == ["--minutes: must be a finite number"]
+    assert faults("first.yaml", budget=Budget(core_minutes=number)) == ["--core-minutes: must be a finite number"]
+
+
+def test_names_that_no_file_can_have_are_told_before_anything_is_trained(folder):
+    """What is kept of a run, and written under another name first, is called longer still."""
+    names = ["x" * 200, "y" * 201]
+    for name in names:
+        (folder / f"{name}.yaml").write_text(CONFIG)
+    (one,) = plan(f"{names[0]}.yaml")
+    kept = folder / f".{one.name}-seed1000.json.{2**22}.new"
+    kept.touch()
+    (line,) = faults(f"{names[1]}.yaml")
+    assert line.startswith(f"CONFIG: '{'y' * 40}…' would be the name of a folder, and has 201 bytes (at most 200: ")
 
 
 def test_what_differs_between_contenders():

@@ -1,0 +1,205 @@
+"""How long what is left takes, by hand; and logs that are cut off anywhere."""
+
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from regard.reports.compare import progress as compare_progress
+from regard.reports.compare.log import events
+from regard.reports.compare.pace import Place, all_left, duration, kept, place_of, run_left, run_whole
+from regard.reports.compare.progress import Watch
+
+NO_LIMITS = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0, "0 s"), (89.4, "89 s"), (90, "2 min"), (3570, "1 h 0 min"), (7800, "2 h 10 min")]
+)
+def test_durations(seconds, told):
+    assert duration(seconds) == told
+
+
+def log(run, *lines, event="update"):
+    """Lines of (update, seconds, core seconds)."""
+    run.mkdir(exist_ok=True)
+    with (run / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        for update, seconds, core_seconds in lines:
+            told = {"event": event, "update": update, "seconds": seconds, "core_seconds": core_seconds}
+            file.write(json.dumps(told) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("limits", "place", "left"),
+    [
+        ({}, Place(10, 20.0, 15.0, 2.0, 3.0), None),
+        ({"max_updates": 30}, Place(10, 20.0, per_update=3.0), 60.0),
+        ({"max_updates": 30}, Place(), None),
+        ({"max_minutes": 1}, Place(10, 20.0), 40.0),
+        ({"max_minutes": 1, "max_updates": 20}, Place(10, 20.0, per_update=2.0), 20.0),
+        ({"max_minutes": 0.1}, Place(10, 20.0), 0.0),
+        ({"max_core_minutes": 1}, Place(10, 20.0, 15.0, pace=2.0), 90.0),  # 45 s of processor time, at 2 s each
+        ({"max_core_minutes": 1}, Place(), None),
+    ],
+)
+def test_what_is_left_of_a_run(limits, place, left):
+    assert run_left({**NO_LIMITS, **limits}, place) == left
+
+
+def test_a_halt_does_not_slow_the_pace(tmp_path):
+    """Ten updates take 20 s on the wall and 10 s of the processor, a validation after them 4 s and 2 s; and once the
+    machine slept for an hour.
+    """
+    log(tmp_path, (10, 20.0, 10.0), (20, 44.0, 22.0), (30, 3664.0, 32.0), (40, 3688.0, 44.0), (50, 3708.0, 54.0))
+    place = place_of(tmp_path)
+    assert place.pace == 2.0
+    assert place.per_update == 2.0 * (54 - 10) / 40
+    assert place.worked == 108.0
+    assert run_left({**NO_LIMITS, "max_core_minutes": 2}, place) == 132.0
+
+
+def test_the_last_lines_tell_the_pace(tmp_path):
+    """A machine that was slow at first is not slow now."""
+    log(tmp_path, *((number, 9.0 * number, 1.0 * number) for number in range(1, 300)))
+    assert place_of(tmp_path).pace == 9.0
+    log(tmp_path, *((number, 2691.0 + (number - 299) * 1.5, 1.0 * number) for number in range(300, 700)))
+    assert (place_of(tmp_path).pace, place_of(tmp_path).per_update) == (1.5, 1.5)
+
+
+def test_a_single_line_is_seen_from_the_beginning(tmp_path):
+    log(tmp_path, (25, 50.0, 100.0))
+    assert (place_of(tmp_path).pace, place_of(tmp_path).per_update) == (0.5, 2.0)
+
+
+def test_a_log_without_processor_time_tells_the_median_of_its_lines(tmp_path):
+    lines = [{"event": "update", "update": 10 * n, "seconds": 30.0 * n + (n > 2) * 5000} for n in range(1, 5)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    place = place_of(tmp_path)
+    assert (place.pace, place.per_update, place.worked) == (None, 3.0, place.seconds)
+
+
+def test_a_run_takes_as_long_as_those_that_have_ended_or_as_its_limit_allows():
+    ended = [Place(10, 9999.0, 50.0, pace=2.0), Place(10, 80.0)]
+    limits = {**NO_LIMITS, "max_core_minutes": 1}
+    active = [(limits, Place(5, 7000.0, 10.0, pace=1.5)), (limits, Place(5, 7000.0, 10.0, pace=2.5)), (limits, Place())]
+    assert run_whole(ended, active) == 90.0
+    assert run_whole([], active) == 120.0
+    assert run_whole([], [(limits, Place())]) is None
+
+
+@pytest.mark.parametrize(
+    ("active", "waiting", "whole", "jobs", "left"),
+    [
+        ([], 3, 10.0, 1, 30.0),
+        ([], 3, 10.0, 2, 20.0),
+        ([4.0], 2, 10.0, 1, 24.0),
+        ([4.0, 9.0], 2, 10.0, 2, 19.0),  # 4 + 10, 9 + 10
+        ([4.0, 20.0], 2, 10.0, 2, 24.0),  # 4 + 10 + 10, 20
+        ([4.0], 0, None, 2, 4.0),
+        ([4.0], 1, None, 1, None),
+        ([None], 0, None, 1, None),
+    ],
+)
+def test_what_is_left_of_all(active, waiting, whole, jobs, left):
+    assert all_left(active, waiting, whole, jobs) == left
+
+
+def test_a_log_tells_the_last_update_and_the_score_that_steers(tmp_path):
+    lines = [
+        {"event": "update", "update": 25, "seconds": 3.0, "core_seconds": 5.0, "loss": 2.0},
+        {"event": "validation", "update": 25, "seconds": 4.0, "core_seconds": 6.0, "bleu": 21.304, "loss": 1.0},
+        {"event": "validation", "update": 26, "seconds": 4.0, "core_seconds": 6.0, "bleu": None, "loss": 1.0},
+        {"event": "update", "update": 50, "seconds": 7.5, "core_seconds": 9.5, "loss": 1.5},
+    ]
+    log, text = tmp_path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in lines)
+    assert place_of(tmp_path) == Place()
+    for written in (text, "half a line\n" * 5000 + text + '{"event": "upd', "[]\n3\n{}\n" + text):
+        log.write_text(written)
+        assert events(tmp_path) == lines
+        assert place_of(tmp_path, "bleu")[:3] == (50, 7.5, 9.5)
+        assert [place_of(tmp_path, name).score for name in ("bleu", "loss", "chrf")] == ["bleu 21.30", "loss 1.00", ""]
+
+
+def test_what_a_run_ended_with(tmp_path):
+    assert kept(tmp_path) == ""
+    (tmp_path / "final.json").write_text('{"metric": "bleu", "score": null}')
+    assert kept(tmp_path) == ""
+    (tmp_path / "final.json").write_text('{"metric": "bleu", "score": 31.2}')
+    assert kept(tmp_path) == ", dev bleu 31.20"
+
+
+def planned(folder, name, metric="bleu", **limits):
+    """A run as far as a watch hears of it."""
+    training = SimpleNamespace(metric=metric)
+    whole = {**NO_LIMITS, **limits}
+    contender = SimpleNamespace(experiment=SimpleNamespace(training=training))
+    return SimpleNamespace(name=name, path=folder / name, contender=contender, limits=lambda: whole)
+
+
+def watched(total, jobs, ended=(), *, terminal=False):
+    watch = Watch(total, jobs, ended)
+    watch.console = Console(file=io.StringIO(), force_terminal=terminal, width=300, markup=False, highlight=False)
+    return watch
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    for name in ("TERMINAL_SECONDS", "PLAIN_SECONDS"):
+        monkeypatch.setattr(compare_progress, name, 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(("terminal", "end"), [(True, "\r"), (False, "\n")])
+def test_a_line_tells_which_of_how_many_and_how_long(terminal, end, tmp_path):
+    runs = [planned(tmp_path, f"[a]-seed{seed}", max_updates=1000, max_minutes=10.0) for seed in (1, 2)]
+    watch = watched(36, 2, [Place(1, 600.0)] * 4, terminal=terminal)
+    for run in runs:
+        watch.begin(run)
+    log(runs[0].path, (250, 120.0, 60.0))
+    watch.draw()
+    assert watch.console.file.getvalue() == (
+        "run 5 of 36, [a]-seed1: update 250 of 1,000, 6 min left · run 6 of 36, [a]-seed2: preparing"
+        f" · all trained in about 2 h 40 min{end}"  # 6 or 10 minutes, and then 15 times the 10 of those that ended
+    )
+    watch.stop(runs[0], "saved")
+    assert "run 5 of 36, [a]-seed1: saved" in watch.console.file.getvalue()
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_score_told_is_the_one_that_steers(tmp_path):
+    run, watch = planned(tmp_path, "a", metric="perplexity"), watched(1, 1)
+    run.path.mkdir()
+    event = {"event": "validation", "update": 3, "seconds": 4.0, "loss": 1.0, "perplexity": 2.5, "bleu": 9.0}
+    (run.path / "metrics.jsonl").write_text(json.dumps(event) + "\n")
+    watch.begin(run)
+    watch.draw()
+    assert watch.console.file.getvalue() == "run 1 of 1, a: update 3, perplexity 2.50\n"
+
+
+def left(watch):
+    """What the last line says of all."""
+    return watch.console.file.getvalue().splitlines()[-1].partition("all trained in about ")[2]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_after_a_halt_and_a_resumption_what_is_left_is_what_the_processor_needs(tmp_path):
+    """Twelve runs of 20 core minutes, two at a time: two are at 19, after 100 minutes on the wall with a halt in them.
+    Then they end, a minute later; in the next call they have ended before.
+    """
+    runs = [planned(tmp_path, name, max_core_minutes=20) for name in ("a", "b")]
+    watch = watched(12, 2)
+    for run in runs:
+        log(run.path, *((10 * n, 12.0 * n + (n > 20) * 5000, 12.0 * n) for n in range(1, 96)))
+        watch.begin(run)
+    watch.draw()
+    assert left(watch) == "1 h 41 min"
+    for run in runs:
+        log(run.path, *((10 * n, 12.0 * n + 5000, 12.0 * n) for n in range(96, 101)))
+        watch.end(run)
+    assert left(watch) == "1 h 40 min"
+    again = watched(12, 2, [place_of(run.path) for run in runs])
+    again.begin(planned(tmp_path, "c", max_core_minutes=20))
+    again.draw()
+    assert left(again) == "1 h 40 min"

@@ -1,0 +1,135 @@
+"""What the benchmarks make of their measurements, by hand."""
+
+import math
+import multiprocessing
+import sys
+import threading
+from multiprocessing.connection import Connection
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks import benchmark
+
+growth, layers, looking_back, rounds = map(benchmark, ("growth", "layers", "looking_back", "rounds"))
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_the_exponent_is_the_power_of_the_length(power):
+    seconds = {length: 3e-6 * length**power for length in (64, 128, 512, 4096)}
+    assert growth.exponent(seconds) == pytest.approx(power)
+    assert math.isnan(growth.exponent({64: 1.0}))
+
+
+def test_times_are_medians_of_a_run(monkeypatch):
+    """By a clock that goes on by as much as a run says."""
+    now, runs = [0.0], []
+
+    def make(case: int):
+        def run() -> None:
+            runs.append(case)
+            now[0] += case * (10 if len(runs) < 20 else 1)  # the first rounds are slow
+
+        return run
+
+    monkeypatch.setattr(growth.time, "process_time", lambda: now[0])
+    found = growth.times([1, 5], make, lambda case: 4 if case == 1 else 1, 7)
+    assert found == {1: 1.0, 5: 5.0}
+    assert (runs.count(1), runs.count(5)) == (7 * 5, 7 * 2)  # one to warm up
+
+
+CROSSINGS = [
+    ([1.0, 2.0, 8.0], [2.0, 2.0, 2.0], 128.0),  # equal at 128, dearer beyond
+    ([1.0, 4.0, 16.0], [2.0, 2.0, 2.0], math.sqrt(64 * 128)),  # half and twice: the middle of the scale
+    ([3.0, 3.0, 3.0], [2.0, 2.0, 2.0], 0.0),  # at every length
+    ([3.0, 1.0, 3.0], [2.0, 2.0, 2.0], 128 * 2 ** (math.log(2) / math.log(3))),  # dearer, cheaper, dearer again
+    ([3.0, 3.0, 1.0], [2.0, 2.0, 2.0], math.nan),  # cheaper at the longest
+    ([1.0, 1.0, 1.0], [2.0, 2.0, 2.0], math.nan),
+]
+
+
+@pytest.mark.parametrize(("attention", "other", "wanted"), CROSSINGS)
+def test_the_crossing_is_where_attention_stays_dearer(attention, other, wanted):
+    lengths = (64, 128, 256)
+    found = layers.crossing(*(dict(zip(lengths, values, strict=True)) for values in (attention, other)))
+    assert found == pytest.approx(wanted, nan_ok=True)
+
+
+def test_how_a_crossing_is_told():
+    assert [layers.as_text(value) for value in (0.0, math.nan, 397.6)] == ["always", "never", "398"]
+
+
+def test_weights_are_put_in_order_of_distance():
+    """A window of 2 before 4 places: keys -2 -1 0 1 2 3; the weight of key k for place q is 10 q + k."""
+    weights = torch.tensor([[[10.0 * place + key - 2 for key in range(6)] for place in range(4)]])
+    found: Tensor = looking_back.by_distance(weights, 2)
+    assert found.tolist() == [[[21.0, 20.0], [32.0, 31.0]]]  # of the places 2 and 3: one back, two back
+
+
+def test_ratios_are_taken_within_a_round():
+    one, other = (rounds.Record(speeds, 1, 1, []) for speeds in ([2.0, 9.0], [1.0, 3.0]))
+    assert rounds.ratios(one, other) == [2.0, 3.0]
+    assert "| a | 6 [2..9] | 2.50 [2.00..3.00] | 1 | 1 |" in rounds.table({"a": one, "b": other}, "x/s", "b")
+
+
+@pytest.mark.parametrize("name", ["layers", "window", "sru", "sliced_rnn", "additive"])
+@pytest.mark.parametrize("words", [["--rounds", "0"], ["--threads", "-1"], ["--rounds", "x"]], ids=" ".join)
+def test_a_count_of_nothing_is_refused_on_one_line(name, words, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    with pytest.raises(SystemExit) as ended:
+        benchmark(name).main()
+    assert ended.value.code == 2
+    assert f"argument {words[0]}: must be a number of 1 or more, not '{words[1]}'" in capsys.readouterr().err
+
+
+def test_lengths_without_an_exponent_are_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["layers", "--lengths", "64", "128", "256"])
+    with pytest.raises(SystemExit):
+        layers.main()
+    assert "two such lengths at least" in capsys.readouterr().err
+
+
+def test_every_way_of_the_units_computes_what_the_layer_does():
+    sru = benchmark("sru")
+    inputs = torch.randn(2, 7, 8)
+    for name, (version, way) in sru.WAYS.items():
+        units = sru.SruLayer(8, 8, version=version)
+        torch.testing.assert_close(way(sru._parts(units, inputs)).outputs, units(inputs, None)[0], msg=name)
+
+
+class Kept:
+    """An end of a pipe that stays open when the process that started another closes its copy."""
+
+    def __init__(self, end: Connection) -> None:
+        self.send, self.recv = end.send, end.recv
+
+    def close(self) -> None:
+        """Not here: there is but one process."""
+
+
+def pipe() -> tuple[Connection, Kept]:
+    one, other = multiprocessing.Pipe()
+    return one, Kept(other)
+
+
+def test_a_race_warms_up_rotates_and_divides_by_the_seconds_of_a_turn(monkeypatch):
+    turns, now = [], [0.0]
+
+    def make(name: str, units: float):
+        def turn() -> float:
+            turns.append(name)
+            now[0] += 2.0
+            return units
+
+        return rounds.Contender(turn, torch.nn.Linear(2, 3), [name])
+
+    monkeypatch.setattr(
+        rounds.multiprocessing, "get_context", lambda way: SimpleNamespace(Pipe=pipe, Process=threading.Thread)
+    )
+    monkeypatch.setattr(rounds.time, "perf_counter", lambda: now[0])
+    found = rounds.race({"a": (make, ("a", 10.0)), "b": (make, ("b", 30.0))}, 3, torch.get_num_threads())
+    assert turns == ["a", "b", *"ab", *"ba", *"ab"]  # one each to warm up
+    assert [found[name].speeds for name in "ab"] == [[5.0] * 3, [15.0] * 3]
+    assert (found["a"].parameters, found["a"].outputs) == (9, ["a"])

@@ -1,0 +1,64 @@
+"""How long a training says it will still take, on clocks that go as the test says."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from regard.objectives import LikelihoodObjective
+from regard.training import trainer as module
+from regard.training.progress import Progress
+from regard.training.settings import TrainingSettings
+from regard.training.trainer import Trainer
+
+HALT = 10_000.0  # seconds that the machine sleeps for
+UPDATE, VALIDATION = 3.0, 6.0  # seconds of one, at half as many of processor time
+
+
+@pytest.fixture
+def told(tiny, batches, tmp_path, monkeypatch):
+    """update → what is told to be left of a training that the machine has slept through once."""
+
+    def train(**limits: float) -> dict[int, str]:
+        now, found = {"wall": 0.0, "core": 0.0}, {}
+
+        def spend(wall: float, core: float) -> None:
+            now["wall"] += wall
+            now["core"] += core
+
+        def validate(_) -> dict[str, float]:
+            spend(VALIDATION, VALIDATION / 2)
+            return {"loss": 1.0}
+
+        settings = TrainingSettings(
+            validate_every=2, log_every=1, metric="loss", workers=0, average=1, patience=None, **limits
+        )
+        clocks = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["core"])
+        monkeypatch.setattr(module, "time", clocks)
+        monkeypatch.setattr(Progress, "update", lambda self, values, left: found.update({values["update"]: left}))
+        trainer = Trainer(
+            tiny(), LikelihoodObjective(), batches(), settings=settings, run=tmp_path, validate=validate,
+            progress=Progress(tmp_path, quiet=True),
+        )  # fmt: skip
+        real = trainer.updater.update
+
+        def update(micro, rate, number):
+            spend(UPDATE + (HALT if number == 3 else 0.0), UPDATE / 2)
+            return real(micro, rate, number)
+
+        monkeypatch.setattr(trainer.updater, "update", update)
+        trainer.train()
+        return found
+
+    return train
+
+
+def test_a_halt_is_not_taken_for_slowness(told):
+    """By all seconds so far it would be more than an hour. After update 5 there were two validations: an update with
+    its share of them takes (5 · 3 s + 2 · 6 s) / 5.
+    """
+    assert told(max_updates=8)[5] == f" · {3 * 27 / 5:.0f} s left"
+
+
+def test_processor_time_goes_at_the_pace_of_the_last_updates(told):
+    """13.5 s of it are spent after update 5, and 60 s at two on the wall each are allowed."""
+    assert told(max_core_minutes=1.0)[5] == f" · {(60 - 13.5) * 2 / 60:.0f} min left"
