@@ -49,6 +49,8 @@ def shrunk(path: Path) -> list[str]:
         for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
             if f"{setting}:" in line:
                 changes.append(f"model.{part}.{setting}={small}")
+        if "residual_from:" in line:
+            changes.append(f"model.{part}.residual_from=null")
     if "{name: language_model, window:" in text:
         changes += ["task.window=16", "task.context=6"]
     if "size:" in text and "subwords" in text:

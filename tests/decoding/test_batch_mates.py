@@ -121,7 +121,7 @@ def test_dropped_rows_leave_the_others_alone(model, writers):
     """The limits of 12 copies are all different, so rows leave one by one and those that stay are one sentence."""
     limits = torch.arange(1, 13)
     search = GreedySearch()
-    search.limits = lambda batch: limits[: len(batch.lines)]
+    search.limits = lambda writer, batch: limits[: len(batch.lines)]
     found = [one for [one] in search.run(model, writers.batch_of([[5, 9, 4, EOS]] * 12))]
     for one in found:
         assert found[-1].ids[: len(one.ids)] == one.ids
