@@ -77,7 +77,12 @@ ELSEWHERE: tuple[Elsewhere, ...] = (
         "featurewise, featurewise_static, multi_dimensional, source2token",
     ),
     _row("pooling", "feedforward", "each state says how much it counts", "feedforward, raffel_ellis, 前馈"),
-    _row("pooling", "convolutional", "the best match of each filter", "convolutional, convolutional_pooling, kim, text_cnn"),
+    _row(
+        "pooling",
+        "convolutional",
+        "the best match of each filter",
+        "convolutional, convolutional_pooling, kim, text_cnn",
+    ),
     _row("pooling", "mean", "all states alike", "mean, mean_pooling, average, uniform, 平均"),
     _row("pooling", "max", "the largest value of each feature", "max, max_pooling, max_over_time, 最大"),
     _row("pooling", "last", "the last state", "last, last_state, final, 最后"),
