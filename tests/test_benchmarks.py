@@ -4,6 +4,7 @@ import math
 import multiprocessing
 import sys
 import threading
+from collections import Counter
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 
@@ -12,8 +13,10 @@ import torch
 from torch import Tensor
 
 from benchmarks import benchmark
+from regard.records import EOS
 
-growth, layers, looking_back, rounds = map(benchmark, ("growth", "layers", "looking_back", "rounds"))
+NAMES = ("growth", "layers", "looking_back", "rounds", "unigram")
+growth, layers, looking_back, rounds, unigram = map(benchmark, NAMES)
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
@@ -133,3 +136,17 @@ def test_a_race_warms_up_rotates_and_divides_by_the_seconds_of_a_turn(monkeypatc
     assert turns == ["a", "b", *"ab", *"ba", *"ab"]  # one each to warm up
     assert [found[name].speeds for name in "ab"] == [[5.0] * 3, [15.0] * 3]
     assert (found["a"].parameters, found["a"].outputs) == (9, ["a"])
+
+
+def test_pieces_one_by_one_are_foretold_by_their_shares():
+    """Four pieces: seen 5, 2, 0 and 1 times, and once more each: 6, 3, 1 and 2 of 12."""
+    train, test = Counter({0: 5, 1: 2, 3: 1}), Counter({0: 2, 2: 1})
+    assert unigram.perplexity(train, test, 4) == pytest.approx((12 / 6 * 12 / 6 * 12 / 1) ** (1 / 3))
+
+
+def test_ends_are_pieces_too():
+    class Letters:
+        def encode_batch(self, lines: list[str]) -> list[list[int]]:
+            return [[ord(letter) for letter in line] for line in lines]
+
+    assert unigram.counted(Letters(), ["aab", "", "b"]) == {ord("a"): 2, ord("b"): 2, EOS: 3}

@@ -14,6 +14,7 @@ from regard.runs import train_run
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.yaml"))
 OF_TEXTS = [path for path in CONFIGS if path.parent.name == "language"]
+OF_LINES = [path for path in CONFIGS if path.parent.name == "generation"]
 PAIRS = [("ein Hund läuft", "a dog runs"), ("zwei Katzen schlafen", "two cats sleep"), ("er liest", "he reads")] * 4
 SMALL = [
     "training.max_updates=1",
@@ -31,6 +32,15 @@ def corpus(tmp_path: Path) -> list[str]:
         (tmp_path / side).write_text("".join(f"{pair[place]}\n" for pair in PAIRS), encoding="utf-8")
     parts = ("", "dev_", "test_")
     return [f"data.{part}{side}={tmp_path / side}" for part in parts for side in ("source", "target")]
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[str]:
+    """One document of all lines, to learn from and to be judged by."""
+    (tmp_path / "lines").write_text("".join(f"{pair[1]}\n" for pair in PAIRS), encoding="utf-8")
+    (tmp_path / "index").write_text(f"a\tb\t1\t{len(PAIRS)}\n")
+    reader = f"{{name: consecutive, file: '{tmp_path / 'lines'}', index: '{tmp_path / 'index'}'}}"
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
 
 
 @pytest.fixture
@@ -58,7 +68,9 @@ def shrunk(path: Path) -> list[str]:
     return changes
 
 
-@pytest.mark.parametrize("path", [path for path in CONFIGS if path not in OF_TEXTS], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in CONFIGS if path not in [*OF_TEXTS, *OF_LINES]], ids=lambda path: path.stem
+)
 def test_a_config_builds_trains_a_step_and_translates(path, corpus, tmp_path):
     run = tmp_path / "run"
     experiment = read_experiment(path, [*shrunk(path), *corpus, f"run={run}"])
@@ -78,6 +90,16 @@ def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tex
     prediction, nothing = regard.load(run, ["decoding.search.max_extra=5"]).predict(["ein Hund", ""], explain=True)
     assert prediction.explanation is not None
     assert (prediction.source, nothing.source) == ("ein Hund", "")
+
+
+@pytest.mark.parametrize("path", OF_LINES, ids=lambda path: path.stem)
+def test_a_config_that_goes_on_from_a_line_builds_trains_a_step_and_draws(path, lines, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*shrunk(path), *lines, f"run={run}"]), quiet=True)
+    drawn = [regard.load(run, [f"decoding.search.seed={seed}"]).predict(["a dog runs"]) for seed in (1, 1, 2, 3, 4)]
+    texts = [prediction.text for (prediction,) in drawn]
+    assert texts[0] == texts[1]
+    assert len(set(texts)) > 1
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Readers: files → a stream of examples. One file a format, each built with (columns,)."""
 
+from regard.data.readers.consecutive import ConsecutiveReader
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.jsonl import JsonlReader
@@ -13,6 +14,7 @@ from regard.registry import Registry
 READERS: Registry[Reader] = Registry(
     "data.reader",
     {
+        "consecutive": ConsecutiveReader,
         "documents": DocumentsReader,
         "excerpt": ExcerptReader,
         "jsonl": JsonlReader,

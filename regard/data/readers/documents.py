@@ -40,12 +40,12 @@ class DocumentsReader(Reader):
         return f"documents {self._part} {self._every} of {self._lines.key()}"
 
     def __iter__(self) -> Iterator[Example]:
-        chosen = set(chain.from_iterable(self._documents()))
+        chosen = set(chain.from_iterable(self.documents()))
         for example in self._lines:
             if example.line in chosen:
                 yield example
 
-    def _documents(self) -> Iterator[range]:
+    def documents(self) -> Iterator[range]:
         """The lines of each document of the part."""
         for number, line in enumerate(read_lines(self._index)):
             fields = line.split("\t")

@@ -40,7 +40,21 @@ def documents(folder, ending):
     return {**parallel(folder, ending), "index": save(folder / "index.tsv", [f"a\tnews\t1\t{len(PAIRS)}"])}
 
 
-WRITERS = {"documents": documents, "excerpt": parallel, "parallel": parallel, "tsv": tsv, "jsonl": jsonl}
+def consecutive(folder, ending):
+    """A document of two lines for each pair."""
+    text = save(folder / f"text{ending}", [side for pair in PAIRS for side in pair])
+    index = [f"a{number}\tnews\t{2 * number + 1}\t2" for number in range(len(PAIRS))]
+    return {"file": text, "index": save(folder / "index.tsv", index)}
+
+
+WRITERS = {
+    "consecutive": consecutive,
+    "documents": documents,
+    "excerpt": parallel,
+    "parallel": parallel,
+    "tsv": tsv,
+    "jsonl": jsonl,
+}
 
 
 def read(name, **settings):
@@ -51,7 +65,8 @@ def read(name, **settings):
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_every_reader_reads_what_was_written_as_often_as_asked(name, ending, tmp_path):
     reader = READERS.build(Choice(name, WRITERS[name](tmp_path, ending)), COLUMNS)
-    wanted = [(line, dict(zip(COLUMNS, pair, strict=True))) for line, pair in enumerate(PAIRS, start=1)]
+    step = 2 if name == "consecutive" else 1  # lines that an example takes
+    wanted = [(step * number, dict(zip(COLUMNS, pair, strict=True))) for number, pair in enumerate(PAIRS, start=1)]
     assert list(reader) == wanted
     assert list(reader) == wanted
     assert reader.columns == COLUMNS
@@ -115,6 +130,27 @@ def test_documents_fall_to_a_part_as_a_whole(tmp_path):
 def _text(settings, part):
     reader = READERS.build(Choice("documents", {**settings, "part": part}), ("text",))
     return [(line, texts["text"]) for line, texts in reader]
+
+
+def test_a_line_is_paired_with_the_next_of_its_document(tmp_path):
+    """Twelve documents of 1, 2, … lines, one right after the other: of n lines n - 1 pairs, and none between two."""
+    lines, index = [], []
+    for number in range(12):
+        index.append(f"d{number}\tnews\t{len(lines) + 1}\t{number + 1}")
+        lines += [f"{number}.{line}" for line in range(number + 1)]
+    settings = {"file": save(tmp_path / "text", lines), "index": save(tmp_path / "index", index), "every": 4}
+    found = {part: read("consecutive", part=part, **settings) for part in ("train", "dev", "test")}
+    documents = {"train": (0, 1, 4, 5, 8, 9), "dev": (2, 6, 10), "test": (3, 7, 11)}
+    for part, rows in found.items():
+        wanted = [(f"{number}.{line}", f"{number}.{line + 1}") for number in documents[part] for line in range(number)]
+        assert [(source, target) for _, source, target in rows] == wanted
+        assert all(lines[line - 1] == target for line, _, target in rows)
+
+
+def test_a_task_of_one_column_has_no_pairs(tmp_path):
+    settings = consecutive(tmp_path, "")
+    with pytest.raises(ConfigError, match=r"data\.reader: pairs each line with the next, .* one column, text"):
+        READERS.build(Choice("consecutive", settings), ("text",))
 
 
 @pytest.mark.parametrize("row", ["a\tnews\t1", "a\tnews\t1\tmany", "a"])

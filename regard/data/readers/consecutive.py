@@ -1,0 +1,47 @@
+"""Each line of a document with the one after it: what to say next."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from regard.data.examples import Example
+from regard.data.readers.documents import DocumentsReader
+from regard.data.readers.reader import Reader
+from regard.errors import ConfigError
+
+TEXT = "text"  # the one column of what is paired
+
+
+class ConsecutiveReader(Reader):
+    """Pairs for a model that goes on from the line before: of a document of n lines n - 1.
+
+    `file`, one text; `index`, `part` and `every` as of `documents`. No pair reaches from one document into the next.
+    An example has the number of its second line.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: str,
+        index: str,
+        part: Literal["train", "dev", "test"] = "train",
+        every: Annotated[int, Ge(3)] = 10,
+    ) -> None:
+        if len(columns) != 2:
+            problem = f"pairs each line with the next, and the task has one column, {', '.join(columns)}"
+            raise ConfigError("data.reader", problem, "the reader documents reads line by line")
+        self._documents = DocumentsReader((TEXT,), files={TEXT: file}, index=index, part=part, every=every)
+        self.columns, self.files = columns, self._documents.files
+
+    def key(self) -> str:
+        return f"consecutive {self.columns} of {self._documents.key()}"
+
+    def __iter__(self) -> Iterator[Example]:
+        firsts = {lines.start for lines in self._documents.documents()}
+        before = ""
+        for line, texts in self._documents:
+            if line not in firsts:
+                yield Example(line, dict(zip(self.columns, (before, texts[TEXT]), strict=True)))
+            before = texts[TEXT]
