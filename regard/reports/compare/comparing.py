@@ -13,7 +13,7 @@ from regard.errors import ConfigError, RegardError
 from regard.reports.compare.conditions import environment_of, notes_of
 from regard.reports.compare.failing import Failed, failed_here
 from regard.reports.compare.measure import Result, measured
-from regard.reports.compare.pace import all_left, duration, place_of
+from regard.reports.compare.pace import all_left, duration, place_of, run_left
 from regard.reports.compare.page import page
 from regard.reports.compare.plan import Planned
 from regard.reports.compare.progress import Watch
@@ -59,8 +59,9 @@ def _open(folder: Path) -> None:
 def _train(plan: Prepared, wanted: Wanted, *, quiet: bool) -> Failed:
     stages = stages_of(plan.runs, plan.learnt)
     make_ready(plan.runs, stages)
-    ended = [place_of(run.path) for run in plan.runs if stages[run.name] == "finished"]
-    watch = Watch(len(plan.runs), wanted.jobs, ended, quiet=quiet)
+    ended = [run for run in plan.runs if stages[run.name] == "finished"]
+    todo = [run for run in plan.runs if stages[run.name] != "finished"]
+    watch = Watch(todo, wanted.jobs, ended, quiet=quiet)
     if wanted.jobs > (cores := os.cpu_count() or 1):
         watch.warn(f"--jobs {wanted.jobs}: there are {cores} cores, so that many trainings wait for each other")
     for names in learns_the_same(plan.contenders):
@@ -71,7 +72,6 @@ def _train(plan: Prepared, wanted: Wanted, *, quiet: bool) -> Failed:
         + (f", {wanted.jobs} at once" if wanted.jobs > 1 else "")
         + f", in {wanted.folder}"
     )
-    todo = [run for run in plan.runs if stages[run.name] != "finished"]
     if todo:
         watch.say(_expected(todo, wanted.jobs))
     return train_all(plan.runs, stages, wanted.jobs, watch)
@@ -89,7 +89,7 @@ def _expected(todo: Sequence[Planned], jobs: int) -> str:
     if all(core_minutes):
         told += f", at most {_range(core_minutes)} min of processor time each"
     if all(minutes):
-        whole = all_left([], len(todo), sum(minutes) / len(minutes) * 60, jobs) or 0.0
+        whole = all_left([], [run_left(run.limits(), place_of(run.path)) for run in todo], jobs) or 0.0
         return (
             f"{told}, at most {_range(minutes)} min each: about {duration(whole)} in all, or less where patience ends"
         )
@@ -106,7 +106,7 @@ def _measure(plan: Prepared, failed: Failed, *, quiet: bool) -> Results:
 
     Those that cannot be measured join the failed.
     """
-    watch = Watch(len(plan.runs), 1, quiet=quiet)
+    watch = Watch(plan.runs, 1, quiet=quiet)
     results: Results = {}
     for number, planned in enumerate(plan.runs, start=1):
         if planned.name in failed:

@@ -103,17 +103,26 @@ def run_whole(ended: Sequence[Place], active: Iterable[tuple[Limits, Place]]) ->
     return mean(known) if known else None
 
 
-def all_left(active: Sequence[float | None], waiting: int, whole: float | None, jobs: int) -> float | None:
-    """Seconds until all are trained: those at work have so much left, each of the others takes `whole`, `jobs` at once.
+def waiting_left(limits: Limits, place: Place, whole: float | None) -> float | None:
+    """Seconds for a run that is not at work: `whole`, less what it did in an earlier call."""
+    if not place.update:
+        return whole
+    guesses = [run_left(limits, place), None if whole is None else max(0.0, whole - place.worked)]
+    return min((one for one in guesses if one is not None), default=None)
+
+
+def all_left(active: Sequence[float | None], waiting: Sequence[float | None], jobs: int) -> float | None:
+    """Seconds until all are trained: those at work have so much left, the others follow in their order, `jobs` at once.
 
     None where it cannot be guessed.
     """
     known = [left for left in active if left is not None]
-    if len(known) < len(active) or (waiting and whole is None):
+    following = [left for left in waiting if left is not None]
+    if len(known) < len(active) or len(following) < len(waiting):
         return None
     ends = sorted([*known, *[0.0] * (jobs - len(known))])
-    for _ in range(waiting):
-        ends = sorted([ends[0] + (whole or 0.0), *ends[1:]])
+    for left in following:
+        ends = sorted([ends[0] + left, *ends[1:]])
     return ends[-1]
 
 

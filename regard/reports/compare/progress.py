@@ -9,7 +9,16 @@ from rich.control import Control
 from rich.segment import ControlType
 
 from regard.explain.tokens import visible_line
-from regard.reports.compare.pace import Place, all_left, duration, kept, place_of, run_left, run_whole
+from regard.reports.compare.pace import (
+    Place,
+    all_left,
+    duration,
+    kept,
+    place_of,
+    run_left,
+    run_whole,
+    waiting_left,
+)
 from regard.reports.compare.plan import Planned
 
 TERMINAL_SECONDS, PLAIN_SECONDS = 1.0, 60.0  # between lines; where there is a terminal, one is drawn over the other
@@ -24,23 +33,31 @@ class _Active(NamedTuple):
     @property
     def place(self) -> Place:
         """Where it is now."""
-        return place_of(self.planned.path, self.planned.contender.experiment.training.metric)
+        return _place(self.planned)
+
+
+def _place(planned: Planned) -> Place:
+    return place_of(planned.path, planned.contender.experiment.training.metric)
 
 
 class Watch:
     """Lines on stderr: one redrawn on a terminal, else one now and then."""
 
-    def __init__(self, total: int, jobs: int, ended: Sequence[Place] = (), *, quiet: bool = False) -> None:
-        """`ended`: of the runs that need no more training."""
-        self.total, self.jobs, self.quiet = total, jobs, quiet
+    def __init__(
+        self, waiting: Sequence[Planned], jobs: int, ended: Sequence[Planned] = (), *, quiet: bool = False
+    ) -> None:
+        """`waiting`: the runs to train, in that order; `ended`: those that need no more training."""
+        self.total, self.jobs, self.quiet = len(waiting) + len(ended), jobs, quiet
         self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        self._begun, self._ended = len(ended), list(ended)
+        self._begun, self._ended = len(ended), list(map(_place, ended))
+        self._waiting = {planned.name: (planned.limits(), _place(planned)) for planned in waiting}
         self._active: dict[str, _Active] = {}
         self._shown = time.monotonic()
 
     def begin(self, planned: Planned) -> None:
         """One more is trained."""
         self._begun += 1
+        del self._waiting[planned.name]
         self._active[planned.name] = _Active(self._begun, planned)
 
     def end(self, planned: Planned) -> None:
@@ -92,7 +109,8 @@ class Watch:
         whole = run_whole(self._ended, active)
         lefts = [run_left(limits, place) for limits, place in active]
         lefts = [whole if left is None else left for left in lefts]
-        seconds = all_left(lefts, self.total - self._begun, whole, self.jobs)
+        waiting = [waiting_left(limits, place, whole) for limits, place in self._waiting.values()]
+        seconds = all_left(lefts, waiting, self.jobs)
         return f" · all trained in about {duration(seconds)}" if seconds else ""
 
     def _clear(self) -> None:

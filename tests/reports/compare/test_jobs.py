@@ -72,7 +72,7 @@ def planned(folder: Path, *names: str) -> list[Planned]:
 def train(folder: Path, *names: str, jobs: int = 2) -> dict[str, str]:
     runs = planned(folder, *names)
     stages = {name: "finished" if name.startswith("finished") else "begun" for name in names}
-    return train_all(runs, stages, jobs, Watch(len(runs), jobs))
+    return train_all(runs, stages, jobs, Watch(runs, jobs))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -114,17 +114,16 @@ def test_threads_and_jobs_are_told_of_the_trainings_and_not_of_the_last_call(sta
     for run in runs:
         run.path.mkdir()
         (run.path / "environment.json").write_text('{"torch": "2.11", "threads": 1}')
-    watch = Watch(2, 1)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    train_all(runs, {"a": "new", "b": "new"}, 4, watch)
-    train_all(runs, {"a": "finished", "b": "begun"}, 2, watch)
+    train_all(runs, {"a": "new", "b": "new"}, 4, Watch(runs, 1))
+    train_all(runs, {"a": "finished", "b": "begun"}, 2, Watch(runs, 1))
     assert noted(standin) == {"a": [(4, 2)], "b": [(4, 2), (2, 4)]}
     assert environment_of(runs) == {"torch": "2.11", "threads": "1 to 4"}
     assert notes_of(runs, 1) == [
         "2 to 4 trainings ran at once: what the clock on the wall tells of them is of a shared machine.",
         "The test part was worked on by one run after another, with 8 threads.",
     ]
-    train_all(runs, {"a": "new", "b": "new"}, 1, watch)
+    train_all(runs, {"a": "new", "b": "new"}, 1, Watch(runs, 1))
     assert noted(standin) == {"a": [(1, 8)], "b": [(1, 8)]}
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from regard.reports.compare import progress as compare_progress
 from regard.reports.compare.log import events
-from regard.reports.compare.pace import Place, all_left, duration, kept, place_of, run_left, run_whole
+from regard.reports.compare.pace import Place, all_left, duration, kept, place_of, run_left, run_whole, waiting_left
 from regard.reports.compare.progress import Watch
 
 NO_LIMITS = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
@@ -90,20 +90,37 @@ def test_a_run_takes_as_long_as_those_that_have_ended_or_as_its_limit_allows():
 
 
 @pytest.mark.parametrize(
-    ("active", "waiting", "whole", "jobs", "left"),
+    ("limits", "place", "whole", "left"),
     [
-        ([], 3, 10.0, 1, 30.0),
-        ([], 3, 10.0, 2, 20.0),
-        ([4.0], 2, 10.0, 1, 24.0),
-        ([4.0, 9.0], 2, 10.0, 2, 19.0),  # 4 + 10, 9 + 10
-        ([4.0, 20.0], 2, 10.0, 2, 24.0),  # 4 + 10 + 10, 20
-        ([4.0], 0, None, 2, 4.0),
-        ([4.0], 1, None, 1, None),
-        ([None], 0, None, 1, None),
+        ({}, Place(), 90.0, 90.0),
+        ({}, Place(), None, None),
+        ({"max_core_minutes": 1}, Place(), 90.0, 90.0),
+        ({}, Place(10, 9999.0, 15.0, pace=2.0), 90.0, 60.0),  # a halt is no work
+        ({}, Place(10, 9999.0, 15.0, pace=2.0), 20.0, 0.0),
+        ({}, Place(10, 20.0), None, None),
+        ({"max_core_minutes": 1}, Place(10, 9999.0, 45.0, pace=2.0), None, 30.0),
+        ({"max_core_minutes": 1}, Place(10, 9999.0, 45.0, pace=2.0), 100.0, 10.0),  # patience ends the others earlier
     ],
 )
-def test_what_is_left_of_all(active, waiting, whole, jobs, left):
-    assert all_left(active, waiting, whole, jobs) == left
+def test_a_run_that_waits_goes_on_where_it_stopped(limits, place, whole, left):
+    assert waiting_left({**NO_LIMITS, **limits}, place, whole) == left
+
+
+@pytest.mark.parametrize(
+    ("active", "waiting", "jobs", "left"),
+    [
+        ([], [10.0] * 3, 1, 30.0),
+        ([], [10.0] * 3, 2, 20.0),
+        ([4.0], [10.0, 5.0], 1, 19.0),
+        ([4.0, 9.0], [10.0, 3.0], 2, 14.0),  # 4 + 10, 9 + 3
+        ([4.0, 20.0], [10.0, 10.0], 2, 24.0),  # 4 + 10 + 10, 20
+        ([4.0], [], 2, 4.0),
+        ([4.0], [None], 1, None),
+        ([None], [], 1, None),
+    ],
+)
+def test_what_is_left_of_all(active, waiting, jobs, left):
+    assert all_left(active, waiting, jobs) == left
 
 
 def test_a_log_tells_the_last_update_and_the_score_that_steers(tmp_path):
@@ -138,8 +155,8 @@ def planned(folder, name, metric="bleu", **limits):
     return SimpleNamespace(name=name, path=folder / name, contender=contender, limits=lambda: whole)
 
 
-def watched(total, jobs, ended=(), *, terminal=False):
-    watch = Watch(total, jobs, ended)
+def watched(waiting, jobs, ended=(), *, terminal=False):
+    watch = Watch(waiting, jobs, ended)
     watch.console = Console(file=io.StringIO(), force_terminal=terminal, width=300, markup=False, highlight=False)
     return watch
 
@@ -153,23 +170,28 @@ def at_once(monkeypatch):
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(("terminal", "end"), [(True, "\r"), (False, "\n")])
 def test_a_line_tells_which_of_how_many_and_how_long(terminal, end, tmp_path):
-    runs = [planned(tmp_path, f"[a]-seed{seed}", max_updates=1000, max_minutes=10.0) for seed in (1, 2)]
-    watch = watched(36, 2, [Place(1, 600.0)] * 4, terminal=terminal)
-    for run in runs:
+    limits = {"max_updates": 1000, "max_minutes": 10.0}
+    ended = [planned(tmp_path, f"[a]-seed{seed}", **limits) for seed in range(1, 5)]
+    for run in ended:
+        log(run.path, (1, 600.0, 0.0))
+    runs = [planned(tmp_path, f"[b]-seed{seed}", **limits) for seed in range(1, 33)]
+    watch = watched(runs, 2, ended, terminal=terminal)
+    for run in runs[:2]:
         watch.begin(run)
     log(runs[0].path, (250, 120.0, 60.0))
     watch.draw()
     assert watch.console.file.getvalue() == (
-        "run 5 of 36, [a]-seed1: update 250 of 1,000, 6 min left · run 6 of 36, [a]-seed2: preparing"
+        "run 5 of 36, [b]-seed1: update 250 of 1,000, 6 min left · run 6 of 36, [b]-seed2: preparing"
         f" · all trained in about 2 h 40 min{end}"  # 6 or 10 minutes, and then 15 times the 10 of those that ended
     )
     watch.stop(runs[0], "saved")
-    assert "run 5 of 36, [a]-seed1: saved" in watch.console.file.getvalue()
+    assert "run 5 of 36, [b]-seed1: saved" in watch.console.file.getvalue()
 
 
 @pytest.mark.usefixtures("at_once")
 def test_the_score_told_is_the_one_that_steers(tmp_path):
-    run, watch = planned(tmp_path, "a", metric="perplexity"), watched(1, 1)
+    run = planned(tmp_path, "a", metric="perplexity")
+    watch = watched([run], 1)
     run.path.mkdir()
     event = {"event": "validation", "update": 3, "seconds": 4.0, "loss": 1.0, "perplexity": 2.5, "bleu": 9.0}
     (run.path / "metrics.jsonl").write_text(json.dumps(event) + "\n")
@@ -188,8 +210,9 @@ def test_after_a_halt_and_a_resumption_what_is_left_is_what_the_processor_needs(
     """Twelve runs of 20 core minutes, two at a time: two are at 19, after 100 minutes on the wall with a halt in them.
     Then they end, a minute later; in the next call they have ended before.
     """
-    runs = [planned(tmp_path, name, max_core_minutes=20) for name in ("a", "b")]
-    watch = watched(12, 2)
+    twelve = [planned(tmp_path, name, max_core_minutes=20) for name in "abcdefghijkl"]
+    runs = twelve[:2]
+    watch = watched(twelve, 2)
     for run in runs:
         log(run.path, *((10 * n, 12.0 * n + (n > 20) * 5000, 12.0 * n) for n in range(1, 96)))
         watch.begin(run)
@@ -199,7 +222,20 @@ def test_after_a_halt_and_a_resumption_what_is_left_is_what_the_processor_needs(
         log(run.path, *((10 * n, 12.0 * n + 5000, 12.0 * n) for n in range(96, 101)))
         watch.end(run)
     assert left(watch) == "1 h 40 min"
-    again = watched(12, 2, [place_of(run.path) for run in runs])
-    again.begin(planned(tmp_path, "c", max_core_minutes=20))
+    again = watched(twelve[2:], 2, runs)
+    again.begin(twelve[2])
     again.draw()
     assert left(again) == "1 h 40 min"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_runs_that_an_earlier_call_trained_for_half_the_time_take_the_other_half(tmp_path):
+    """Twelve runs, two at a time, had 20 core minutes each and have 40 now: twice six times 20 minutes."""
+    runs = [planned(tmp_path, name, max_core_minutes=40) for name in "abcdefghijkl"]
+    for run in runs:
+        log(run.path, *((10 * n, 12.0 * n, 12.0 * n) for n in range(1, 101)))
+    watch = watched(runs, 2)
+    for run in runs[:2]:
+        watch.begin(run)
+    watch.draw()
+    assert left(watch) == "2 h 0 min"
