@@ -80,6 +80,16 @@ def test_uniform_weights_of_as_many_words_cost_nothing(assert_agrees):
     assert_agrees("A28", of("doubly_stochastic", weights, batch), torch.zeros((), dtype=torch.float64), 1e-12)
 
 
+def test_places_that_are_unfolded_behind_the_source_need_not_be_seen(assert_agrees):
+    weights = torch.cat([0.8 * weights_of(), torch.full((2, 3, 2), 0.1, dtype=torch.float64)], dim=-1)
+    assert_agrees("A28", of("doubly_stochastic", weights), tensor(missed(weights), dtype=torch.float64), 1e-12)
+
+
+def test_an_encoder_that_leaves_fewer_places_than_words_is_told():
+    with pytest.raises(ConfigError, match=f"penalties: '{NAME}' looks at 3 places, and the source has 4 words"):
+        of("doubly_stochastic", weights_of()[..., :3])
+
+
 def test_overlap_between_heads_equals_its_sum_over_the_words(assert_agrees):
     weights = weights_of(2)
     wanted = sum(overlap(weights[row, :, query]) for row, target in enumerate(TARGETS) for query in range(target))

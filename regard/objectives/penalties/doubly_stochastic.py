@@ -1,7 +1,9 @@
 """Every part of the source should be looked at (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
 
 from torch import Tensor
+from torch.nn import functional
 
+from regard.errors import ConfigError
 from regard.objectives.looking import mask_of
 from regard.objectives.penalties.penalty import SOURCE, Attentions, Penalty, Weight
 from regard.records import Batch
@@ -10,7 +12,8 @@ from regard.records import Batch
 class DoublyStochasticPenalty(Penalty):
     """sum_i (1 - sum_t weights_ti)², i over the source, t over the target (equation 14 of the paper).
 
-    Padding counts on neither side. Of several heads, each of which is to see all of the source, it is the mean.
+    Padding counts on neither side, nor do places that an encoder unfolds behind the source's end. Of several heads,
+    each of which is to see all of the source, it is the mean.
 
     Cost: O(n·m·num_heads)
     """
@@ -21,5 +24,10 @@ class DoublyStochasticPenalty(Penalty):
     def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, source)."""
         target, source = (mask_of(column, batch, len(weights)) for column in ("target", "source"))
+        more = weights.shape[-1] - source.shape[-1]
+        if more < 0:
+            problem = f"'{name}' looks at {weights.shape[-1]} places, and the source has {source.shape[-1]} words"
+            raise ConfigError("penalties", problem, "doubly_stochastic needs an encoder that keeps a place a word")
+        source = functional.pad(source, (0, more))
         seen = (weights * target[:, None, :, None]).sum(dim=-2)
         return ((1 - seen).square() * source[:, None]).mean(dim=1)
