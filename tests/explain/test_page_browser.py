@@ -69,6 +69,29 @@ def test_layers_and_heads_change_the_picture(visit, house):
     assert all(before != after for before, after in pairwise(pictures))
 
 
+def test_inside_the_translation_a_word_looks_at_those_before_it(visit, house):
+    """Every piece looks wholly at what was read last: the piece before it, the first one at the start."""
+    target = house.explanation.target_tokens
+    last = [[float(read == piece) for read in range(len(target))] for piece in range(len(target))]
+    maps = [AttentionMap("decoders.translate.own", "decoder", 0, [last])]
+    seen = visit(replace(house, explanation=replace(house.explanation, maps=maps)))
+    seen.tab.get_by_role("combobox", name="Attention").select_option("decoder")
+    seen.all(".choice button:text-is('Pieces')").click()
+    seen.all(".check input").check()
+    assert seen.texts(".queries .token") == ["▁the", "▁old", "▁house", "▁is", "▁sm", "all", "</s>"]
+    assert seen.texts(".keys .token") == ["<s>", "▁the", "▁old", "▁house", "▁is", "▁sm", "all"]
+    for piece in range(len(target)):
+        seen.all(".queries .token").nth(piece).hover()
+        weights = seen.all(".keys .token").evaluate_all(WEIGHTS)
+        assert [place for place, weight in enumerate(weights) if weight > 50] == [piece]
+    seen.all(".check input").uncheck()
+    seen.all(".choice button:text-is('Words')").click()
+    assert seen.texts(".keys .token") == seen.texts(".queries .token") == ["the", "old", "house", "is", "small"]
+    seen.all(".queries .token").nth(4).hover()  # small, of whose two pieces one looked at the word before
+    weights = seen.all(".keys .token").evaluate_all(WEIGHTS)
+    assert [place for place, weight in enumerate(weights) if weight > 40] == [3, 4]
+
+
 def test_one_cell_follows_the_arrows(visit, house):
     seen = visit(house)
     seen.all('.heat [tabindex="0"]').focus()

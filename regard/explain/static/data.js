@@ -1,6 +1,7 @@
 // From a prediction's JSON to labels and one matrix of weights: choosing, averaging, joining pieces to words.
 import { isOn } from "./selection.js";
 
+const START = "<s>"; // what a decoder reads before the first word
 const END = "</s>";
 const SLACK = 0.01; // of a weight: sums of rounded ones
 
@@ -35,6 +36,15 @@ export function units(explanation, side, { unit, end }) {
     .filter((each) => end || !each.special);
 }
 
+// The words of the target as what a decoder has read when it writes: a place behind the written ones, after the start.
+export function readUnits(explanation, state) {
+  const count = explanation.target_tokens.length;
+  const read = units(explanation, "target", state)
+    .map((each) => ({ ...each, pieces: each.pieces.map((piece) => piece + 1).filter((piece) => piece < count) }))
+    .filter((each) => each.pieces.length);
+  return state.end ? [{ text: START, pieces: [0], special: true }, ...read] : read;
+}
+
 // All that is shown of a prediction's attention; null when it carries none. Mends a kind that is not there.
 export function makeView(prediction, state) {
   const { explanation } = prediction;
@@ -48,7 +58,7 @@ export function makeView(prediction, state) {
   const rowSide = state.kind === "encoder" ? "source" : "target";
   const columnSide = state.kind === "decoder" ? "target" : "source";
   const rows = units(explanation, rowSide, state);
-  const columns = units(explanation, columnSide, state);
+  const columns = state.kind === "decoder" ? readUnits(explanation, state) : units(explanation, columnSide, state);
   const whole = chosen(explanation, state, (matrix) => joined(matrix, rows, columns));
   return { rowSide, columnSide, rows, columns, whole, ...measured(whole), shares: areShares(explanation, state), weights: strongest(whole, state.share) };
 }
