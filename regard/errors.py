@@ -4,7 +4,7 @@ RegardError
 ├── ConfigError       a setting is unknown, missing or of the wrong kind
 ├── DataError         a line of a data file cannot be used
 ├── CheckpointError   a saved run cannot be opened or written
-└── TrainingError     training cannot go on (a loss that is not a number)
+└── TrainingError     training cannot go on (a loss that is not a number, too little memory)
 """
 
 from collections.abc import Iterable

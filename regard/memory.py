@@ -1,16 +1,20 @@
-"""Keeps freed memory in the process: on Linux a page touched for the first time costs eight times a warm one."""
+"""Memory that is kept in the process, and memory that there is not enough of."""
 
 import ctypes
 import sys
 
+import torch
+
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's malloc.h
+_TOO_LITTLE = ("can't allocate memory", "out of memory", "bad_alloc")  # how torch says it, besides its own error
 
 
 def keep_memory() -> bool:
     """Tells glibc's allocator to reuse freed blocks instead of returning them to the kernel; False where it cannot.
 
-    Large tensors are made and freed at every step; without this each one is fetched from the kernel page by page.
-    The price is that the process keeps its largest size so far.
+    Large tensors are made and freed at every step; without this each one is fetched from the kernel page by page, and
+    a page touched for the first time costs eight times a warm one. The price is that the process keeps its largest size
+    so far.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -20,3 +24,11 @@ def keep_memory() -> bool:
         return False
     most = 2**31 - 1
     return all((mallopt(_MMAP_THRESHOLD, most), mallopt(_TRIM_THRESHOLD, most), mallopt(_TOP_PAD, 2**26)))
+
+
+def is_of_memory(error: Exception) -> bool:
+    """Whether it says that there is too little memory, on whatever device."""
+    text = str(error).lower()
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in text for words in _TOO_LITTLE)
+    )

@@ -1,11 +1,12 @@
-"""Keeping freed memory is an offer: where the system has no such thing, nothing happens."""
+"""Keeping freed memory is an offer: where the system has no such thing, nothing happens. Too little is recognised."""
 
 import ctypes
 import sys
 
 import pytest
+import torch
 
-from regard.memory import keep_memory
+from regard.memory import is_of_memory, keep_memory
 
 
 def test_elsewhere_than_on_linux_nothing_is_done(monkeypatch):
@@ -21,3 +22,13 @@ def test_a_library_that_knows_no_mallopt_is_left_alone(fault, monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(ctypes, "CDLL", none)
     assert not keep_memory()
+
+
+def test_too_little_memory_is_told_from_other_faults():
+    with pytest.raises(RuntimeError) as real:
+        torch.empty(2**60, dtype=torch.uint8)
+    short = [real.value, MemoryError(), torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("std::bad_alloc")]
+    assert list(map(is_of_memory, short)) == [True] * 4
+    with pytest.raises(RuntimeError) as shapes:
+        torch.zeros(2) @ torch.zeros(3)
+    assert not any(map(is_of_memory, (shapes.value, ValueError("out of memory"))))

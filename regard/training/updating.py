@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from regard.errors import TrainingError
+from regard.memory import is_of_memory
 from regard.objectives import Objective
 from regard.records import Batch, Loss
 from regard.training.optimizers import OPTIMIZERS
@@ -53,7 +54,22 @@ class Updater:
         self.half = settings.precision == "bf16" or gains
 
     def update(self, batches: Sequence[Batch], rate: float, number: int) -> Updated:
-        """Several batches are exactly one large batch: sums are added up, and divided by the whole count."""
+        """Several batches are exactly one large batch: sums are added up, and divided by the whole count.
+
+        Raises TrainingError for a loss that is no number, which changes no weight, and where memory does not suffice.
+        """
+        try:
+            return self._update(batches, rate, number)
+        except (RuntimeError, MemoryError) as error:
+            if not is_of_memory(error):
+                raise
+            raise TrainingError(
+                f"training: out of memory at update {number:,}, with {max(batch.count for batch in batches):,} tokens "
+                f"to learn from at once; what was saved before is kept. Try a new run with a smaller "
+                f"training.batch_tokens, and training.accumulate to make up for it, or a smaller data.max_length"
+            ) from error
+
+    def _update(self, batches: Sequence[Batch], rate: float, number: int) -> Updated:
         updated = Updated(0.0, 0.0, 0)
         for turn in self.objective.turns:
             optimizer = self.optimizers[turn]

@@ -151,6 +151,28 @@ def test_a_loss_that_is_no_number_changes_no_weight(line, bad, optimizer):
     assert all(not optimizer.state for optimizer in updater.optimizers.values())
 
 
+@pytest.mark.parametrize("place", ["forward", "step"])
+def test_too_little_memory_is_told_with_what_to_do(line, monkeypatch, place):
+    updater = updater_of(line)
+
+    def huge(*_: object) -> None:
+        torch.empty(2**60, dtype=torch.uint8)
+
+    if place == "forward":
+        monkeypatch.setattr(updater, "_forward", huge)
+    else:
+        monkeypatch.setattr(next(iter(updater.optimizers.values())), "step", huge)
+    with pytest.raises(TrainingError, match=r"out of memory at update 1,234, with 5 tokens .* training\.batch_tokens"):
+        updater.update([rows(3), rows(5)], 0.1, 1234)
+
+
+def test_other_faults_of_an_update_are_not_taken_for_it(line, monkeypatch):
+    updater = updater_of(line)
+    monkeypatch.setattr(updater, "_forward", lambda *_: torch.zeros(2) @ torch.zeros(3))
+    with pytest.raises(RuntimeError, match="size"):
+        updater.update([rows(3)], 0.1, 1)
+
+
 def test_turns_are_taken_in_order_and_move_only_their_own(line):
     duel, batch = Duel(), rows(4)
     critic, model = (one.weight.detach()[0].clone() for one in (duel.critic, line))

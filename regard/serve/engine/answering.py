@@ -11,6 +11,7 @@ import torch
 
 from regard.decoding import SEARCHES
 from regard.errors import CheckpointError, RegardError
+from regard.memory import is_of_memory
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.results import Prediction
@@ -20,7 +21,6 @@ from regard.serve.engine.model_info import info_of
 from regard.serve.engine.options import Options
 from regard.text.clean import clean
 
-NO_MEMORY = ("can't allocate memory", "out of memory", "bad_alloc")  # how torch says it, besides its own error
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
 
 _LOG = logging.getLogger("regard.serve")
@@ -141,7 +141,7 @@ def _one_by_one(
     try:
         return dict(zip(rows, ask(rows), strict=True)), {}, 0
     except Exception as error:  # whatever a model raises is the fault of some text, not of the others
-        short, reason = _is_of_memory(error), line_of(error)
+        short, reason = is_of_memory(error), line_of(error)
         if len(rows) == 1 and not short:
             _LOG.exception("a text could not be answered")
     if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors
@@ -151,13 +151,6 @@ def _one_by_one(
     half = len(rows) // 2
     (found, failed, once), (others, more, again) = (_one_by_one(some, ask) for some in (rows[:half], rows[half:]))
     return {**found, **others}, {**failed, **more}, int(short) + once + again
-
-
-def _is_of_memory(error: Exception) -> bool:
-    text = str(error).lower()
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and any(words in text for words in NO_MEMORY)
-    )
 
 
 def line_of(error: Exception) -> str:
