@@ -92,6 +92,17 @@ def test_inside_the_translation_a_word_looks_at_those_before_it(visit, house):
     assert [place for place, weight in enumerate(weights) if weight > 40] == [3, 4]
 
 
+def test_a_text_without_a_source_is_called_no_translation(visit, house):
+    own = [each for each in house.explanation.maps if each.kind == "decoder"]
+    seen = visit(replace(house, source="", explanation=Explanation([], house.explanation.target_tokens, [], [], own)))
+    for told in (("Text", "Inside the text", "Translation"), ("文本", "文本内部", "译文")):
+        text, inside, translation = told
+        assert seen.all(".side-title").all_text_contents() == [text, text]
+        assert seen.tab.locator("select").first.locator("option").all_inner_texts() == [inside]
+        assert translation not in seen.all("figcaption").first.inner_text()
+        seen.all("#language").click()
+
+
 def test_one_cell_follows_the_arrows(visit, house):
     seen = visit(house)
     seen.all('.heat [tabindex="0"]').focus()

@@ -54,6 +54,12 @@ const STRINGS = {
   },
 };
 
+// What a text without a source is called: a language model translates nothing.
+export const ALONE = {
+  en: { target: "Text", decoder: "Inside the text" },
+  zh: { target: "文本", decoder: "文本内部" },
+};
+
 // The function that tells a text in a language; `more` has texts of the page around the viewer, by language.
 export function speaker(language, more = {}) {
   const texts = { ...STRINGS[language], ...more[language] };

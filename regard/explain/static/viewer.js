@@ -7,7 +7,7 @@ import { connectFiles } from "./files.js";
 import { highlight, same } from "./highlight.js";
 import { drawMap, focusInMap } from "./heatmap.js";
 import { build } from "./parts.js";
-import { speaker } from "./strings.js";
+import { ALONE, speaker } from "./strings.js";
 import { drawTable } from "./table.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
@@ -36,6 +36,7 @@ export class Viewer {
   // A prediction as `to_json` writes it; what was chosen of layers and heads stays unless `state` says otherwise.
   show(prediction, state = {}) {
     this.prediction = prediction;
+    this.t = this.speaker();
     this.pointed = null;
     Object.assign(this, { allFlags: false, allCandidates: false });
     Object.assign(this.state, { rank: 0, pinned: null }, state);
@@ -82,9 +83,14 @@ export class Viewer {
 
   speak(language) {
     this.language = language;
-    this.t = speaker(language);
+    this.t = this.speaker();
     this.build();
     this.render();
+  }
+
+  speaker() {
+    const { explanation } = this.prediction ?? {};
+    return speaker(this.language, explanation && !explanation.source_tokens.length ? ALONE : {});
   }
 
   // [ ] go through the layers, comma and full stop through the heads.
