@@ -49,6 +49,18 @@ def test_every_config_is_a_model_with_a_loss(config):
     assert bool(torch.isfinite(losses).all())
 
 
+@pytest.mark.parametrize("config", [config for config in CONFIGS if config.startswith("data:")])
+def test_every_config_with_data_of_its_own_trains_and_writes_on(config, tmp_path, monkeypatch):
+    """Ten songs of three lines."""
+    monkeypatch.chdir(tmp_path)
+    Path("songs.txt").write_text("".join(f"{side}\n" for number in range(15) for side in PAIRS[number % len(PAIRS)]))
+    Path("songs.tsv").write_text("".join(f"song {number}\tverse\t{3 * number + 1}\t3\n" for number in range(10)))
+    Path("songs.yaml").write_text(config)
+    done = regard("train", "songs.yaml", *SMALL, "--run", "run")
+    assert done.code == 0, done.said
+    assert regard("predict", "run", "decoding.search.n_best=5", given=f"{PAIRS[0][0]}\n").code == 0
+
+
 @pytest.mark.parametrize("table", [ENCODERS, DECODERS], ids=["encoders", "decoders"])
 def test_the_tables_of_the_page_name_every_row(table):
     named = {

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from regard.memory import is_of_memory, keep_memory
+from regard.memory import keep_memory, lacks_memory
 
 
 def test_elsewhere_than_on_linux_nothing_is_done(monkeypatch):
@@ -28,7 +28,7 @@ def test_too_little_memory_is_told_from_other_faults():
     with pytest.raises(RuntimeError) as real:
         torch.empty(2**60, dtype=torch.uint8)
     short = [real.value, MemoryError(), torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("std::bad_alloc")]
-    assert list(map(is_of_memory, short)) == [True] * 4
+    assert list(map(lacks_memory, short)) == [True] * 4
     with pytest.raises(RuntimeError) as shapes:
         torch.zeros(2) @ torch.zeros(3)
-    assert not any(map(is_of_memory, (shapes.value, ValueError("out of memory"))))
+    assert not any(map(lacks_memory, (shapes.value, ValueError("out of memory"))))

@@ -15,9 +15,9 @@ from regard.registry import Choice
 
 
 class ParallelEncoder(Encoder):
-    """[E_1(x); E_2(x); …]: the states of all, side by side, and so `final`. One that unfolds makes the others longer.
+    """[E_1(x); E_2(x); …]: the states of all, side by side, and so `final` and what is read in place of the states.
 
-    Behind its own end an encoder's states are zero.
+    One that unfolds makes the others longer. Behind its own end an encoder's states are zero.
     """
 
     def __init__(
@@ -41,8 +41,15 @@ class ParallelEncoder(Encoder):
         for one, other in pairwise(seen):
             if other.mask is not one.mask:
                 mask = mask | _widened(other.mask, width)
-        states = torch.cat([functional.pad(one.states, (0, 0, 0, width - one.states.shape[1])) for one in seen], dim=-1)
-        return Encoded(states, mask, torch.cat([one.final for one in seen], dim=-1))
+        states, final = _beside([one.states for one in seen], width), torch.cat([one.final for one in seen], dim=-1)
+        if all(one.values is None for one in seen):
+            return Encoded(states, mask, final)
+        return Encoded(states, mask, final, _beside([one.read for one in seen], width))
+
+
+def _beside(parts: list[Tensor], width: int) -> Tensor:
+    """Each (batch, source, its dim) → (batch, width, dim of all)."""
+    return torch.cat([functional.pad(part, (0, 0, 0, width - part.shape[1])) for part in parts], dim=-1)
 
 
 def _widened(mask: Tensor, width: int) -> Tensor:

@@ -28,6 +28,11 @@ def mask_of(column: str, batch: Batch, rows: int) -> Tensor:
     return mask.repeat(rows // len(mask), 1) if len(mask) else mask
 
 
+def looks_at_source(name: str) -> bool:
+    """Whether an attention is one of a decoder to a source, by its name."""
+    return name.startswith("decoders.") and not name.endswith(".own")
+
+
 def query_mask(name: str, batch: Batch, rows: int, queries: int) -> Tensor | None:
     """Which queries (rows, query) of an attention stand for words; None where they do not stand for a column's."""
     column = QUERIES.get(name.partition(".")[0])

@@ -13,7 +13,7 @@ from torch import nn
 
 from regard.data.batches import Cursor, Stream
 from regard.errors import CheckpointError
-from regard.memory import keep_memory
+from regard.memory import keep_memory, telling_of_memory
 from regard.objectives import Objective
 from regard.records import Batch
 from regard.training import checkpoint as files
@@ -26,6 +26,7 @@ from regard.training.stopping import Best
 from regard.training.updating import Updater
 from regard.training.window import Window
 
+NARROWER = "Try --resume with a smaller decoding.batch_tokens, or a narrower search"
 Validate = Callable[[Callable[[], bool]], Mapping[str, float]]  # given: whether to stop early
 
 
@@ -192,7 +193,9 @@ class Trainer:
             return None
         self.model.eval()
         try:
-            with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
+            devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+            where = f"in the validation at update {self.update:,}"
+            with torch.random.fork_rng(devices), telling_of_memory(where, NARROWER):
                 scores = self.validate(interruption)
         finally:
             self.model.train()

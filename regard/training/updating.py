@@ -9,11 +9,16 @@ import torch
 from torch import Tensor, nn, optim
 
 from regard.errors import TrainingError
-from regard.memory import is_of_memory
+from regard.memory import telling_of_memory
 from regard.objectives import Objective
 from regard.records import Batch, Loss
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.settings import TrainingSettings
+
+SMALLER = (
+    "Try a new run with a smaller training.batch_tokens, and training.accumulate to make up for it, or a smaller "
+    "data.max_length"
+)
 
 
 class Updated(NamedTuple):
@@ -58,16 +63,9 @@ class Updater:
 
         Raises TrainingError for a loss that is no number, which changes no weight, and where memory does not suffice.
         """
-        try:
+        where = f"at update {number:,}, with batches of {self.settings.batch_tokens:,} tokens"
+        with telling_of_memory(where, SMALLER):
             return self._update(batches, rate, number)
-        except (RuntimeError, MemoryError) as error:
-            if not is_of_memory(error):
-                raise
-            raise TrainingError(
-                f"training: out of memory at update {number:,}, with {max(batch.count for batch in batches):,} tokens "
-                f"to learn from at once; what was saved before is kept. Try a new run with a smaller "
-                f"training.batch_tokens, and training.accumulate to make up for it, or a smaller data.max_length"
-            ) from error
 
     def _update(self, batches: Sequence[Batch], rate: float, number: int) -> Updated:
         updated = Updated(0.0, 0.0, 0)

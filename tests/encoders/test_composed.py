@@ -55,6 +55,14 @@ def test_in_parallel_all_stand_side_by_side(source):
     assert encoder.dim == DIM + 6 + DIM == found.states.shape[-1]
 
 
+def test_what_one_has_read_in_place_of_its_states_stands_beside_the_others(source):
+    encoder = build("parallel", PARTS)
+    found, parts = encoder(source), [branch(source) for branch in encoder.branches]
+    assert [part.values is None for part in parts].count(False) == 1  # the convolutional one's z + e
+    assert_close(found.read, torch.cat([part.read for part in parts], dim=-1), rtol=0, atol=0)
+    assert not torch.equal(found.read, found.states)
+
+
 def test_beside_one_that_unfolds_the_others_end_in_zeros(source):
     encoder = build("parallel", (Choice("unfolded", {"ratio": 2.0}), PARTS[1]))
     found = encoder(source)

@@ -86,10 +86,13 @@ def test_inside_the_translation_a_word_looks_at_those_before_it(visit, house):
         assert [place for place, weight in enumerate(weights) if weight > 50] == [piece]
     seen.all(".check input").uncheck()
     seen.all(".choice button:text-is('Words')").click()
-    assert seen.texts(".keys .token") == seen.texts(".queries .token") == ["the", "old", "house", "is", "small"]
+    assert seen.texts(".keys .token") == ["<s>", *seen.texts(".queries .token")]
+    assert seen.texts(".queries .token") == ["the", "old", "house", "is", "small"]
+    seen.all(".queries .token").nth(0).hover()
+    assert seen.all(".readout").inner_text().replace("\u2068", "").startswith("“the\u2069” looks at <s>")
     seen.all(".queries .token").nth(4).hover()  # small, of whose two pieces one looked at the word before
     weights = seen.all(".keys .token").evaluate_all(WEIGHTS)
-    assert [place for place, weight in enumerate(weights) if weight > 40] == [3, 4]
+    assert [place for place, weight in enumerate(weights) if weight > 40] == [4, 5]
 
 
 def test_a_text_without_a_source_is_called_no_translation(visit, house):
@@ -98,6 +101,7 @@ def test_a_text_without_a_source_is_called_no_translation(visit, house):
     for told in (("Text", "Inside the text", "Translation"), ("文本", "文本内部", "译文")):
         text, inside, translation = told
         assert seen.all(".side-title").all_text_contents() == [text, text]
+        assert not [title for title in seen.all("h2, .note").all_text_contents() if translation in title]
         assert seen.tab.locator("select").first.locator("option").all_inner_texts() == [inside]
         assert translation not in seen.all("figcaption").first.inner_text()
         seen.all("#language").click()

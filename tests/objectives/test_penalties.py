@@ -85,6 +85,12 @@ def test_places_that_are_unfolded_behind_the_source_need_not_be_seen(assert_agre
     assert_agrees("A28", of("doubly_stochastic", weights), tensor(missed(weights), dtype=torch.float64), 1e-12)
 
 
+@pytest.mark.parametrize("name", ["decoders.translate.layers.0.own", "encoders.source.layers.0.attention"])
+def test_only_what_looks_at_the_source_can_miss_some_of_it(name):
+    with pytest.raises(ConfigError, match=f"penalties.attentions: '{name}' looks at no source"):
+        of("doubly_stochastic", weights_of(), where=name, attentions="*")
+
+
 def test_an_encoder_that_leaves_fewer_places_than_words_is_told():
     with pytest.raises(ConfigError, match=f"penalties: '{NAME}' looks at 3 places, and the source has 4 words"):
         of("doubly_stochastic", weights_of()[..., :3])

@@ -235,6 +235,21 @@ def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(tra
     assert trainer(max_updates=7).train(resume=True).updates == 7
 
 
+def test_too_little_memory_for_a_validation_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
+    short = trainer([2.0], save_every_minutes=0.0, max_updates=9)
+    judge = short.validate
+
+    def validate(interruption):
+        return judge(interruption) if short.update < 2 else torch.empty(2**60)
+
+    short.validate = validate
+    with pytest.raises(TrainingError, match=r"out of memory in the validation at update 2; .* decoding\.batch_tokens"):
+        short.train()
+    assert short.model.training
+    assert files.latest_valid(tmp_path)[0].state["update"] == 1
+    assert trainer([3.0, 1.0], max_updates=3).train(resume=True).updates == 3
+
+
 def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path, capfd):
     trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).train()
     assert kept(tmp_path) == [2, 3, 4]

@@ -162,7 +162,9 @@ def test_too_little_memory_is_told_with_what_to_do(line, monkeypatch, place):
         monkeypatch.setattr(updater, "_forward", huge)
     else:
         monkeypatch.setattr(next(iter(updater.optimizers.values())), "step", huge)
-    with pytest.raises(TrainingError, match=r"out of memory at update 1,234, with 5 tokens .* training\.batch_tokens"):
+    with pytest.raises(
+        TrainingError, match=r"out of memory at update 1,234, with batches of 4,096 tokens; .* training\.batch_tokens"
+    ):
         updater.update([rows(3), rows(5)], 0.1, 1234)
 
 

@@ -39,7 +39,7 @@ class ConsecutiveReader(Reader):
         return f"consecutive {self.columns} of {self._documents.key()}"
 
     def __iter__(self) -> Iterator[Example]:
-        firsts = {lines.start for lines in self._documents.documents()}
+        firsts = {lines.start for lines in self._documents.ranges()}
         before = ""
         for line, texts in self._documents:
             if line not in firsts:

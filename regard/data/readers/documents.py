@@ -40,19 +40,30 @@ class DocumentsReader(Reader):
         return f"documents {self._part} {self._every} of {self._lines.key()}"
 
     def __iter__(self) -> Iterator[Example]:
-        chosen = set(chain.from_iterable(self.documents()))
+        chosen = set(chain.from_iterable(self.ranges()))
+        last = 0
         for example in self._lines:
-            if example.line in chosen:
+            last = example.line
+            if last in chosen:
                 yield example
+        if (most := max(chosen, default=0)) > last:
+            problem = f"names lines up to {most:,}, and {self._lines.files[0]} has {last:,}"
+            raise DataError(self._index, problem, hint="an index of other files?")
 
-    def documents(self) -> Iterator[range]:
-        """The lines of each document of the part."""
+    def ranges(self) -> Iterator[range]:
+        """The lines of each document of the part, in their order."""
+        end = 1
         for number, line in enumerate(read_lines(self._index)):
             fields = line.split("\t")
             if len(fields) != FIELDS or not all(field.isdecimal() for field in fields[2:]):
                 hint = "name, category, first line, number of lines, with tabs between them"
                 raise DataError(self._index, "this is no document of an index", line=number + 1, hint=hint)
             first, count = map(int, fields[2:])
+            if first < end:
+                problem = f"document '{fields[0]}' begins at line {first:,}, where {end:,} is the first one left"
+                hint = "lines count from 1, and documents follow on each other"
+                raise DataError(self._index, problem, line=number + 1, hint=hint)
+            end = first + count
             place = number % self._every - self._every
             if {-1: "test", -2: "dev"}.get(place, "train") == self._part:
-                yield range(first, first + count)
+                yield range(first, end)

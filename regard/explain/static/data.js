@@ -36,13 +36,14 @@ export function units(explanation, side, { unit, end }) {
     .filter((each) => end || !each.special);
 }
 
-// The words of the target as what a decoder has read when it writes: a place behind the written ones, after the start.
+// The words of the target as what a decoder has read when it writes: a place behind the written ones, after the start,
+// which is always shown, since the first word has nothing else to look at.
 export function readUnits(explanation, state) {
   const count = explanation.target_tokens.length;
   const read = units(explanation, "target", state)
     .map((each) => ({ ...each, pieces: each.pieces.map((piece) => piece + 1).filter((piece) => piece < count) }))
     .filter((each) => each.pieces.length);
-  return state.end ? [{ text: START, pieces: [0], special: true }, ...read] : read;
+  return [{ text: START, pieces: [0], special: true }, ...read];
 }
 
 // All that is shown of a prediction's attention; null when it carries none. Mends a kind that is not there.

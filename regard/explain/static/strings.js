@@ -11,7 +11,7 @@ const STRINGS = {
     looks: (word) => `“${word}” looks at`, seen: (word) => `“${word}” is looked at by`, nothing: "nothing",
     chance: (value) => `probability ${value}`,
     pair: (query, key, value) => `“${query}” looks at “${key}”: ${value}`,
-    map: "Where it looked", kind: "Attention", layer: "Layer", head: "Head", end: "Start and end", join: "Joined by", share: "Strongest",
+    map: "Where it looked", kind: "Attention", layer: "Layer", head: "Head", end: "End symbol", join: "Joined by", share: "Strongest",
     alignment: "Alignment", cross: "Translation → source", encoder: "Inside the source", decoder: "Inside the translation",
     all: "All", some: "Some", average: "Average", strongest: "Maximum", rollout: "Rollout",
     headOf: (layer, head) => `Layer ${layer}, head ${head}`,
@@ -37,7 +37,7 @@ const STRINGS = {
     looks: (word) => `“${word}” 注意到`, seen: (word) => `注意到 “${word}” 的有`, nothing: "无",
     chance: (value) => `概率 ${value}`,
     pair: (query, key, value) => `“${query}” 注意 “${key}”：${value}`,
-    map: "注意力分布", kind: "注意力", layer: "层", head: "头", end: "起止符", join: "合并方式", share: "最强部分",
+    map: "注意力分布", kind: "注意力", layer: "层", head: "头", end: "结束符", join: "合并方式", share: "最强部分",
     alignment: "对齐", cross: "译文 → 原文", encoder: "原文内部", decoder: "译文内部",
     all: "全部", some: "部分", average: "平均", strongest: "最大值", rollout: "逐层累乘",
     headOf: (layer, head) => `第 ${layer} 层，第 ${head} 头`,
@@ -57,7 +57,7 @@ const STRINGS = {
 // What a text without a source is called: a language model translates nothing.
 export const ALONE = {
   en: { target: "Text", decoder: "Inside the text" },
-  zh: { target: "文本", decoder: "文本内部" },
+  zh: { target: "文本", decoder: "文本内部", candidates: "候选", none: "此候选没有注意力数据。" },
 };
 
 // The function that tells a text in a language; `more` has texts of the page around the viewer, by language.

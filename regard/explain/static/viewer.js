@@ -17,7 +17,7 @@ let count = 0;
 // `standalone` answers the text of an empty page, for files; `complete` a candidate with its maps, or null.
 export class Viewer {
   constructor(host, { language = "en", name = "attention", standalone = null, complete = null } = {}) {
-    Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, t: speaker(language) });
+    Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, alone: false, t: speaker(language) });
     Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
     this.whenPointed = () => {};
     this.whenChosen = () => {};
@@ -36,7 +36,8 @@ export class Viewer {
   // A prediction as `to_json` writes it; what was chosen of layers and heads stays unless `state` says otherwise.
   show(prediction, state = {}) {
     this.prediction = prediction;
-    this.t = this.speaker();
+    const { explanation } = prediction;
+    this.speak(this.language, explanation ? !explanation.source_tokens.length : this.alone);
     this.pointed = null;
     Object.assign(this, { allFlags: false, allCandidates: false });
     Object.assign(this.state, { rank: 0, pinned: null }, state);
@@ -81,16 +82,12 @@ export class Viewer {
     highlight(this);
   }
 
-  speak(language) {
-    this.language = language;
-    this.t = this.speaker();
+  // In a language; `alone`: of a text that translates nothing.
+  speak(language, alone = this.alone) {
+    if (language === this.language && alone === this.alone) return;
+    Object.assign(this, { language, alone, t: speaker(language, alone ? ALONE : {}) });
     this.build();
     this.render();
-  }
-
-  speaker() {
-    const { explanation } = this.prediction ?? {};
-    return speaker(this.language, explanation && !explanation.source_tokens.length ? ALONE : {});
   }
 
   // [ ] go through the layers, comma and full stop through the heads.

@@ -16,7 +16,7 @@ class SubBatchNorm(Norm):
     normalised by the others, the auxiliary ones, to which an odd row belongs, and the loss must be of the first half
     alone (objective `sub_batch`). The statistics are constants to the gradient unless it `learns_statistics`, and of
     float32 at least. In use, averages of those of training stand in; so they do for a sentence that is alone in its
-    batch.
+    batch, as a long one may be: it should not end a training.
     """
 
     by_others = True

@@ -22,8 +22,10 @@ class LstmnLayer(Recurrent):
 
     c_t = f · c~ + i · g, h_t = o · tanh(c_t): the gates of an LSTM, which reads a mix of all states written so far in
     place of the last. `tape` keeps that many of them at most; one is an LSTM. h~ and c~ are 0 before the first.
-    Cost: n² · hidden_dim, one step after the other. Each step asks `own` about as many keys: those of the tape, then
-    one for each step of the pass, hidden until it is written.
+    Each step asks `own` about as many keys: those of the tape, then one for each step of the pass, hidden until it is
+    written.
+
+    Cost: O(n²·hidden_dim), one step after the other
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.errors import ConfigError
-from regard.objectives.looking import mask_of
+from regard.objectives.looking import looks_at_source, mask_of
 from regard.objectives.penalties.penalty import SOURCE, Attentions, Penalty, Weight
 from regard.records import Batch
 
@@ -23,6 +23,8 @@ class DoublyStochasticPenalty(Penalty):
 
     def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, source)."""
+        if not looks_at_source(name):
+            raise ConfigError("penalties.attentions", f"'{name}' looks at no source", "decoders.*.cross")
         target, source = (mask_of(column, batch, len(weights)) for column in ("target", "source"))
         more = weights.shape[-1] - source.shape[-1]
         if more < 0:

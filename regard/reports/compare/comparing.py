@@ -106,7 +106,7 @@ def _measure(plan: Prepared, failed: Failed, *, quiet: bool) -> Results:
 
     Those that cannot be measured join the failed.
     """
-    watch = Watch(plan.runs, 1, quiet=quiet)
+    watch = Watch((), 1, quiet=quiet)
     results: Results = {}
     for number, planned in enumerate(plan.runs, start=1):
         if planned.name in failed:

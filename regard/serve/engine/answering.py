@@ -11,7 +11,7 @@ import torch
 
 from regard.decoding import SEARCHES
 from regard.errors import CheckpointError, RegardError
-from regard.memory import is_of_memory
+from regard.memory import lacks_memory
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.results import Prediction
@@ -141,7 +141,7 @@ def _one_by_one(
     try:
         return dict(zip(rows, ask(rows), strict=True)), {}, 0
     except Exception as error:  # whatever a model raises is the fault of some text, not of the others
-        short, reason = is_of_memory(error), line_of(error)
+        short, reason = lacks_memory(error), line_of(error)
         if len(rows) == 1 and not short:
             _LOG.exception("a text could not be answered")
     if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors

@@ -160,6 +160,22 @@ def test_an_index_that_is_none_is_named(tmp_path, row):
         _text(settings, "train")
 
 
+@pytest.mark.parametrize("first", [0, 2])
+def test_an_index_whose_documents_overlap_or_count_from_0_is_named(tmp_path, first):
+    rows = ["a\tb\t0\t2"] if first == 0 else ["a\tb\t1\t2", f"c\tb\t{first}\t1"]
+    settings = {"files": {"text": save(tmp_path / "t", ["a", "b", "c"])}, "index": save(tmp_path / "i", rows)}
+    with pytest.raises(DataError, match=rf"i:{len(rows)}: document '.' begins at line {first}, .* count from 1"):
+        _text(settings, "train")
+
+
+@pytest.mark.parametrize("name", ["documents", "consecutive"])
+def test_an_index_of_more_lines_than_there_are_is_named(tmp_path, name):
+    text, index = save(tmp_path / "t", ["a", "b", "c"]), save(tmp_path / "i", ["a\tb\t1\t20"])
+    files = {"file": text} if name == "consecutive" else {"files": {"source": text, "target": text}}
+    with pytest.raises(DataError, match=r"i: names lines up to 20, and .*t has 3"):
+        read(name, index=index, **files)
+
+
 def test_columns_of_a_table_are_chosen(tmp_path):
     path = save(tmp_path / "t.tsv", ["id\tde\ten", "1\tHund\tdog\textra"])
     assert read("tsv", file=path, fields={"source": 3, "target": 2}, header=True) == [(2, "dog", "Hund")]

@@ -179,7 +179,7 @@ def test_the_end_symbol_and_pieces(visit):
     page = visit()
     page.write()
     assert page.view.get_by_role("gridcell").count() == 25
-    page.view.get_by_label("Start and end").press("Space")
+    page.view.get_by_label("End symbol").press("Space")
     assert page.view.get_by_role("gridcell").count() == 36
     page.button("Pieces").press("Enter")
     expect(page.word("Translation", "▁house")).to_be_visible()
