@@ -96,7 +96,7 @@ def pulled(name: str) -> tuple[list[str], list[str], Tensor]:
         free = weights.detach().requires_grad_()
         words = Sequences(torch.zeros(1, len(SOURCE), dtype=torch.long), torch.ones(1, len(SOURCE), dtype=torch.bool))
         batch = Batch({"source": words, "target": words}, "", torch.arange(1), len(SOURCE))
-        PENALTIES.build(choice).of_one("", free[None, None], batch).sum().backward()
+        PENALTIES.build(choice).of_one("decoders.example.cross", free[None, None], batch).sum().backward()
     assert free.grad is not None, "it depends on the weights"
     return columns, rows, -free.grad / free.grad.abs().max()
 
