@@ -1,23 +1,34 @@
-"""The table of docs/results/attention.md: how far each mechanism is from its oracles, and a config that trains it.
+"""How far each mechanism, layer and network is from its oracles, and a config that trains it.
 
-    python benchmarks/oracles.py            (runs the tests of attention, layers and objectives, about two minutes)
+    python benchmarks/oracles.py                  (for docs/results/attention.md)
+    python benchmarks/oracles.py architectures    (for docs/results/layers.md)
 
 An oracle is a loop that follows the formula, torch's own module with the same weights, or an identity of the paper;
-numbers are float64 unless a test says otherwise.
+numbers are float64 unless a test says otherwise. Each table runs the tests that its entries stand in, a few minutes.
 """
 
+import argparse
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-TESTS = ("attention", "contracts", "decoders", "layers", "objectives")
-CONFIGS = ("configs/translation/multi30k-{}.yaml", "configs/language/{}.yaml")
+CONFIGS = ("configs/translation/multi30k-{}.yaml", "configs/language/{}.yaml", "configs/generation/{}.yaml")
 
-# code → what it is, and the name of a config that trains it, or where else it is used
-ENTRIES = {
+
+class Table(NamedTuple):
+    """What is compared, and by which tests."""
+
+    title: str  # of a row
+    tests: Sequence[str]  # folders and files under tests/, and tests in them
+    entries: Mapping[str, tuple[str, str]]  # code → what it is, and a config that trains it, or where else it is used
+
+
+ATTENTION = {
     "A01": ("attention of queries, keys and values", "transformer"),
     "A02": ("dot score", "luong-local"),
     "A03": ("scaled dot score", "transformer"),
@@ -62,13 +73,76 @@ ENTRIES = {
     "H03": ("names of the literature: each stands for something", "`attention/names.py`"),
 }
 
+ARCHITECTURES = {
+    "B01": ("simple recurrent network", "elman"),
+    "B02": ("gated recurrent unit, reset before and after", "cho"),
+    "B03": ("long short-term memory", "luong"),
+    "B04": ("both directions, layers upon layers", "gnmt"),
+    "B05": ("last, mean and greatest state", "`POOLINGS`"),
+    "B06": ("simple recurrent unit, version 1; of one gate (SSRU)", "sru-v1"),
+    "B07": ("simple recurrent unit, version 2", "sru"),
+    "B08": ("the same as a scan and as a fused kernel", "sru"),
+    "B09": ("Transformer with simple recurrent units", "transformer-sru"),
+    "B10": ("sliced recurrent network", "`POOLINGS`"),
+    "B11": ("convolutions with the best match of each", "`POOLINGS`"),
+    "B12": ("masked convolution, dilated too", "brown-glu"),
+    "B13": ("centred convolution, dilated too", "bytenet"),
+    "B14": ("residual blocks, rectified and multiplicative", "bytenet"),
+    "B15": ("sub-batch and cumulative normalisation", "bytenet-v1"),
+    "B16": ("bag of character n-grams", "bytenet-v1"),
+    "B17": ("gated linear unit, gated convolutions", "brown-glu"),
+    "B22": ("position-wise feed-forward network", "transformer"),
+    "B23": ("Transformer block", "transformer"),
+    "B24": ("what layers cost by length", "`benchmarks/layers.py`"),
+    "B25": ("encoders in sequence and in parallel", "parallel"),
+    "C01": ("RNN encoder-decoder of Cho et al.", "cho"),
+    "C02": ("sequence to sequence of Sutskever et al.", "sutskever"),
+    "C03": ("RNNsearch", "rnnsearch"),
+    "C04": ("translator of Luong et al.", "luong"),
+    "C05": ("GNMT and its attention", "gnmt"),
+    "C06": ("text drawn word by word", "brown-next-line"),
+    "C07": ("ByteNet", "bytenet"),
+    "C08": ("Recurrent ByteNet", "recurrent-bytenet"),
+    "C09": ("language model of ByteNet", "brown-bytenet"),
+    "C10": ("ConvS2S", "convs2s"),
+    "C11": ("Transformer; average attention in its decoder", "transformer"),
+    "C12": ("three attentions", "three-attention"),
+    "C14": ("greedy search with and without a cache, beam", "transformer"),
+    "D16": ("network with a tape of its own states (LSTMN)", "brown-lstmn"),
+    "D17": ("key-value-predict and n-gram language models", "brown-key-value-predict"),
+    "F04": ("weight norm, scaled gradients, clipping, Nesterov's momentum", "convs2s"),
+}
 
-def measured() -> dict[str, dict[str, float]]:
+TABLES = {
+    "attention": Table("mechanism", ("attention", "decoders", "layers", "objectives"), ATTENTION),
+    "architectures": Table(
+        "layer or network",
+        (
+            "contracts/test_language_model_contract.py::test_a_greedy_continuation_is_the_argmax_again_and_again",
+            "contracts/test_translator_contract.py::test_writing_into_a_padded_target_equals_writing_word_by_word",
+            "decoders",
+            "decoding/test_batch_mates.py::test_greedy_is_a_rereading_of_every_prefix",
+            "decoding/test_beam_exhaustive.py",
+            "decoding/test_sampling.py",
+            "encoders",
+            "layers",
+            "models",
+            "objectives/test_sub_batch.py",
+            "training/test_nesterov.py",
+            "training/test_updating.py",
+            "test_benchmarks.py",
+        ),
+        ARCHITECTURES,
+    ),
+}
+
+
+def measured(tests: Sequence[str]) -> dict[str, dict[str, float]]:
     """Entry → how many comparisons its tests made, and the largest deviation."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "deviations.json"
-        tests = [str(ROOT / "tests" / name) for name in TESTS]
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--deviations", str(path), *tests]
+        places = [str(ROOT / "tests" / name) for name in tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--deviations", str(path), *places]
         if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode:
             raise SystemExit("benchmark: some tests fail, so there is no table: " + " ".join(command[1:]))
         found: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8"))
@@ -85,16 +159,24 @@ def where(used: str) -> str:
     return f"[{Path(path).stem}](../../{path})"
 
 
-def main() -> None:
-    """Prints a line for each mechanism."""
-    found = measured()
-    missing = [code for code in ENTRIES if code not in found]
-    print("| | mechanism | comparisons | largest deviation | trained by, or part |\n|---|---|---|---|---|")
-    for code, (name, used) in ENTRIES.items():
+def lines(table: Table, found: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Markdown: a line for each entry that was found."""
+    rows = [f"| | {table.title} | comparisons | largest deviation | trained by, or part |", "|---|---|---|---|---|"]
+    for code, (name, used) in table.entries.items():
         if code in found:
             count, largest = int(found[code]["oracles"]), found[code]["largest"]
-            print(f"| {code} | {name} | {count} | {largest:.1e} | {where(used)} |")
-    if missing:
+            rows.append(f"| {code} | {name} | {count} | {largest:.1e} | {where(used)} |")
+    return rows
+
+
+def main() -> None:
+    """Prints one of the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", nargs="?", choices=TABLES, default="attention")
+    table = TABLES[parser.parse_args().table]
+    found = measured(table.tests)
+    print("\n".join(lines(table, found)))
+    if missing := [code for code in table.entries if code not in found]:
         raise SystemExit(f"benchmark: no test tells of {', '.join(missing)}")
 
 

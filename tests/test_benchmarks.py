@@ -11,18 +11,20 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import benchmark
+from regard.attention import plain
 from regard.records import EOS
 
-NAMES = ("growth", "layers", "looking_back", "rounds", "unigram")
-growth, layers, looking_back, rounds, unigram = map(benchmark, NAMES)
+NAMES = ("growth", "layers", "looking_back", "oracles", "rounds", "unigram")
+growth, layers, looking_back, oracles, rounds, unigram = map(benchmark, NAMES)
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0])
-def test_the_exponent_is_the_power_of_the_length(power):
+def test_the_exponent_is_the_power_of_the_length(power, assert_agrees):
     seconds = {length: 3e-6 * length**power for length in (64, 128, 512, 4096)}
-    assert growth.exponent(seconds) == pytest.approx(power)
+    assert_agrees("B24", torch.tensor(growth.exponent(seconds)), torch.tensor(power), tolerance=1e-6)
     assert math.isnan(growth.exponent({64: 1.0}))
 
 
@@ -58,6 +60,18 @@ def test_the_crossing_is_where_attention_stays_dearer(attention, other, wanted):
     lengths = (64, 128, 256)
     found = layers.crossing(*(dict(zip(lengths, values, strict=True)) for values in (attention, other)))
     assert found == pytest.approx(wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize(("dim", "length"), [(4, 40), (16, 300)])
+@pytest.mark.parametrize("name", ["recurrent", "convolution", "attention"])
+def test_torch_counts_the_multiplications_of_the_table_of_costs(name, dim, length, assert_agrees):
+    """2 n d², 3 n d² and 2 n² d (Table 1 of https://arxiv.org/abs/1706.03762, projections left out)."""
+    run, inputs = layers.layer(name, dim), torch.randn(layers.BATCH, length, dim)
+    with plain(), FlopCounterMode(display=False) as counter:
+        run(inputs)
+    wanted = 2 * length**2 * dim if name == "attention" else layers.PLACES[name] * length * dim**2
+    found = counter.get_total_flops() / 2 / layers.BATCH  # each with an addition
+    assert_agrees("B24", torch.tensor(found), torch.tensor(float(wanted)), tolerance=0.0)
 
 
 def test_how_a_crossing_is_told():
@@ -150,3 +164,14 @@ def test_ends_are_pieces_too():
             return [[ord(letter) for letter in line] for line in lines]
 
     assert unigram.counted(Letters(), ["aab", "", "b"]) == {ord("a"): 2, ord("b"): 2, EOS: 3}
+
+
+@pytest.mark.parametrize("name", ["attention", "architectures"])
+def test_a_table_of_oracles_names_tests_and_configs_that_are_there(name):
+    table = oracles.TABLES[name]
+    for place, _, test in (one.partition("::") for one in table.tests):
+        path = oracles.ROOT / "tests" / place
+        assert path.exists() and (not test or f"def {test}(" in path.read_text(encoding="utf-8"))
+    rows = oracles.lines(table, {code: {"oracles": 3, "largest": 2.5e-16} for code in table.entries})
+    assert len(rows) == 2 + len(table.entries)
+    assert rows[2].startswith(f"| {next(iter(table.entries))} | ") and " | 3 | 2.5e-16 | [" in rows[2]

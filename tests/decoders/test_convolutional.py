@@ -68,25 +68,29 @@ def test_equals_a_loop_over_layers_and_words(assert_agrees):
         assert_agrees("C10", decoded.states[row], by_loop(model, seen, row))
 
 
-def test_a_word_sees_one_and_k_minus_one_before_it_for_each_layer():
+def test_a_word_sees_one_and_k_minus_one_before_it_for_each_layer(assert_agrees):
     model = decoder()
     vectors = torch.randn(1, 12, HIDDEN, dtype=torch.float64, requires_grad=True)
     states = vectors
     for block in model.blocks:
         states, _ = block(states, None)
     (gradient,) = torch.autograd.grad(states[0, 10].sum(), vectors)
-    assert gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist() == list(range(10 - LAYERS * 2, 11))
+    places = gradient[0].abs().sum(dim=-1).nonzero().flatten()
+    assert_agrees("C10", places, torch.arange(10 - LAYERS * 2, 11), tolerance=0.0)
 
 
-def test_the_future_has_no_gradient():
+def test_the_future_has_no_gradient(assert_agrees):
     model, seen = decoder(), encoded()
     table = model.embedder.table
     decoded, _ = model(torch.tensor([[1, 4, 5, 6]] * 3), model.start(seen))
     (gradient,) = torch.autograd.grad(decoded.states[:, :2].sum(), table)
-    assert bool((gradient[[5, 6]] == 0).all()) and bool((gradient[[1, 4]] != 0).any())
+    assert_agrees("C10", gradient[[5, 6]], torch.zeros_like(gradient[[5, 6]]), tolerance=0.0)
+    assert bool((gradient[[1, 4]] != 0).any())
 
 
-def test_the_encoders_gradient_is_divided_by_the_number_of_attentions_but_not_that_of_its_embeddings(monkeypatch):
+def test_the_encoders_gradient_is_divided_by_the_number_of_attentions_but_not_that_of_its_embeddings(
+    monkeypatch, assert_agrees
+):
     model = decoder()
     states = torch.randn(3, 5, DIM, dtype=torch.float64, requires_grad=True)
     embeddings = torch.randn(3, 5, DIM, dtype=torch.float64, requires_grad=True)
@@ -99,8 +103,8 @@ def test_the_encoders_gradient_is_divided_by_the_number_of_attentions_but_not_th
     scaled, same = gradients()
     monkeypatch.setattr("regard.decoders.convolutional.scale_gradient", lambda inputs, factor: inputs)
     plain, also = gradients()
-    assert_close(scaled, plain / LAYERS)
-    assert_close(same, also)
+    assert_agrees("F04", scaled, plain / LAYERS, tolerance=1e-12)
+    assert_agrees("F04", same, also, tolerance=1e-12)
 
 
 def test_what_is_scaled_is_only_a_gradient():
@@ -111,12 +115,12 @@ def test_what_is_scaled_is_only_a_gradient():
     assert inputs.grad.tolist() == [0.25] * 3
 
 
-def test_alignments_are_the_mean_over_layers():
+def test_alignments_are_the_mean_over_layers(assert_agrees):
     model, seen = decoder(), encoded()
     with recording(model) as records:
         decoded, _ = model(IDS, model.start(seen), need_weights=True)
     looked = torch.stack([records[f"steps.{number}.attention"][0].weights for number in range(LAYERS)])
-    assert_close(decoded.weights, looked.mean(dim=0), rtol=0, atol=1e-12)
+    assert_agrees("C10", decoded.weights, looked.mean(dim=0), tolerance=1e-12)
     assert not any(torch.allclose(decoded.weights, one) for one in looked)
     assert_close(decoded.weights.sum(dim=-1), torch.ones(3, 4, dtype=torch.float64))
     assert bool((decoded.weights[2, :, 1:] == 0).all())

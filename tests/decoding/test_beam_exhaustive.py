@@ -35,15 +35,22 @@ def about(hypotheses):
     return plain(hypotheses, partial(pytest.approx, abs=1e-12))
 
 
+def scores(found):
+    """Of the best for each sentence."""
+    return torch.tensor([hypotheses[0].score for hypotheses in found], dtype=torch.float64)
+
+
 @pytest.mark.parametrize(("kind", "power"), NORMS)
 @pytest.mark.parametrize("least", [0, 2])
 @pytest.mark.parametrize("stop", ["exact", "full"])
-def test_a_huge_beam_finds_the_best_of_all_targets(writers, kind, power, least, stop):
+def test_a_huge_beam_finds_the_best_of_all_targets(writers, kind, power, least, stop, assert_agrees):
     tree, sources = writers.drawn(VOCAB, 3), writers.sources_of(12, VOCAB, 6)
     settings = {"length_penalty": power, "normalisation": kind, "min_length": least, "stop": stop, **SHORT}
     found = BeamSearch(size=HUGE, n_best=7, **settings).run(tree, writers.batch_of(sources))
-    for hypotheses, source in zip(found, sources, strict=True):
-        assert plain(hypotheses) == about(best_of(writers, tree, source, kind, power, least)[:7])
+    wanted = [best_of(writers, tree, source, kind, power, least)[:7] for source in sources]
+    for hypotheses, all_ in zip(found, wanted, strict=True):
+        assert plain(hypotheses) == about(all_)
+    assert_agrees("C14", scores(found), scores(wanted), tolerance=1e-12)
 
 
 def test_n_best_may_be_all_there_are(writers):
@@ -74,7 +81,7 @@ def test_stopping_early_saves_steps(writers):
     assert len(early.known) < len(late.known) / 2
 
 
-def test_a_beam_of_one_is_greedy(writers):
+def test_a_beam_of_one_is_greedy(writers, assert_agrees):
     sources = writers.sources_of(200, VOCAB, 8)
     for ends in (-3.0, 0.0, 1.0):
         tree, batch = writers.drawn(VOCAB, 6, ends), writers.batch_of(sources)
@@ -82,6 +89,7 @@ def test_a_beam_of_one_is_greedy(writers):
         beam = BeamSearch(size=1, length_penalty=0.0, min_length=1).run(tree, batch)
         for found, wanted in zip(beam, greedy, strict=True):
             assert plain(found) == about(wanted)
+        assert_agrees("C14", scores(beam), scores(greedy), tolerance=1e-12)
 
 
 def test_the_whole_beam_is_never_worse_than_greedy(writers):

@@ -35,31 +35,33 @@ def source() -> Sequences:
     return Sequences(torch.randn(3, 5, DIM, dtype=torch.float64), torch.arange(5) < torch.tensor([[5], [2], [0]]))
 
 
-def test_in_sequence_each_reads_the_one_before(source):
+def test_in_sequence_each_reads_the_one_before(source, assert_agrees):
     encoder = build("sequential", PARTS[:2])
     first, second = encoder.stages
     below = first(source)
     wanted = second(Sequences(below.states, below.mask))
     found = encoder(source)
-    assert_close((found.states, found.final, found.past), (wanted.states, wanted.final, wanted.past), rtol=0, atol=0)
+    assert_agrees("B25", found.states, wanted.states, tolerance=0.0)
+    assert_agrees("B25", found.final, wanted.final, tolerance=0.0)
+    assert_close(found.past, wanted.past, rtol=0, atol=0)
     assert found.values is None  # what the first would have read is of another width
     assert encoder.dim == 6 == found.states.shape[-1]
 
 
-def test_in_parallel_all_stand_side_by_side(source):
+def test_in_parallel_all_stand_side_by_side(source, assert_agrees):
     encoder = build("parallel", PARTS)
     found, parts = encoder(source), [branch(source) for branch in encoder.branches]
-    assert_close(found.states, torch.cat([part.states for part in parts], dim=-1), rtol=0, atol=0)
-    assert_close(found.final, torch.cat([part.final for part in parts], dim=-1), rtol=0, atol=0)
+    assert_agrees("B25", found.states, torch.cat([part.states for part in parts], dim=-1), tolerance=0.0)
+    assert_agrees("B25", found.final, torch.cat([part.final for part in parts], dim=-1), tolerance=0.0)
     assert torch.equal(found.mask, source.mask)
     assert encoder.dim == DIM + 6 + DIM == found.states.shape[-1]
 
 
-def test_what_one_has_read_in_place_of_its_states_stands_beside_the_others(source):
+def test_what_one_has_read_in_place_of_its_states_stands_beside_the_others(source, assert_agrees):
     encoder = build("parallel", PARTS)
     found, parts = encoder(source), [branch(source) for branch in encoder.branches]
     assert [part.values is None for part in parts].count(False) == 1  # the convolutional one's z + e
-    assert_close(found.read, torch.cat([part.read for part in parts], dim=-1), rtol=0, atol=0)
+    assert_agrees("B25", found.read, torch.cat([part.read for part in parts], dim=-1), tolerance=0.0)
     assert not torch.equal(found.read, found.states)
 
 
@@ -85,21 +87,21 @@ def test_any_encoder_may_be_a_part(name, part, source):
     assert encoder(source).states.shape[-1] == encoder.dim
 
 
-def test_a_chain_may_stand_beside_others(source):
+def test_a_chain_may_stand_beside_others(source, assert_agrees):
     chain = Choice("sequential", {"encoders": PARTS[:2]})
     encoder = build("parallel", (chain, PARTS[1]))
     found = encoder(source)
-    assert_close(found.states[..., :6], encoder.branches[0](source).states, rtol=0, atol=0)
+    assert_agrees("B25", found.states[..., :6], encoder.branches[0](source).states, tolerance=0.0)
     assert encoder.dim == 12
 
 
-def test_others_may_stand_in_a_chain(source):
+def test_others_may_stand_in_a_chain(source, assert_agrees):
     both = Choice("parallel", {"encoders": PARTS[:2]})
     encoder = build("sequential", (both, PARTS[1]))
     first, second = encoder.stages
     below = first(source)
     wanted = second(Sequences(below.states, below.mask))
-    assert_close(encoder(source).states, wanted.states, rtol=0, atol=0)
+    assert_agrees("B25", encoder(source).states, wanted.states, tolerance=0.0)
     assert below.states.shape[-1] == DIM + 6
 
 

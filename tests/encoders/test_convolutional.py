@@ -28,20 +28,21 @@ def source(rows: int, length: int) -> Sequences:
 
 
 @pytest.mark.parametrize(("num_layers", "kernel"), [(3, 3), (2, 5), (1, 1)])
-def test_a_state_sees_one_and_k_minus_one_for_each_layer(num_layers, kernel):
+def test_a_state_sees_one_and_k_minus_one_for_each_layer(num_layers, kernel, assert_agrees):
     items, mask = source(1, 21)
     items.requires_grad_()
     states = encoder(num_layers=num_layers, kernel=kernel)(Sequences(items, mask)).states
     (gradient,) = torch.autograd.grad(states[0, 10].sum(), items)
     side = num_layers * (kernel - 1) // 2
-    assert gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist() == list(range(10 - side, 10 + side + 1))
+    places = gradient[0].abs().sum(dim=-1).nonzero().flatten()
+    assert_agrees("C10", places, torch.arange(10 - side, 10 + side + 1), tolerance=0.0)
 
 
-def test_what_is_read_is_the_state_and_its_embedding():
+def test_what_is_read_is_the_state_and_its_embedding(assert_agrees):
     given = source(2, 5)
     seen = encoder(num_layers=2)(given)
-    assert_close(seen.values, seen.states + given.items)
-    assert_close(seen.final, seen.states.mean(dim=1))
+    assert_agrees("C10", seen.values, seen.states + given.items, tolerance=1e-12)
+    assert_agrees("C10", seen.final, seen.states.mean(dim=1), tolerance=1e-12)
 
 
 def test_padding_reaches_no_word():

@@ -40,7 +40,7 @@ def cell(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("cell", TORCHS)
-def test_two_layers_equal_torch(cell, bidirectional):
+def test_two_layers_equal_torch(cell, bidirectional, assert_agrees):
     mine = encoder(cell, num_layers=2, bidirectional=bidirectional)
     theirs = TORCHS[cell](INPUT, HIDDEN, 2, batch_first=True, bidirectional=bidirectional).double()
     for number, layer in enumerate(mine.layers):
@@ -54,9 +54,10 @@ def test_two_layers_equal_torch(cell, bidirectional):
     wanted, _ = pad_packed_sequence(outputs, batch_first=True)
     hidden = (end if cell == "lstm" else (end,))[0].unflatten(0, (2, -1))  # (layer, direction, batch, dim)
     seen = mine(read)
-    assert_close(seen.states, wanted)
-    assert_close(seen.final, torch.cat(list(hidden[1]), dim=-1))
-    assert_close([past[0] for past in seen.past], [torch.cat(list(one), dim=-1) for one in hidden])
+    assert_agrees("B04", seen.states, wanted, tolerance=1e-12)
+    assert_agrees("B04", seen.final, torch.cat(list(hidden[1]), dim=-1), tolerance=1e-12)
+    for past, one in zip(seen.past, hidden, strict=True):
+        assert_agrees("B04", past[0], torch.cat(list(one), dim=-1), tolerance=1e-12)
 
 
 @pytest.mark.parametrize("cell", TORCHS)
@@ -78,14 +79,14 @@ def test_what_cannot_be_added_is_refused():
 
 
 @pytest.mark.parametrize("num_layers", [1, 2])
-def test_final_is_the_last_of_forward_and_the_first_of_backward(cell, num_layers):
+def test_final_is_the_last_of_forward_and_the_first_of_backward(cell, num_layers, assert_agrees):
     seen = encoder(cell, num_layers=num_layers)(source())
     last = torch.stack([seen.states[row, length - 1, :HIDDEN] for row, length in enumerate(LENGTHS)])
-    assert_close(seen.final, torch.cat([last, seen.states[:, 0, HIDDEN:]], dim=-1))
+    assert_agrees("B04", seen.final, torch.cat([last, seen.states[:, 0, HIDDEN:]], dim=-1), tolerance=1e-12)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_reversed_equals_feeding_each_row_backwards_and_turning_the_states(cell, bidirectional):
+def test_reversed_equals_feeding_each_row_backwards_and_turning_the_states(cell, bidirectional, assert_agrees):
     ahead = encoder(cell, num_layers=2, bidirectional=bidirectional)
     back = encoder(cell, num_layers=2, bidirectional=bidirectional, reverse=True)
     read = source()
@@ -93,8 +94,8 @@ def test_reversed_equals_feeding_each_row_backwards_and_turning_the_states(cell,
     for row, length in enumerate(LENGTHS):
         turned = read.items[row : row + 1, :length].flip(1)
         alone = ahead(Sequences(turned, torch.ones(1, length, dtype=torch.bool)))
-        assert_close(together.states[row : row + 1, :length], alone.states.flip(1))
-        assert_close(together.final[row : row + 1], alone.final)
+        assert_agrees("C02", together.states[row : row + 1, :length], alone.states.flip(1), tolerance=1e-12)
+        assert_agrees("C02", together.final[row : row + 1], alone.final, tolerance=1e-12)
     assert bool((together.states[~read.mask] == 0).all())
 
 

@@ -78,13 +78,13 @@ def test_batch_mates_do_not_matter(encoder: Encoder):
 
 
 @pytest.mark.parametrize("block", ["relu", "multiplicative"])
-def test_a_state_sees_the_field_of_its_convolutions_on_both_sides(block):
+def test_a_state_sees_the_field_of_its_convolutions_on_both_sides(block, assert_agrees):
     """Three blocks of kernels 3 with dilations 1, 2 and 4: 7 to either side."""
     encoder = bytenet(block=block, ratio=1.0)
     items = torch.randn(1, 20, DIM, dtype=torch.float64, requires_grad=True)
     states = encoder(Sequences(items, torch.ones(1, 20, dtype=torch.bool))).states
     (gradient,) = torch.autograd.grad(states[0, 9].sum(), items)
-    assert gradient[0].abs().sum(dim=-1).nonzero().flatten().tolist() == list(range(2, 17))
+    assert_agrees("C07", gradient[0].abs().sum(dim=-1).nonzero().flatten(), torch.arange(2, 17), tolerance=0.0)
 
 
 def test_dilations_go_round():

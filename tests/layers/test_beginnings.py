@@ -73,6 +73,6 @@ def test_biases_begin_as_zero():
     assert SruLayer(IN, 3, highway_bias=-3.0).biases.tolist() == [[0.0] * 3, [-3.0] * 3]
 
 
-def test_a_weight_normalised_map_begins_as_the_weight_it_was_drawn_as():
+def test_a_weight_normalised_map_begins_as_the_weight_it_was_drawn_as(assert_agrees):
     linear = WeightNormalised(IN, OUT, std=0.3)
-    assert torch.equal(linear.gain, linear.weight.norm(dim=1))
+    assert_agrees("F04", linear.gain, linear.weight.norm(dim=1), tolerance=0.0)

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.testing import assert_close
 
 from regard.layers.feedforwards import PositionWise
 from regard.layers.transformer_block import BlockPast, TransformerBlock
@@ -34,7 +33,7 @@ def copy_attention(mine, theirs: nn.MultiheadAttention) -> None:
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_encoder_block_equals_torch(norm):
+def test_encoder_block_equals_torch(norm, assert_agrees):
     theirs = nn.TransformerEncoderLayer(DIM, HEADS, HIDDEN, 0.0, batch_first=True, norm_first=norm == "pre").double()
     mine = block(norm, cross=False, causal=False)
     copy_attention(mine.own, theirs.self_attn)
@@ -44,11 +43,11 @@ def test_encoder_block_equals_torch(norm):
     mine.feedforward.to_out.load_state_dict(theirs.linear2.state_dict())
     states, mask = torch.randn(2, 5, DIM, dtype=torch.float64), torch.arange(5) < torch.tensor([[5], [3]])
     wanted = theirs(states, src_key_padding_mask=~mask)
-    assert_close(mine(states, mask)[0][mask], wanted[mask])
+    assert_agrees("B23", mine(states, mask)[0][mask], wanted[mask], tolerance=1e-10)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_decoder_block_equals_torch(norm):
+def test_decoder_block_equals_torch(norm, assert_agrees):
     theirs = nn.TransformerDecoderLayer(DIM, HEADS, HIDDEN, 0.0, batch_first=True, norm_first=norm == "pre").double()
     mine = block(norm, cross=True, causal=True)
     copy_attention(mine.own, theirs.self_attn)
@@ -66,10 +65,10 @@ def test_decoder_block_equals_torch(norm):
     blocked = torch.ones(4, 4, dtype=torch.bool).triu(1)
     wanted = theirs(target, source, tgt_mask=blocked, memory_key_padding_mask=~mask)
     outputs, _, _ = mine.run(target, None, BlockPast(), mine.cross.remember(source, mask=mask))
-    assert_close(outputs, wanted)
+    assert_agrees("B23", outputs, wanted, tolerance=1e-10)
 
 
-def test_causal_block_in_chunks_equals_the_whole():
+def test_causal_block_in_chunks_equals_the_whole(assert_agrees):
     layer = block("pre", cross=False, causal=True)
     states = torch.randn(2, 6, DIM, dtype=torch.float64)
     whole, _ = layer(states, None)
@@ -77,11 +76,11 @@ def test_causal_block_in_chunks_equals_the_whole():
     for some in states.split([1, 2, 3], dim=1):
         piece, past = layer(some, None, past)
         pieces.append(piece)
-    assert_close(torch.cat(pieces, dim=1), whole)
+    assert_agrees("B23", torch.cat(pieces, dim=1), whole, tolerance=1e-10)
 
 
-def test_feed_forward_equals_two_convolutions_of_width_one():
+def test_feed_forward_equals_two_convolutions_of_width_one(assert_agrees):
     layer, states = PositionWise(DIM, HIDDEN).double(), torch.randn(2, 5, DIM, dtype=torch.float64)
     hidden = functional.conv1d(states.mT, layer.to_hidden.weight.unsqueeze(-1), layer.to_hidden.bias).relu()
     wanted = functional.conv1d(hidden, layer.to_out.weight.unsqueeze(-1), layer.to_out.bias).mT
-    assert_close(layer(states)[0], wanted)
+    assert_agrees("B22", layer(states)[0], wanted, tolerance=1e-12)

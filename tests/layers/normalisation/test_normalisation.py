@@ -58,13 +58,13 @@ def test_it_is_batch_normalisation_by_another_batch(assert_agrees):
     assert_agrees("B15", layer(inputs, None)[0][2:].flatten(0, 1), oracle)
 
 
-def test_no_sentence_of_the_main_half_is_seen_by_another_or_by_itself_later():
+def test_no_sentence_of_the_main_half_is_seen_by_another_or_by_itself_later(assert_agrees):
     layer, inputs = shaken(SubBatchNorm(DIM)), random(BATCH, LENGTH, DIM).requires_grad_()
     outputs, _ = layer(inputs, MASK)
     (gradient,) = torch.autograd.grad(outputs[0, 1].sum(), inputs)
     assert gradient[0, 1].abs().sum() > 0
     gradient[0, 1] = 0
-    assert bool((gradient == 0).all())  # the auxiliary half gets none either
+    assert_agrees("B15", gradient, torch.zeros_like(gradient), tolerance=0.0)  # the auxiliary half gets none either
 
 
 def test_the_auxiliary_half_learns_if_it_is_told_to():
@@ -74,26 +74,28 @@ def test_the_auxiliary_half_learns_if_it_is_told_to():
     assert bool((gradient[1] == 0).all())
 
 
-def test_in_use_averages_of_training_stand_in():
+def test_in_use_averages_of_training_stand_in(assert_agrees):
     layer, inputs = shaken(SubBatchNorm(DIM, momentum=0.25)), random(BATCH, LENGTH, DIM)
     layer(inputs, MASK)
     words = inputs[AUXILIARY][MASK[AUXILIARY]]
-    assert_close(layer.mean, 0.25 * words.mean(dim=0))
-    assert_close(layer.variance, 0.75 + 0.25 * words.var(dim=0, correction=0))
+    assert_agrees("B15", layer.mean, 0.25 * words.mean(dim=0), tolerance=1e-12)
+    assert_agrees("B15", layer.variance, 0.75 + 0.25 * words.var(dim=0, correction=0), tolerance=1e-12)
     layer.eval()
     before = layer.mean.clone()
     outputs, _ = layer(inputs[:1], MASK[:1])  # one sentence alone
-    assert_close(outputs, (inputs[:1] - layer.mean) / (layer.variance + 1e-5).sqrt() * layer.gain + layer.bias)
+    wanted = (inputs[:1] - layer.mean) / (layer.variance + 1e-5).sqrt() * layer.gain + layer.bias
+    assert_agrees("B15", outputs, wanted, tolerance=1e-12)
     assert torch.equal(layer.mean, before)
 
 
-def test_a_sentence_alone_is_normalised_by_the_averages_and_learns():
+def test_a_sentence_alone_is_normalised_by_the_averages_and_learns(assert_agrees):
     """It knows nothing of its own future, and there is no other sentence to take statistics of."""
     layer, inputs = shaken(SubBatchNorm(DIM)), random(1, LENGTH, DIM).requires_grad_()
     layer(random(BATCH, LENGTH, DIM), MASK)
     before = layer.mean.clone(), layer.variance.clone()
     outputs, _ = layer(inputs, None)
-    assert_close(outputs, (inputs - before[0]) / (before[1] + 1e-5).sqrt() * layer.gain + layer.bias)
+    wanted = (inputs - before[0]) / (before[1] + 1e-5).sqrt() * layer.gain + layer.bias
+    assert_agrees("B15", outputs, wanted, tolerance=1e-12)
     assert torch.equal(layer.mean, before[0]) and torch.equal(layer.variance, before[1])
     (gradient,) = torch.autograd.grad(outputs[0, 1].sum(), inputs)
     assert bool((gradient[0, 1] != 0).all()) and bool((gradient[0, 2:] == 0).all())

@@ -15,6 +15,7 @@ from regard.layers.recurrent.lstm import LstmLayer
 INPUT, DIM, LENGTH = 3, 4, 6
 LENGTHS = [6, 1, 4]
 CELLS = {"gru": (GruLayer, nn.GRU), "lstm": (LstmLayer, nn.LSTM)}
+EXACT = 1e-12
 
 
 def case() -> tuple[Tensor, Tensor]:
@@ -38,7 +39,7 @@ def copied(network: nn.Module, number: int, suffix: str = "") -> dict[str, Tenso
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_both_directions_equal_torch(cell):
+def test_both_directions_equal_torch(cell, assert_agrees):
     ours, torchs = CELLS[cell]
     theirs = torchs(INPUT, DIM, batch_first=True, bidirectional=True).double()
     layer = Bidirectional(ours(INPUT, DIM), ours(INPUT, DIM)).double()
@@ -48,12 +49,13 @@ def test_both_directions_equal_torch(cell):
     outputs, ends = layer(inputs, mask)
     wanted, wanted_ends = packed(theirs, inputs)
     assert layer.dim == outputs.shape[-1] == 2 * DIM
-    assert_close(outputs, wanted)
-    assert_close(ends, tuple(torch.cat([ahead, back], dim=-1) for ahead, back in wanted_ends))
+    assert_agrees("B04", outputs, wanted, EXACT)
+    for end, (ahead, back) in zip(ends, wanted_ends, strict=True):
+        assert_agrees("B04", end, torch.cat([ahead, back], dim=-1), EXACT)
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_added_directions_are_the_sum_of_the_halves(cell):
+def test_added_directions_are_the_sum_of_the_halves(cell, assert_agrees):
     ours, _ = CELLS[cell]
     ways = ours(INPUT, DIM), ours(INPUT, DIM)
     inputs, mask = case()
@@ -61,12 +63,13 @@ def test_added_directions_are_the_sum_of_the_halves(cell):
     layer = Bidirectional(*ways, merge="add").double()
     added, merged = layer(inputs, mask)
     assert layer.dim == DIM
-    assert_close(added, outputs[..., :DIM] + outputs[..., DIM:])
-    assert_close(merged, tuple(end[:, :DIM] + end[:, DIM:] for end in ends))
+    assert_agrees("B04", added, outputs[..., :DIM] + outputs[..., DIM:], EXACT)
+    for mine, end in zip(merged, ends, strict=True):
+        assert_agrees("B04", mine, end[:, :DIM] + end[:, DIM:], EXACT)
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_two_layers_equal_torch(cell):
+def test_two_layers_equal_torch(cell, assert_agrees):
     ours, torchs = CELLS[cell]
     theirs = torchs(INPUT, DIM, num_layers=2, batch_first=True).double()
     layers = Stack([ours(INPUT, DIM), ours(DIM, DIM)], dropout=0.5).double().eval()
@@ -75,8 +78,11 @@ def test_two_layers_equal_torch(cell):
     inputs, mask = case()
     outputs, pasts = layers(inputs, mask)
     wanted, wanted_ends = packed(theirs, inputs)
-    assert_close(outputs, wanted)
-    assert_close(pasts, tuple(zip(*wanted_ends, strict=True)))
+    assert_agrees("B04", outputs, wanted, EXACT)
+    for number, past in enumerate(pasts):
+        for mine, oracle in zip(past, wanted_ends, strict=True):
+            assert_agrees("B04", mine, oracle[number], EXACT)
+    assert len(pasts) == 2
 
 
 def test_dropout_stands_between_the_layers_only():

@@ -78,7 +78,7 @@ def by_hand(layer: SruLayer, inputs: Tensor, c: Tensor, version: int) -> tuple[l
 @pytest.mark.parametrize("slow", [False, True], ids=["as chosen", "plain"])
 def test_equals_the_equations_row_by_row(version, activation, input_dim, slow, assert_agrees):
     layer = SruLayer(input_dim, DIM, version=version, activation=activation, highway_bias=-1.5).double()
-    inputs, past = random(4, LENGTH, input_dim), (random(4, DIM), random(4, DIM))
+    inputs, past, entry = random(4, LENGTH, input_dim), (random(4, DIM), random(4, DIM)), f"B0{5 + version}"
     if slow:
         with plain():
             outputs, (h, c) = layer(inputs, MASK, past)
@@ -86,8 +86,9 @@ def test_equals_the_equations_row_by_row(version, activation, input_dim, slow, a
         outputs, (h, c) = layer(inputs, MASK, past)
     for row, length in enumerate(LENGTHS):
         shown, end = by_hand(layer, inputs[row, :length], past[1][row], version)
-        assert_agrees(f"B0{5 + version}", outputs[row, :length], torch.stack(shown) if shown else outputs[row, :0])
-        assert_close((h[row], c[row]), (shown[-1] if shown else past[0][row], end))
+        assert_agrees(entry, outputs[row, :length], torch.stack(shown) if shown else outputs[row, :0], 1e-12)
+        for mine, oracle in ((h, shown[-1] if shown else past[0][row]), (c, end)):
+            assert_agrees(entry, mine[row], oracle, 1e-12)
         assert bool((outputs[row, length:] == 0).all())
 
 
@@ -120,18 +121,20 @@ def test_gradients_are_those_of_finite_differences(way, version):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("batch", "length"), [(2, 0), (0, 3), (1, 1), (3, 2)])
-def test_no_steps_no_rows_and_one_of_each(way, batch, length):
+def test_no_steps_no_rows_and_one_of_each(way, batch, length, assert_agrees):
     some = parts(1, 3, False, False, batch=batch, length=length)
-    assert_close(tuple(WAYS[way](some)), tuple(loop(some)))
+    for mine, oracle in zip(WAYS[way](some), loop(some), strict=True):
+        assert_agrees("B08", mine, oracle, 1e-12)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_large_and_tiny_numbers_stay_what_they_are(way):
+def test_large_and_tiny_numbers_stay_what_they_are(way, assert_agrees):
     """Decays of nearly 0 and nearly 1 over a long text: nothing is divided, so nothing overflows."""
     some = parts(1, 3, True, False, length=300)
     big = some._replace(products=(some.products * 400).detach().requires_grad_())
     ended = WAYS[way](big)
-    assert_close(tuple(ended), tuple(loop(big)))
+    for mine, oracle in zip(ended, loop(big), strict=True):
+        assert_agrees("B08", mine, oracle, 1e-7)
     assert all(bool(one.isfinite().all()) for one in gradients(big, ended))
 
 
@@ -173,21 +176,24 @@ def test_compiled_by_torch_equals_eager(version):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_change_nothing(threads):
+def test_threads_change_nothing(threads, assert_agrees):
     some, before = parts(2, 3, False, True, dim=130), torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        assert_close(tuple(choose.recurrence(some)), tuple(loop(some)), rtol=0, atol=1e-12)
+        for mine, oracle in zip(choose.recurrence(some), loop(some), strict=True):
+            assert_agrees("B08", mine, oracle, 1e-12)
     finally:
         torch.set_num_threads(before)
 
 
-def test_version_two_without_peepholes_and_scale_is_version_one():
+def test_version_two_without_peepholes_and_scale_is_version_one(assert_agrees):
     first, second = SruLayer(DIM, DIM, version=1).double(), SruLayer(DIM, DIM, version=2).double()
     second.load_state_dict({**first.state_dict(), "peepholes": torch.zeros(2, DIM)})
     second.scale = 1.0
     inputs = random(4, LENGTH, DIM)
-    assert_close(second(inputs, MASK), first(inputs, MASK))
+    (outputs, past), (wanted, end) = second(inputs, MASK), first(inputs, MASK)
+    for mine, oracle in zip((outputs, *past), (wanted, *end), strict=True):
+        assert_agrees("B07", mine, oracle, 1e-12)
 
 
 @pytest.mark.parametrize("bias", [0.0, -3.0])
@@ -206,13 +212,13 @@ def test_one_product_for_all_gates_and_steps(monkeypatch):
     assert calls == [(4 * DIM, 3)]
 
 
-def test_both_directions_are_two_units():
+def test_both_directions_are_two_units(assert_agrees):
     layer = Bidirectional(SruLayer(3, DIM), SruLayer(3, DIM)).double()
     inputs = random(4, LENGTH, 3)
     outputs, (h, _) = layer(inputs, MASK)
     back = reverse(layer.backwards(reverse(inputs, MASK), MASK)[0], MASK)
-    assert_close(outputs, torch.cat([layer.forwards(inputs, MASK)[0], back], dim=-1))
-    assert_close(h[0], torch.cat([outputs[0, -1, :DIM], outputs[0, 0, DIM:]]))
+    assert_agrees("B04", outputs, torch.cat([layer.forwards(inputs, MASK)[0], back], dim=-1), 1e-12)
+    assert_agrees("B04", h[0], torch.cat([outputs[0, -1, :DIM], outputs[0, 0, DIM:]]), 1e-12)
 
 
 def test_second_derivatives_are_there_without_fast_paths():
