@@ -29,8 +29,8 @@ def mask_of(column: str, batch: Batch, rows: int) -> Tensor:
 
 
 def looks_at_source(name: str) -> bool:
-    """Whether an attention is one of a decoder to a source, by its name."""
-    return name.startswith("decoders.") and not name.endswith(".own")
+    """Whether an attention looks at what an encoder made, by its name: it is in no encoder, and not at its own words."""
+    return not name.startswith("encoders.") and name.rpartition(".")[2] != "own"
 
 
 def query_mask(name: str, batch: Batch, rows: int, queries: int) -> Tensor | None:
