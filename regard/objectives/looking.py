@@ -29,7 +29,7 @@ def mask_of(column: str, batch: Batch, rows: int) -> Tensor:
 
 
 def looks_at_source(name: str) -> bool:
-    """Whether an attention looks at what an encoder made, by its name: it is in no encoder, and not at its own words."""
+    """Whether an attention looks at what an encoder made, by its name: in no encoder, and no look at own words."""
     return not name.startswith("encoders.") and name.rpartition(".")[2] != "own"
 
 
