@@ -238,6 +238,7 @@ def test_weights_below_zero_are_seen_and_no_per_cents(visit):
     caption = seen.all("figcaption").inner_text()
     assert "no shares" in caption and "Full colour: 4." in caption and "below zero" in caption
     seen.all("summary").click()
+    seen.all(".table table").wait_for()  # drawn when the browser tells of the opening, which is a moment later
     assert "−2.000" in seen.all(".table").inner_text()
     assert "−2" in seen.saved("Save the map as SVG").decode()
 
