@@ -14,9 +14,9 @@ from contextlib import nullcontext
 import torch
 from rounds import MEGABYTE, Contender, Record, races
 
-from regard.attention import plain
 from regard.attention.scores.additive import AdditiveScore
-from regard.memory import keep_memory
+from regard.ops.memory import keep_memory
+from regard.ops.plain import plain
 
 SHAPES = ((32, 64, 512, 512), (64, 13, 14, 256), (64, 1, 14, 256))  # batch, queries, keys, dim
 LEAST = 2**24  # hidden numbers of a turn, so that a short call is timed many times

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regard.layers.pooling.sliced import SlicedPooling
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.recurrent import Past, Recurrent
-from regard.memory import keep_memory
+from regard.ops.memory import keep_memory
 
 SHAPES = ((4, 512, 64), (8, 512, 64), (32, 512, 64))  # batch, steps, dim
 SECONDS = 0.25  # of a turn at least

@@ -19,8 +19,8 @@ from regard.layers.recurrent.kernels.fused import fused
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
 from regard.layers.recurrent.sru import SruLayer
-from regard.linear import Linear, linear
-from regard.memory import keep_memory
+from regard.ops.linear import Linear, linear
+from regard.ops.memory import keep_memory
 
 BATCH = 32
 SHAPES = tuple((steps, dim) for dim in (128, 512) for steps in (32, 128, 512))

@@ -25,8 +25,8 @@ from torch.utils.data import DataLoader
 from workload import need_transformers, parser_of, prepare
 
 from regard.data.batches import Batches
-from regard.memory import keep_memory
 from regard.objectives import OBJECTIVES
+from regard.ops.memory import keep_memory
 from regard.records import BOS, EOS, PAD
 from regard.runs import RunFolder
 from regard.runs.assembly import model_of, task_of

@@ -23,7 +23,8 @@ import torch
 from growth import exponent, times
 from rounds import MEGABYTE, commands, count, machine
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, plain
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 HEADS, DIM = 4, 64

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import benchmark
-from regard.attention import plain
+from regard.ops.plain import plain
 from regard.records import EOS
 
 NAMES = ("growth", "layers", "looking_back", "oracles", "rounds", "unigram")

@@ -1,7 +1,6 @@
 """The heart: one socket, into which scores, spans and weightings are put."""
 
 from regard.attention.attention import Attention, extend
-from regard.attention.kernels import plain
 from regard.attention.multihead import Heads
 from regard.attention.parts import Attended, Memory, Part, Score, Span, View, Weighting, Window
 from regard.attention.recording import is_recording, recording
@@ -12,5 +11,5 @@ from regard.attention.weightings import WEIGHTINGS
 
 __all__ = [
     "SCORES", "SPANS", "WEIGHTINGS", "Attended", "Attention", "Heads", "Memory", "Part", "Score", "Sockets", "Span",
-    "View", "Weighting", "Window", "extend", "is_recording", "plain", "recording",
+    "View", "Weighting", "Window", "extend", "is_recording", "recording",
 ]  # fmt: skip

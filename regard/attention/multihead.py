@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
-from regard.linear import Linear
+from regard.ops.linear import Linear
 
 
 class Heads(nn.Module):

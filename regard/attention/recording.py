@@ -10,6 +10,7 @@ from torch import nn
 
 from regard.attention.attention import Attention
 from regard.attention.parts import Attended
+from regard.compat import uncompiled
 
 _local = threading.local()
 
@@ -34,7 +35,7 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
         _local.depth = getattr(_local, "depth", 0) + 1
         stack.callback(_leave)
         stack.enter_context(torch.compiler.set_stance("force_eager"))
-        for name, module in unwrapped(model).named_modules():
+        for name, module in uncompiled(model).named_modules():
             if not isinstance(module, Attention):  # not a question to a part: this is the one class that looks
                 continue
             records[name] = []
@@ -45,11 +46,6 @@ def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
 
 def _leave() -> None:
     _local.depth -= 1
-
-
-def unwrapped(model: nn.Module) -> nn.Module:
-    """The module inside a compiled one, or the module itself."""
-    return getattr(model, "_orig_mod", model)
 
 
 def _ask(module: nn.Module, arguments: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

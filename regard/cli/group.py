@@ -12,6 +12,7 @@ from typing import Any, cast
 import typer
 from typer.core import TyperGroup
 
+from regard.compat import usage_error
 from regard.errors import RegardError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
@@ -29,7 +30,7 @@ EXIT_CODES = f"""Exit codes: 0 done · 1 failed · {FAULT} a setting, a file or 
 {INTERRUPTED} interrupted, can be resumed · {STOPPED} stopped by Ctrl-C."""
 
 
-_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])  # typer gives it no name of its own
+_UsageError = cast("type[typer.BadParameter]", usage_error())
 _HELP = "NoArgsIsHelpError"  # who says nothing asks for help
 
 

@@ -7,13 +7,13 @@ from torch import Tensor, nn
 
 from regard.attention import Sockets
 from regard.decoders.decoder import Decoder
-from regard.dropout import Dropout
 from regard.layers.convolutional import Gate, GatedBlock, Kernel, projection
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.gradients import scale_gradient
 from regard.layers.multi_step_attention import MultiStepAttention
 from regard.layers.shared_source import SharedSource, has_past
-from regard.modules import module_list
+from regard.ops.dropout import Dropout
+from regard.ops.modules import module_list
 from regard.records import Decoded, Encoded, select
 
 

@@ -8,12 +8,12 @@ from torch.nn import functional
 
 from regard.attention import Sockets
 from regard.decoders.decoder import Decoder
-from regard.dropout import Dropout
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.layer import Layer
 from regard.layers.shared_source import SharedSource, has_past, look
-from regard.linear import Linear
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
 from regard.records import Decoded, Encoded, Sequences, select
 
 Merge = Literal["add", "concatenate"]

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from regard.attention import Sockets
 from regard.decoders.decoder import Decoder
-from regard.dropout import Dropout
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Past, Stack
 from regard.layers.shared_source import SharedSource, has_past, look
+from regard.ops.dropout import Dropout
 from regard.records import Decoded, Encoded, select
 from regard.registry import Choice
 

@@ -6,11 +6,11 @@ from torch import Tensor, nn
 
 from regard.attention import Memory, Sockets, extend
 from regard.decoders.decoder import Decoder
-from regard.dropout import Dropout
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.shared_source import SharedSource, has_past, look
-from regard.linear import Linear
-from regard.modules import module_list
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
+from regard.ops.modules import module_list
 from regard.records import Decoded, Encoded, select
 
 

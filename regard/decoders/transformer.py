@@ -12,7 +12,7 @@ from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
 from regard.layers.histories import HISTORIES, HistoryChoice
 from regard.layers.shared_source import SharedSource, has_past
 from regard.layers.transformer_block import BlockPast, TransformerBlock
-from regard.modules import module_list
+from regard.ops.modules import module_list
 from regard.records import Decoded, Encoded, select
 from regard.registry import Choice
 

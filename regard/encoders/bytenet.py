@@ -6,13 +6,13 @@ from annotated_types import Ge
 from torch import nn
 
 from regard.attention import Sockets
-from regard.dropout import Dropout
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
 from regard.layers.normalisation import Normalisation
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.unfolding import Unfolding
-from regard.linear import Linear
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
 

@@ -3,10 +3,10 @@
 from torch import nn
 
 from regard.attention import Sockets
-from regard.dropout import Dropout
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import Chain, Gate, GatedBlock, Kernel, projection
 from regard.layers.pooling.mean import MeanPooling
+from regard.ops.dropout import Dropout
 from regard.records import Encoded, Sequences
 
 

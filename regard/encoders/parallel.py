@@ -9,7 +9,7 @@ from torch.nn import functional
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
 from regard.encoders.table import ENCODERS, EncoderChoice, with_dropout
-from regard.modules import module_list
+from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
 

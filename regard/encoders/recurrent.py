@@ -7,11 +7,11 @@ from annotated_types import Ge
 from torch import nn
 
 from regard.attention import Sockets
-from regard.dropout import Dropout
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, reverse
-from regard.modules import module_list
+from regard.ops.dropout import Dropout
+from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
 

@@ -3,11 +3,11 @@
 from torch import nn
 
 from regard.attention import Attention, Sockets
-from regard.dropout import Dropout
 from regard.encoders.encoder import Encoder
 from regard.layers.pooling.mean import MeanPooling
-from regard.linear import Linear
-from regard.modules import module_list
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
+from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 
 

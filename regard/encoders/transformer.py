@@ -9,7 +9,7 @@ from regard.encoders.encoder import Encoder
 from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.transformer_block import TransformerBlock
-from regard.modules import module_list
+from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
 

@@ -5,11 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.attention.kernels import is_plain
 from regard.errors import ConfigError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
-from regard.linear import linear
+from regard.ops.linear import linear
+from regard.ops.plain import is_plain
 from regard.records import PAD, Decoded, Encoded
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.linear import linear, summed
+from regard.ops.linear import linear, summed
 
 CHUNK = 512  # rows: 20 MB of logits at 10,000 words, which stays in a processor's cache
 

@@ -5,11 +5,11 @@ from typing import Any, Literal, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import Attention, Memory, extend
-from regard.dropout import Dropout
 from regard.layers.feedforwards import FeedForward
 from regard.layers.layer import Layer
 from regard.layers.shared_source import look
-from regard.linear import Linear
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
 from regard.records import Encoded
 
 

@@ -9,7 +9,7 @@ from regard.decoders.decoder import Decoder
 from regard.encoders.encoder import Encoder
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.modules import module_dict
+from regard.ops.modules import module_dict
 from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 
 

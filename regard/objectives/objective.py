@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from regard.modules import module_dict
+from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
 
 

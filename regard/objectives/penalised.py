@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Attended, recording
-from regard.modules import module_dict
 from regard.objectives.looking import Records
 from regard.objectives.objective import Objective
 from regard.objectives.penalties.penalty import Penalty
+from regard.ops.modules import module_dict
 from regard.records import Batch, Loss, select
 
 PENALISED = "model"  # the only turn in which what the model looks at can be changed

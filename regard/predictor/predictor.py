@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from regard.attention import is_recording
-from regard.attention.kernels import is_plain
 from regard.errors import DataError
 from regard.explain.maps import without_end
-from regard.memory import keep_memory
+from regard.ops.memory import keep_memory
+from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
 from regard.results import Prediction

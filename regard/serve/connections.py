@@ -3,8 +3,7 @@
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
+from regard.compat import http_protocol
 from regard.serve.settings import KIB
 
 HEAD_SECONDS = 10.0  # that the head of a request may take
@@ -13,7 +12,7 @@ TOO_LARGE = "The head of the request is too large."
 LINGER = 0.25  # seconds in which a request that was on its way when the server was told to end still gets an answer
 
 
-class Connection(HttpToolsProtocol):
+class Connection(http_protocol()):  # type: ignore[misc]  # uvicorn has no public name for it
     """As uvicorn has it, but closed when the head of a request does not come in time, or does not end."""
 
     _waiting: asyncio.TimerHandle | None = None

@@ -13,8 +13,8 @@ from torch import nn
 
 from regard.data.batches import Cursor, Stream
 from regard.errors import CheckpointError
-from regard.memory import keep_memory, telling_of_memory
 from regard.objectives import Objective
+from regard.ops.memory import keep_memory, telling_of_memory
 from regard.records import Batch
 from regard.training import checkpoint as files
 from regard.training.driven import Driven

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn, optim
 
+from regard.compat import multiply_all
 from regard.errors import TrainingError
-from regard.memory import telling_of_memory
 from regard.objectives import Objective
+from regard.ops.memory import telling_of_memory
 from regard.records import Batch, Loss
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.settings import TrainingSettings
@@ -104,7 +105,7 @@ class Updater:
         limit = self.settings.clip_norm
         scale = limit / (norm + 1e-6) if limit and norm > limit else 1.0
         if math.isfinite(norm):
-            torch._foreach_mul_(gradients, scale / count)
+            multiply_all(gradients, scale / count)
         return norm
 
     def _refuse(self, batches: Sequence[Batch], number: int, loss: float, norm: float) -> None:

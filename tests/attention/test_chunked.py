@@ -9,13 +9,13 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from regard.attention import plain
 from regard.attention.kernels import chunked
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.scores.concat import ConcatScore
 from regard.attention.scores.coverage import CoverageScore
 from regard.attention.scores.mlp import MlpScore
+from regard.ops.plain import plain
 
 Inputs = tuple[Tensor, Tensor, Tensor]
 SHAPES = [  # of queries and of keys

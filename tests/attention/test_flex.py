@@ -4,9 +4,10 @@ import pytest
 import torch
 from windowed import DIM, HEADS, SPANS_HERE, padded, small
 
-from regard.attention import SCORES, SPANS, Attention, Memory, plain
+from regard.attention import SCORES, SPANS, Attention, Memory
 from regard.attention.kernels.flex import by_flex, may_flex
 from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.ops.plain import plain
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without")  # on purpose: its fused form needs a GPU

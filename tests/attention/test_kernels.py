@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Attention, Memory, Span, View, plain
+from regard.attention import Attention, Memory, Span, View
 from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.models import AttentionSettings, build_attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 BATCH, HEADS, QUERY, DIM = 2, 2, 3, 4

@@ -9,9 +9,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from windowed import DIM, SPANS_HERE, small
 
-from regard.attention import SCORES, SPANS, Attention, plain
+from regard.attention import SCORES, SPANS, Attention
 from regard.attention.kernels import choose
 from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 

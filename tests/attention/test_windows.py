@@ -9,12 +9,13 @@ from torch import Tensor
 from torch.testing import assert_close
 from windowed import DIM, HEADS, SPANS_HERE, padded, random, small
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, Span, View, Window, plain
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, Span, View, Window
 from regard.attention.kernels import choose
 from regard.attention.parts import Attended
 from regard.attention.spans.all_of import AllOf
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.models import AttentionSettings, build_attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 FIELDS = ("mask", "bias", "gain", "values")

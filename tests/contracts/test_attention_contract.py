@@ -5,8 +5,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, plain, recording
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Memory, recording
 from regard.models import AttentionSettings, build_attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 BATCH, QUERY, DIM = 3, 5, 4

@@ -14,13 +14,13 @@ from torch.testing import assert_close
 
 from regard.attention import Sockets
 from regard.decoders import DECODERS
-from regard.dropout import Dropout
 from regard.encoders import ENCODERS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.feedforwards import FEEDFORWARDS
 from regard.layers.pooling import POOLINGS
 from regard.models import AttentionSettings, build_attention
+from regard.ops.dropout import Dropout
 from regard.records import Encoded, Sequences
 from regard.registry import Choice, Registry
 

@@ -5,10 +5,10 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.attention import plain
 from regard.errors import ConfigError
 from regard.heads import linear_cross_entropy
 from regard.heads.linear import LinearHead
+from regard.ops.plain import plain
 from regard.records import PAD, Decoded
 
 VOCAB, DIM = 11, 4

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import plain, recording
+from regard.attention import recording
 from regard.errors import ConfigError
 from regard.layers.key_value import PARTS, KeyValueLayer
+from regard.ops.plain import plain
 from regard.records import select
 
 DIM, LENGTH, WINDOW = 6, 9, 3

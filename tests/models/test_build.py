@@ -5,9 +5,9 @@ import torch
 
 from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.causal import CausalSpan
-from regard.dropout import Dropout
 from regard.errors import ConfigError
 from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_attention, build_translator
+from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
 

@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention import plain, recording
+from regard.attention import recording
 from regard.decoding import SEARCHES
 from regard.errors import DataError
 from regard.explain import to_json
 from regard.models import AttentionSettings, ModelSettings, build_translator
+from regard.ops.plain import plain
 from regard.predictor import Predictor, at_once
 from regard.records import EOS
 from regard.registry import Choice

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.attention.kernels import is_plain
 from regard.errors import ConfigError, RegardError
 from regard.models.settings import AttentionSettings
+from regard.ops.plain import is_plain
 from regard.registry import Choice
 from regard.reports.bench import plot as bench_plot
 from regard.reports.bench.benching import Measure, Timing, bench, expected_bytes, report, slope

@@ -1,8 +1,5 @@
 """Chooses how scores, weights and the read are computed."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor
@@ -13,28 +10,11 @@ from regard.attention.kernels.flex import by_flex, may_flex
 from regard.attention.kernels.products import Parts, by_products
 from regard.attention.kernels.softmax import may_hide_a_row
 from regard.attention.parts import Attended, Memory, View, Window
+from regard.ops.plain import is_plain
 
 SHORT = 64  # keys up to which plain products beat every kernel on a CPU, as measured
 ROOM, ROOM_OF_PRODUCTS, ROOM_OF_COPIES = 2, 6, 24  # windows in a memory from which few keys beat all, as measured
 LONG = 120  # keys from which few of them beat plain products of all
-
-_local = threading.local()
-
-
-@contextmanager
-def plain() -> Iterator[None]:
-    """Switches every fast path off: for proofs, relevance propagation and double backward."""
-    before = is_plain()
-    _local.plain = True
-    try:
-        yield
-    finally:
-        _local.plain = before
-
-
-def is_plain() -> bool:
-    """Whether the fast paths are off."""
-    return getattr(_local, "plain", False)
 
 
 def attend(

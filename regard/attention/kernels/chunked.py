@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from regard.attention.kernels.choose import is_plain
 from regard.attention.precision import wide
+from regard.compat import functorch_is_active
+from regard.ops.plain import is_plain
 
 FEW, FEW_TO_LEARN = 2**16, 2**18  # numbers up to which the plain formula is as fast, without and with gradients
 CHUNK = 2**20  # numbers of a chunk on a CPU, 4 MB of float32: in less threads wait more, more leaves the cache
@@ -56,7 +57,7 @@ def in_slices(scores: Callable[[Tensor, Tensor], Tensor], queries: Tensor, keys:
 
 def _must_be_plain() -> bool:
     """Under torch.func no tensor can be written to in place."""
-    return is_plain() or torch._C._are_functorch_transforms_active()
+    return is_plain() or functorch_is_active()
 
 
 @torch.library.custom_op("regard::additive_scores", mutates_args=())

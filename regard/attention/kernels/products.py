@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Score, Span, View, Weighting
-from regard.dropout import dropout as drop
+from regard.ops.dropout import dropout as drop
 
 Parts = tuple[Score, Span, Weighting]
 

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Span, View, Window
-from regard.modules import module_list
+from regard.ops.modules import module_list
 
 
 class AllOf(Span):

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.layers.layer import Layer
-from regard.modules import module_list
+from regard.ops.modules import module_list
 
 
 class Chain(Layer):

@@ -11,7 +11,7 @@ from regard.errors import ConfigError
 from regard.layers.convolutional.weight_normalised import WeightNormalised
 from regard.layers.latest import latest
 from regard.layers.layer import Layer
-from regard.linear import Linear
+from regard.ops.linear import Linear
 
 Kernel = Annotated[int, Ge(1)]  # how many inputs an output sees at once
 Dilations = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]  # how far apart they are, for blocks in turn

@@ -5,11 +5,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.dropout import Dropout
 from regard.layers.convolutional.convolution import Convolution
 from regard.layers.convolutional.gates import GATES, WIDTHS, Gate
 from regard.layers.convolutional.weight_normalised import WeightNormalised
 from regard.layers.layer import Layer
+from regard.ops.dropout import Dropout
 
 HALF = math.sqrt(0.5)  # the sum of two equal variances keeps theirs
 

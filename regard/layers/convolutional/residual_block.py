@@ -12,8 +12,8 @@ from regard.layers.convolutional.convolution import Convolution
 from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
 from regard.layers.layer import Layer
 from regard.layers.normalisation import NORMALISATIONS, Normalisation
-from regard.linear import Linear
-from regard.modules import module_list
+from regard.ops.linear import Linear
+from regard.ops.modules import module_list
 from regard.registry import Choice
 
 BlockKind = Literal["relu", "multiplicative"]

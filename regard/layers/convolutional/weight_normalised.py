@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.linear import linear
+from regard.ops.linear import linear
 
 
 class WeightNormalised(nn.Module):

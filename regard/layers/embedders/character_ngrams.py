@@ -9,10 +9,10 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.dropout import Dropout
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
+from regard.ops.dropout import Dropout
 from regard.records import PAD
 
 NEVER = torch.iinfo(torch.int64).max  # behind every code

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.dropout import Dropout
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
+from regard.ops.dropout import Dropout
 from regard.records import PAD
 
 

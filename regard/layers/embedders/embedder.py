@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.dropout import Dropout
+from regard.ops.dropout import Dropout
 
 
 class Embedder(nn.Module, ABC):

@@ -8,9 +8,9 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.dropout import Dropout
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
+from regard.ops.dropout import Dropout
 
 
 class WordEmbedder(Embedder):

@@ -5,9 +5,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.dropout import Dropout
 from regard.layers.feedforwards.feedforward import FeedForward
-from regard.linear import Linear
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
 
 
 class PositionWise(FeedForward):

@@ -4,12 +4,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.dropout import Dropout
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.recurrent.directions import Bidirectional
 from regard.layers.recurrent.recurrent import Past
 from regard.layers.recurrent.sru import HighwayBias, SruLayer, Version
-from regard.linear import Linear
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
 
 
 class SruFeedForward(FeedForward):

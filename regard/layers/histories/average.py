@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.layer import Layer
-from regard.linear import Linear
+from regard.ops.linear import Linear
 
 Counted = tuple[Tensor, Tensor]  # (batch, dim): the sum of what was read; (batch, 1): how many words, whole numbers
 

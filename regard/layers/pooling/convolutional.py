@@ -7,12 +7,12 @@ from annotated_types import Ge, Gt, MinLen
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.dropout import Dropout
 from regard.errors import ConfigError
 from regard.layers.max_norm import held
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import windows_mask
-from regard.modules import module_list
+from regard.ops.dropout import Dropout
+from regard.ops.modules import module_list
 
 
 class ConvolutionalPooling(Pooling):

@@ -6,7 +6,7 @@ from torch import Tensor
 from regard.errors import ConfigError
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.recurrent import RECURRENT, Cell
-from regard.modules import module_list
+from regard.ops.modules import module_list
 from regard.registry import Choice
 
 

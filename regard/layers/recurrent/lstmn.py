@@ -14,7 +14,7 @@ from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 from regard.layers.latest import gathered
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
-from regard.linear import Linear
+from regard.ops.linear import Linear
 
 
 class LstmnLayer(Recurrent):

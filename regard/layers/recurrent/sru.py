@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import Parts, recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
-from regard.linear import linear
+from regard.ops.linear import linear
 
 Version = Literal[1, 2]
 HighwayBias = Annotated[float, Ge(-30), Le(30)]  # beyond, a gate is shut or open for good

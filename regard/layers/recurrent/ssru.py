@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import linear_recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
-from regard.linear import linear
+from regard.ops.linear import linear
 
 
 class SsruLayer(Recurrent):

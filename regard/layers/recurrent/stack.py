@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from regard.dropout import Dropout
 from regard.layers.layer import Layer
 from regard.layers.recurrent.recurrent import Past, Recurrent
-from regard.modules import module_list
+from regard.ops.dropout import Dropout
+from regard.ops.modules import module_list
 
 
 class Stack(Layer):

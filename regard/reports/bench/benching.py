@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from regard.errors import ConfigError, Fault
-from regard.memory import keep_memory
 from regard.models.build import build_attention
+from regard.ops.memory import keep_memory
 from regard.reports.bench.mechanisms import placed
 from regard.reports.bench.memory import free_bytes, peak_bytes
 from regard.reports.bench.passes import Mechanism, Pass, Workload

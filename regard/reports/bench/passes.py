@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 
 from regard.attention import Attention
-from regard.attention.kernels import plain
 from regard.models.build import build_attention
 from regard.models.settings import AttentionSettings
+from regard.ops.plain import plain
 
 SEED = 1
 

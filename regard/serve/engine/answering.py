@@ -11,7 +11,7 @@ import torch
 
 from regard.decoding import SEARCHES
 from regard.errors import CheckpointError, RegardError
-from regard.memory import lacks_memory
+from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.results import Prediction

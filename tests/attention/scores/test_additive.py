@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 from torch.testing import assert_close
 
-from regard.attention import Attention, plain
+from regard.attention import Attention
 from regard.attention.kernels import chunked
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.scores.concat import ConcatScore
@@ -14,6 +14,7 @@ from regard.attention.scores.mlp import MlpScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
+from regard.ops.plain import plain
 
 QUERY_DIM, KEY_DIM, HIDDEN = 3, 5, 7
 

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Attention, extend, plain
+from regard.attention import Attention, extend
 from regard.attention.scores.rotary import RotaryScore
 from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.spans.causal import CausalSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 DIM = 6

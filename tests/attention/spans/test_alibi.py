@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention import Memory, plain
+from regard.attention import Memory
 from regard.attention.spans.alibi import AlibiSpan
 from regard.models import AttentionSettings, build_attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Attention, Memory, extend, plain
+from regard.attention import Attention, Memory, extend
 from regard.attention.scores.dot import DotScore
 from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.spans.all_of import AllOf
@@ -17,6 +17,7 @@ from regard.attention.spans.relative import RelativeSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 from regard.models import AttentionSettings, build_attention
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 DIM = 4

@@ -5,8 +5,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import plain, recording
+from regard.attention import recording
 from regard.layers.pooling import POOLINGS, Pooling
+from regard.ops.plain import plain
 from regard.registry import Choice
 
 BATCH, LENGTH, DIM = 4, 6, 3

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import plain
 from regard.layers.recurrent import Bidirectional, reverse
 from regard.layers.recurrent.kernels import Ended, Parts, choose, compiled
 from regard.layers.recurrent.kernels.fused import SOURCE, fused
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
 from regard.layers.recurrent.sru import SruLayer
+from regard.ops.plain import plain
 
 DIM, LENGTH = 5, 7
 LENGTHS = [7, 3, 1, 0]

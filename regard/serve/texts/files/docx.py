@@ -12,10 +12,11 @@ from babel.core import get_global
 from docx.document import Document as WordDocument
 from docx.opc.constants import CONTENT_TYPE
 from docx.opc.exceptions import OpcError
-from docx.opc.part import PartFactory, XmlPart
+from docx.opc.part import XmlPart
 from docx.oxml.ns import qn
 from lxml.etree import LxmlError
 
+from regard.compat import read_docx_part_as_xml
 from regard.results import Prediction
 from regard.serve.texts.files.archive import check_archive
 from regard.serve.texts.files.faults import FileError
@@ -23,7 +24,7 @@ from regard.serve.texts.files.paragraphs import Paragraph
 from regard.serve.texts.files.record import FileDocument, file_of, file_room, rebuilt
 
 for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes
-    PartFactory.part_type_for[_kind] = XmlPart
+    read_docx_part_as_xml(_kind)
 _EASTERN = frozenset({"zh", "ja", "ko"})  # scripts for which Word keeps a language apart
 
 

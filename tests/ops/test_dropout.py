@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.dropout import dropout
+from regard.ops.dropout import dropout
 
 
 def test_dropout_keeps_the_mean_and_scales_what_is_kept():

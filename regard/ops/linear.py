@@ -8,6 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.compat import onednn_linear
+from regard.ops.plain import is_plain
+
 ENOUGH = 2**21  # multiply-adds from which oneDNN wins, as measured: its call costs ten microseconds more
 
 # oneDNN and what calls it keep what they made for each of the last thousand shapes, half a megabyte and more; a batch
@@ -15,8 +18,7 @@ ENOUGH = 2**21  # multiply-adds from which oneDNN wins, as measured: its call co
 for _name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
     os.environ.setdefault(_name, "16")
 
-_OURS = platform.machine().lower() in ("x86_64", "amd64") and torch.backends.mkldnn.is_available()
-_onednn = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if _OURS else None  # compiled models call it too
+_onednn = onednn_linear() if platform.machine().lower() in ("x86_64", "amd64") else None
 
 
 class _Product(torch.autograd.Function):
@@ -67,12 +69,11 @@ class Linear(nn.Linear):
 
 
 def _fits(inputs: Tensor, weight: Tensor) -> bool:
-    if _onednn is None or inputs.device.type != "cpu" or inputs.numel() * len(weight) < ENOUGH:
+    if _onednn is None or is_plain() or inputs.device.type != "cpu" or inputs.numel() * len(weight) < ENOUGH:
         return False
-    plain = inputs.dtype == weight.dtype == torch.float32 and inputs.dim() > 1
-    return plain and not torch.compiler.is_compiling() and not torch.is_autocast_enabled("cpu")
+    single = inputs.dtype == weight.dtype == torch.float32 and inputs.dim() > 1
+    return single and not torch.compiler.is_compiling() and not torch.is_autocast_enabled("cpu")
 
 
 def _product(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    product: Tensor = cast(Any, _onednn)(inputs, weight, bias, "none", [], "")
-    return product
+    return cast(Any, _onednn)(inputs, weight, bias)

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.linear import ENOUGH, Linear, linear, summed
+from regard.ops.linear import ENOUGH, Linear, linear, summed
 
 SHAPES = [(700, 32, 128), (20, 40, 16, 256), (300, 128, 64)]  # rows …, in_dim, out_dim: enough for the fast way
 
@@ -66,7 +66,7 @@ def test_autocast_is_left_to_torch():
 
 GROWS = """
 import random, torch
-from regard.linear import linear
+from regard.ops.linear import linear
 def held(): return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
 weight, inputs, start = torch.randn(128, 128), torch.randn(4096, 128), held()
 for _ in range(1500):

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.ops.plain import is_plain
+
 
 class _ByteDropout(torch.autograd.Function):
     @staticmethod
@@ -31,7 +33,7 @@ def dropout(inputs: Tensor, probability: float, training: bool = True) -> Tensor
         return inputs
     threshold = round(probability * 256)
     fast = inputs.device.type == "cpu" and 0 < threshold < 256 and not inputs.is_complex()
-    if fast and not torch.compiler.is_compiling():
+    if fast and not is_plain() and not torch.compiler.is_compiling():
         return cast(Any, _ByteDropout).apply(inputs, threshold)  # untyped in torch
     return functional.dropout(inputs, probability, training)
 

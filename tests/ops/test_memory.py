@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from regard.memory import keep_memory, lacks_memory
+from regard.ops.memory import keep_memory, lacks_memory
 
 
 def test_elsewhere_than_on_linux_nothing_is_done(monkeypatch):

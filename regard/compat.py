@@ -1,0 +1,60 @@
+"""Private doors of libraries, all in one place: each has a test that fails when a new version closes it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:  # every library is imported where it is used, so that `regard --help` loads none
+    from torch import Tensor, nn
+
+    Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+def onednn_linear() -> "Product | None":
+    """Return oneDNN's product inputs Wᵀ + b, which `torch.compile` calls too; None in a torch built without it."""
+    import torch
+
+    found = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
+    if found is None:
+        return None
+    product = cast(Any, found)
+    return lambda inputs, weight, bias: product(inputs, weight, bias, "none", [], "")
+
+
+def functorch_is_active() -> bool:
+    """Whether a transform of `torch.func` is running: inside, no tensor can be written to in place."""
+    import torch
+
+    return bool(torch._C._are_functorch_transforms_active())
+
+
+def multiply_all(tensors: "Sequence[Tensor]", factor: float) -> None:
+    """Multiply tensors in place, all in one call."""
+    import torch
+
+    torch._foreach_mul_(list(tensors), factor)
+
+
+def uncompiled(model: "nn.Module") -> "nn.Module":
+    """Return the module inside a compiled one, or the module itself."""
+    return getattr(model, "_orig_mod", model)
+
+
+def usage_error() -> type[Exception]:
+    """Return the class of every misuse of a command line, which typer does not name."""
+    import typer
+
+    return typer.BadParameter.__mro__[1]
+
+
+def http_protocol() -> type[Any]:
+    """Return uvicorn's HTTP protocol, whose subclass sees the bytes of a request as they come."""
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    return HttpToolsProtocol
+
+
+def read_docx_part_as_xml(content_type: str) -> None:
+    """Let python-docx open parts of a content type as XML; it knows footnotes and endnotes only as bytes."""
+    from docx.opc.part import PartFactory, XmlPart
+
+    PartFactory.part_type_for[content_type] = XmlPart
