@@ -3,12 +3,13 @@
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.decoders.decoder import Decoder
 from regard.errors import ConfigError
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
+from regard.models.model import Generator
 from regard.models.translator import shifted
 from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
 
@@ -26,7 +27,7 @@ class Continuing(NamedTuple):
         return Continuing(self.decoder.select(rows), select(self.last, rows))
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Generator):
     """p(text) = product over its pieces of p(piece | those before it); what is not counted is read only."""
 
     def __init__(self, decoder: Decoder, head: Head) -> None:
@@ -35,10 +36,11 @@ class LanguageModel(nn.Module):
             raise ConfigError("model.head", "copies from a source, and a language model has none", "try 'linear'")
         self.decoder, self.head = decoder, head
 
-    def decode(self, batch: Batch, *, need_weights: bool = False) -> Decoded:
-        """States (batch, n, dim), each having read the pieces before it."""
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
+        """States (batch, n, dim), each having read the pieces before it; there is no source."""
         items, mask = batch.sequences(TEXT)
-        return self.decoder.forced(Sequences(shifted(items), mask), self._start(batch), need_weights=need_weights)
+        read = Sequences(shifted(items), mask)
+        return self.decoder.forced(read, self._start(batch), need_weights=need_weights), None
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Which embedder reads which ids of a batch."""
@@ -51,7 +53,7 @@ class LanguageModel(nn.Module):
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, n) in nats per piece, 0 where none is counted."""
         targets = batch.sequences(TEXT).items.masked_fill(~counted(batch), PAD)
-        losses: Tensor = self.head.nll(self.decode(batch), None, targets, smoothing=smoothing)
+        losses: Tensor = self.head.nll(self.decode(batch)[0], None, targets, smoothing=smoothing)
         return losses
 
     @property

@@ -9,6 +9,7 @@ from regard.decoders.decoder import Decoder
 from regard.encoders.encoder import Encoder
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
+from regard.models.model import Generator
 from regard.ops.modules import module_dict
 from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 
@@ -48,7 +49,7 @@ class Reader(nn.Module):
         return encoded._replace(ids=source.items)
 
 
-class Translator(nn.Module):
+class Translator(Generator):
     """p(target | source), left to right. Parts may be shared between routes (one-to-many, back-translation)."""
 
     def __init__(

@@ -1,0 +1,56 @@
+"""The contracts of whole models: what a task, an objective and a search may ask of any network."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.layers.embedders.embedder import Embedder
+from regard.records import Batch, Decoded, Encoded, State, Step
+
+
+class Model(nn.Module, ABC):
+    """A whole network. A row of MODELS is a function (columns, *, settings) → Model: its settings are the config's."""
+
+    @abstractmethod
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, item) in nats, 0 where an item is not counted."""
+
+    @abstractmethod
+    def counted(self, batch: Batch) -> Tensor:
+        """Return the mask (batch, item) of the items that `nll` has a loss of."""
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return each embedder with the ids that it reads of a batch."""
+        return []
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a source, EOS included; None: any number."""
+        return None
+
+    @property
+    def device(self) -> torch.device:
+        """Where its parameters are."""
+        return next(self.parameters()).device
+
+
+class Generator(Model):
+    """A model that writes ids one by one: a `Writer` for searches."""
+
+    @abstractmethod
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
+        """Return states (batch, n, dim) of given targets, each having read the words before it, and the source's."""
+
+    @abstractmethod
+    def longest(self, batch: Batch) -> int | None:
+        """Return the most ids of a target that can be written of each example; None: any number."""
+
+    @abstractmethod
+    def start(self, batch: Batch) -> State:
+        """Return a state with one row per example of the batch."""
+
+    @abstractmethod
+    def step(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1), the last written of each row (BOS at first) → log-probabilities of the next."""
