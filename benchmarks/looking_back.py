@@ -41,17 +41,18 @@ def main() -> None:
     texts = test_texts(experiment, task)
     if texts is None:
         parser.error(f"{options.run} names no test part")
-    layers = [(name, part) for name, part in model.named_modules() if isinstance(part, KeyValueLayer)]
+    layers = [part for part in model.modules() if isinstance(part, KeyValueLayer)]
     if len(layers) != 1:
         parser.error(f"{options.run} has {len(layers)} layers of key-value attention, and one is looked at")
-    ((name, layer),) = layers
+    (layer,) = layers
     some = {column: lines[: options.lines] for column, lines in texts.items()}
     found = []
     with torch.inference_mode():
         for batch in task.held(some, experiment.decoding.batch_tokens):
-            with recording(model) as records:
+            with recording(layer) as records:
                 model.nll(batch)
-            weights = records[f"{name}.own"][0].weights
+            ((_, (answer,)),) = records.values()
+            weights = answer.weights
             found.append(by_distance(weights, layer.window)[batch.sequences(task.columns[0]).mask[:, layer.window :]])
     means = torch.cat(found).mean(dim=0).tolist()
     for distance, mean in enumerate(means, start=1):

@@ -25,7 +25,7 @@ from torch.utils.data import DataLoader
 from workload import need_transformers, parser_of, prepare
 
 from regard.data.batches import Batches
-from regard.objectives import OBJECTIVES
+from regard.objectives import OBJECTIVES, Context
 from regard.ops.memory import keep_memory
 from regard.records import BOS, EOS, PAD
 from regard.runs import RunFolder
@@ -51,7 +51,7 @@ def regard(run: RunFolder, tokens: int) -> Contender:
     keep_memory()
     experiment = run.experiment()
     model = model_of(experiment, task_of(experiment, run.tokenizers(experiment))).train()
-    updater = Updater(model, OBJECTIVES.build(experiment.objective, model), experiment.training)
+    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), experiment.training)
     stream = batches_of(run).stream(workers=experiment.training.workers)
 
     def turn() -> float:

@@ -28,6 +28,11 @@ class Batch(NamedTuple):
         """A column of rows of different lengths."""
         return cast(Sequences, self.columns[name])
 
+    def select(self, rows: Tensor) -> "Batch":
+        """Rows (long) of this batch, in that order; `count` stays that of the whole."""
+        columns = {name: select(column, rows) for name, column in self.columns.items()}
+        return self._replace(columns=columns, lines=select(self.lines, rows))
+
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
         return self._replace(columns={name: place(column, device) for name, column in self.columns.items()})
@@ -69,6 +74,7 @@ class Loss(NamedTuple):
     sum: Tensor  # scalar, with gradient
     count: int  # type: ignore[assignment]  # shadows tuple's; what the sum is divided by
     parts: dict[str, Tensor]  # sums to show, by name, without gradient
+    learnt: Batch | None = None  # the rows that the sum is of, if not all: the first ones that the model read
 
 
 class State(Protocol):
@@ -104,8 +110,8 @@ def place(tree: Tree, device: torch.device) -> Tree:
 
 
 def select(tree: Tree, rows: Tensor) -> Tree:
-    """Rows of every tensor in nested tuples; counters and None are shared by all rows and stay."""
-    return cast(Tree, _map(tree, lambda tensor: tensor.index_select(0, rows)))
+    """Rows of every tensor in nested tuples, on its device; counters and None are shared by all rows and stay."""
+    return cast(Tree, _map(tree, lambda tensor: tensor.index_select(0, rows.to(tensor.device))))
 
 
 def _map(tree: Any, change: Any) -> Any:

@@ -24,10 +24,13 @@ class Setting(NamedTuple):
 
 
 class Registry(Generic[T]):
-    """A table of parts. `place` is where a config names one of them: `Registry("attention.score", {...})`."""
+    """A table of parts. `place` is where a config names one of them: `Registry("attention.score", {...})`.
 
-    def __init__(self, place: str, parts: Mapping[str, Callable[..., T]]) -> None:
-        self.place = place
+    `inherits` names settings that a config may leave open: the model around the part gives them to `build`.
+    """
+
+    def __init__(self, place: str, parts: Mapping[str, Callable[..., T]], *, inherits: tuple[str, ...] = ()) -> None:
+        self.place, self.inherits = place, inherits
         self._parts = dict(parts)
 
     def fill(self, parts: Mapping[str, Callable[..., T]]) -> None:
@@ -60,10 +63,14 @@ class Registry(Generic[T]):
             if parameter.kind is parameter.KEYWORD_ONLY
         }
 
-    def build(self, choice: Choice, *wiring: Any) -> T:
-        """The part itself; `wiring` is what the surrounding model knows, the same for every row of a table."""
+    def build(self, choice: Choice, *wiring: Any, given: Mapping[str, Any] = {}) -> T:
+        """The part itself; `wiring` is what the surrounding model knows, the same for every row of a table.
+
+        A setting in `given` goes to a part that has such a setting and no value of its own for it.
+        """
         allowed = self.settings(choice.name)
         for name in choice.settings:
             if name not in allowed:
                 raise ConfigError(f"{self.place}.{name}", "there is no such setting", nearest(name, allowed))
-        return self[choice.name](*wiring, **choice.settings)
+        inherited = {name: value for name, value in given.items() if name in allowed}
+        return self[choice.name](*wiring, **{**inherited, **choice.settings})

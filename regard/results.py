@@ -1,5 +1,6 @@
 """What a model answers, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -30,16 +31,16 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One answer for one source text."""
+    """One answer for one example; each kind of answer is a subclass. `str` of it is the line that is printed."""
 
-    source: str
-    text: str
-    score: float  # what the search ranked by, in nats
-    log_probs: list[float] = field(default_factory=list)  # per target token, the end symbol included
+    source: str  # what was given; of several columns the first
+    text: str  # the answer, in one line
+    score: float  # what the answer was ranked by, in nats
+    log_probs: list[float] = field(default_factory=list)  # per piece written, the end symbol included
     finished: bool = True  # False when the length limit cut it off
     alternatives: list["Prediction"] = field(default_factory=list)  # the rest of the n best, best first
     explanation: Explanation | None = None
-    ids: list[int] | None = field(default=None, repr=False)  # of the pieces written; None: those that spell `text`
+    given: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # all given columns, where there are several
 
     def __str__(self) -> str:
         return self.text
@@ -47,4 +48,33 @@ class Prediction:
     def __repr__(self) -> str:
         more = f", {len(self.alternatives)} alternatives" if self.alternatives else ""
         more += "" if self.explanation is None else ", explained"
-        return f"Prediction({self.source!r} → {self.text!r}, score {self.score:.3f}{more})"
+        return f"{type(self).__name__}({self.source!r} → {self.text!r}, score {self.score:.3f}{more})"
+
+
+@dataclass(frozen=True, repr=False)
+class TextPrediction(Prediction):
+    """A text that was written."""
+
+    ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
+
+
+@dataclass(frozen=True, repr=False)
+class LabelPrediction(Prediction):
+    """One label of a closed set: `text` is its name."""
+
+    probabilities: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of every label
+
+
+@dataclass(frozen=True, repr=False)
+class TagsPrediction(Prediction):
+    """A label for each word: `text` holds them, parted by spaces."""
+
+    tags: list[str] = field(default_factory=list, kw_only=True)
+
+
+@dataclass(frozen=True, repr=False)
+class SpanPrediction(Prediction):
+    """A stretch of the given text."""
+
+    start: int = field(default=0, kw_only=True)  # characters of the given text, from 0
+    end: int = field(default=0, kw_only=True)  # the first character behind it

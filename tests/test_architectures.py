@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from networks import build_translator
 from small_runs import PAIRS, regard
 
 from regard.config import read_settings
@@ -13,7 +14,7 @@ from regard.config.reading import parse
 from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
 from regard.experiment import Experiment
-from regard.models import ROUTE, build_translator
+from regard.models import ROUTE
 from regard.records import Batch, Sequences
 
 PAGE = Path(__file__).parents[1] / "docs/how-to/architectures.md"

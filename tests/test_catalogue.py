@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard.attention import Role
 from regard.config import read_settings
 from regard.experiment import MECHANISMS, NETWORKS, Experiment, catalogue, docstrings
 from regard.experiment.tables import SOCKET
@@ -151,7 +152,8 @@ def test_the_mask_rule_of_penalties_holds(row):
     weights = torch.rand(1, 2, 4, 5).softmax(dim=-1)
     other = torch.cat([weights[:, :, :3], weights[:, :, 3:].roll(1, dims=-1)], dim=2)
     costs = [
-        MECHANISMS["penalty"].build(Choice(*row)).of_one("decoders.x", each, batch).sum() for each in (weights, other)
+        MECHANISMS["penalty"].build(Choice(*row)).of_one("x", Role("target", "source"), each, batch).sum()
+        for each in (weights, other)
     ]
     assert costs[0] == costs[1]
 

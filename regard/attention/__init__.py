@@ -1,15 +1,16 @@
 """The heart: one socket, into which scores, spans and weightings are put."""
 
-from regard.attention.attention import Attention, extend
+from regard.attention.attention import Attention, attentions_in, extend
 from regard.attention.multihead import Heads
-from regard.attention.parts import Attended, Memory, Part, Score, Span, View, Weighting, Window
-from regard.attention.recording import is_recording, recording
+from regard.attention.parts import OWN, READ, Attended, Memory, Part, Role, Score, Span, View, Weighting, Window
+from regard.attention.recording import Recorded, Records, is_recording, recording
 from regard.attention.scores import SCORES
-from regard.attention.sockets import Sockets
+from regard.attention.sockets import Sockets, name_columns, stamped, turn_around
 from regard.attention.spans import SPANS
 from regard.attention.weightings import WEIGHTINGS
 
 __all__ = [
-    "SCORES", "SPANS", "WEIGHTINGS", "Attended", "Attention", "Heads", "Memory", "Part", "Score", "Sockets", "Span",
-    "View", "Weighting", "Window", "extend", "is_recording", "recording",
+    "OWN", "READ", "SCORES", "SPANS", "WEIGHTINGS", "Attended", "Attention", "Heads", "Memory", "Part", "Recorded",
+    "Records", "Role", "Score", "Sockets", "Span", "View", "Weighting", "Window", "attentions_in", "extend",
+    "is_recording", "name_columns", "recording", "stamped", "turn_around",
 ]  # fmt: skip

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from regard.attention.kernels import attend
 from regard.attention.multihead import Heads
-from regard.attention.parts import Attended, Memory, Score, Span, Weighting
+from regard.attention.parts import Attended, Memory, Role, Score, Span, Weighting
+from regard.compat import uncompiled
 
 
 class Attention(nn.Module):
@@ -16,7 +17,7 @@ class Attention(nn.Module):
     With `heads`, queries, keys and values are projected and the head is one more leading axis; weights are then
     (batch, head, query, key). With a `gate` (query_dim → 1) the context is multiplied by sigmoid(gate(query)), which
     leaves the weights as they are (https://arxiv.org/abs/1502.03044, section 4.2.1). A query that sees no key gets a
-    zero context, zero weights and finite gradients.
+    zero context, zero weights and finite gradients. `role` is stamped by what makes it.
     """
 
     def __init__(
@@ -32,6 +33,8 @@ class Attention(nn.Module):
         super().__init__()
         self.score, self.span, self.weighting, self.heads, self.gate = score, span, weighting, heads, gate
         self.dropout = dropout
+        self.place = ""  # the setting that it was made from: model.attention
+        self.role = Role()
 
     @property
     def parts(self) -> tuple[Score, Span, Weighting]:
@@ -93,6 +96,11 @@ class Attention(nn.Module):
         weights = torch.cat([step.weights for step in steps if step.weights is not None], dim=-2)
         terms = {name: torch.cat([step.terms[name] for step in steps], dim=-1) for name in steps[0].terms}
         return Attended(torch.cat([step.context for step in steps], dim=-2), weights, past, terms)
+
+
+def attentions_in(module: nn.Module) -> dict[str, Attention]:
+    """Return every attention in a module by its name; a compiled module has the names of the plain one."""
+    return {name: part for name, part in uncompiled(module).named_modules() if isinstance(part, Attention)}
 
 
 def extend(memory: Memory | None, more: Memory) -> Memory:

@@ -49,6 +49,26 @@ class Attended(NamedTuple):
     terms: Mapping[str, Tensor] = MappingProxyType({})  # by name: log_prob, entropy …; each (..., query)
 
 
+OWN, READ = "own", "read"  # columns that a part does not know: the one it works on, and the one it reads beside it
+
+
+class Role(NamedTuple):
+    """What an attention is for: the columns of a batch on its two sides. None: queries or keys of no column.
+
+    A part stamps OWN and READ, and the model that it becomes a part of names these columns (`name_columns`).
+    """
+
+    queries: str | None = None
+    keys: str | None = None
+    causal: bool = False  # True: no query sees keys behind it
+    reversed: bool = False  # True: a sequence is read from right to left, so its last word comes first
+
+    @property
+    def crosses(self) -> bool:
+        """Whether it looks from one column at another."""
+        return None not in (self.queries, self.keys) and self.queries != self.keys
+
+
 class Part(nn.Module):
     """A score, span or weighting. It may hold a past: a value that goes in and comes out, never an attribute."""
 
@@ -109,7 +129,7 @@ class Weighting(Part, ABC):
     softmax = False  # True: exactly the masked softmax, so the fast kernels may stand in
     normalised = True  # the weights of a query that sees a key sum to one, before any gain
     signed = False  # True: weights may be negative, so they are no shares of anything
-    softens = ""  # the setting at whose 0 it only draws: nothing flows back to the scores, its `log_prob` has to teach
+    softens = ""  # setting that mixes in soft weights; at 0 gradients need REINFORCE
 
     @abstractmethod
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

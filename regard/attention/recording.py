@@ -1,18 +1,27 @@
 """Collects what every attention saw, by hooks alone: no architecture knows of pictures or penalties."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from regard.attention.attention import Attention
-from regard.attention.parts import Attended
-from regard.compat import uncompiled
+from regard.attention.attention import attentions_in
+from regard.attention.parts import Attended, Role
 
 _local = threading.local()
+
+
+class Recorded(NamedTuple):
+    """What one attention is for, and what it answered at each call, in their order."""
+
+    role: Role
+    answers: list[Attended]
+
+
+Records = Mapping[str, Recorded]  # by the name of the module
 
 
 def is_recording() -> bool:
@@ -21,26 +30,25 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def recording(model: nn.Module) -> Iterator[dict[str, list[Attended]]]:
-    """Asks every Attention in the model for its weights and collects each answer by the module's name, in call order.
+def recording(model: nn.Module) -> Iterator[dict[str, Recorded]]:
+    """Asks every Attention in the model for its weights and collects its role and answers by the module's name.
 
     >>> with recording(model) as records:
     ...     model.nll(batch)
-    >>> records["decoders.translate.blocks.0.cross"][0].weights  # (batch, head, query, key)
+    >>> (cross,) = (one for one in records.values() if one.role == ("target", "source", False, False))
+    >>> cross.answers[0].weights  # (batch, head, query, key)
 
     Compiled models run uncompiled meanwhile: compiled code sees no hook.
     """
-    records: dict[str, list[Attended]] = {}
+    records: dict[str, Recorded] = {}
     with ExitStack() as stack:
         _local.depth = getattr(_local, "depth", 0) + 1
         stack.callback(_leave)
         stack.enter_context(torch.compiler.set_stance("force_eager"))
-        for name, module in uncompiled(model).named_modules():
-            if not isinstance(module, Attention):  # not a question to a part: this is the one class that looks
-                continue
-            records[name] = []
-            stack.callback(module.register_forward_pre_hook(_ask, with_kwargs=True).remove)
-            stack.callback(module.register_forward_hook(_collect(records[name])).remove)
+        for name, attention in attentions_in(model).items():
+            records[name] = Recorded(attention.role, [])
+            stack.callback(attention.register_forward_pre_hook(_ask, with_kwargs=True).remove)
+            stack.callback(attention.register_forward_hook(_collect(records[name].answers)).remove)
         yield records
 
 

@@ -2,14 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from regard.errors import ConfigError
-
-if TYPE_CHECKING:
-    from regard.reports import Evaluation, TextEvaluation
 
 Words = Annotated[
     list[str],
@@ -45,16 +42,14 @@ def evaluate_command(
 
     regard evaluate runs/a runs/b
     """
-    from regard.reports import evaluate, evaluate_texts, know_texts
+    from regard.reports import evaluate
 
     systems = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     changes = [word for word in words if "=" in word and not Path(word).exists()]
     missing = [str(path) for path in systems if not path.exists()]
     if missing:
         raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")
-    report: Evaluation | TextEvaluation
-    if know_texts(systems, source, target, text, output_file):
-        report = evaluate_texts(systems, text, changes=changes)
-    else:
-        report = evaluate(systems, source, target, changes=changes, output=output_file, by_length=by_length)
+    files = {"source": source, "target": target, "text": text}
+    given = {column: path for column, path in files.items() if path is not None}
+    report = evaluate(systems, given, changes=changes, output=output_file, by_length=by_length)
     print(json.dumps(report.values(), indent=2, ensure_ascii=False) if as_json else report)

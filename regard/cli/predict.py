@@ -60,8 +60,8 @@ def predict_command(
     if output_file:
         check_writable(output_file, "--output")
     predictor = _loaded(run, changed, n_best)
-    if alignment and not predictor.task.translates:
-        raise ConfigError("--alignment", "links words of a source, and a language model has none", "leave it out")
+    if alignment and not {"source", "target"} <= predictor.task.columns.keys():
+        raise ConfigError("--alignment", "links words of a source, and this model reads none", "leave it out")
     name = str(input_file or "stdin")
     with ExitStack() as stack:
         stream = stack.enter_context(open_text(input_file)) if input_file else sys.stdin.buffer

@@ -55,9 +55,10 @@ def train_command(
         if not resume:
             raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
         config, run = None, run or config
-    files = {"source": source, "target": target, "dev_source": dev_source, "dev_target": dev_target, "text": text}
+    named = {"train.source": source, "train.target": target, "train.text": text}
+    named |= {"dev.source": dev_source, "dev.target": dev_target}
     changes = [*(["task.name=language_model"] if text else []), *changes]
-    changes += [f"data.{name}={quoted(file)}" for name, file in files.items() if file is not None]
+    changes += [f"data.{name}={quoted(file)}" for name, file in named.items() if file is not None]
     changes += [f"run={quoted(str(run))}"] if run else []
     experiment = _resumed(changes) if resume and config is None else read_experiment(config, changes)
     if not train_run(experiment, resume=resume, quiet=quiet):

@@ -17,6 +17,7 @@ from regard.registry import Choice, Registry
 
 Alias = Callable[[str], Mapping[str, Any]]
 Short = Callable[[str], Mapping[str, Any] | None]
+Unnamed = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
 
 DEPTH = 2  # how often a part of a table that is made of parts of that table is described in full
@@ -89,27 +90,28 @@ class FieldsOf(Marker):
 class PartOf(Marker):
     """`Annotated[Choice, PartOf(SCORES)]`: a part by name, its settings checked against its signature.
 
-    Settings named in `leave` stay open when they are not given; the others are completed with their defaults.
+    Settings that the table inherits stay open when they are not given; the others are completed with their defaults.
     `short` may turn a text that is no part's name into a name and settings (a file's name into its reader); where these
     texts can be listed, they are `aliases`. `advice` may know better than the nearest name what is meant by another.
+    `unnamed` may turn a group without a name into a name and settings (files by column into their reader).
     """
 
     def __init__(
         self,
         table: Registry[Any],
-        leave: tuple[str, ...] = (),
         short: Short | None = None,
         *,
         aliases: Iterable[str] = (),
         advice: Advice | None = None,
+        unnamed: Unnamed | None = None,
     ) -> None:
         self.table, self.short, self.aliases, self.advice = table, short, sorted(aliases), advice
-        self.leave = leave
+        self.unnamed = unnamed
 
     @cached_property
     def fields(self) -> dict[str, Fields]:
         """Of each row. Looked up when they are needed: a part may be made of parts of its own table."""
-        return {name: Fields(self.table.settings(name), self.leave) for name in self.table}
+        return {name: Fields(self.table.settings(name), self.table.inherits) for name in self.table}
 
     def read(self, value: Any) -> Choice:
         """`name` or `{name: …, setting: …}` → Choice."""
@@ -141,17 +143,25 @@ class PartOf(Marker):
         free = [name for name in self.table if not self.fields[name].needed]
         listed = {"enum": sorted({*free, *self.aliases})}
         text: dict[str, Any] = {"type": "string"} if self.short and not self.aliases else listed
-        return {"anyOf": [text, *rows]}
+        files = {"type": "object", "additionalProperties": {"type": "string"}, "not": {"required": ["name"]}}
+        return {"anyOf": [text, *rows, *([files] if self.unnamed else [])]}
 
     def spelled(self, value: Any) -> Any:
-        """An alias, alone or with settings, becomes what it stands for."""
-        if not self.aliases:
-            return value
+        """An alias, alone or with settings, becomes what it stands for; also in the settings of the part."""
         group = self._group(value)
-        return group["name"] if isinstance(value, str) and len(group) == 1 else group
+        if not isinstance(group, Mapping):
+            return value
+        if isinstance(value, str) and len(group) == 1:
+            return group["name"]
+        name = group.get("name")
+        rows = [self.fields[name]] if name in self.table else list(self.fields.values())
+        return {key: next((row.spelled({key: item})[key] for row in rows if key in row.settings), item)
+                for key, item in group.items()}  # fmt: skip
 
     def _group(self, value: Any) -> Any:
         group = {"name": value} if isinstance(value, str) else value
+        if self.unnamed is not None and isinstance(group, Mapping) and "name" not in group:
+            return self.unnamed(group) or group
         name = group.get("name") if isinstance(group, Mapping) else None
         meant = self.short(name) if self.short and isinstance(name, str) and name not in self.table else None
         return group if meant is None else {**meant, **{key: item for key, item in group.items() if key != "name"}}

@@ -2,15 +2,18 @@
 
 An epoch is a random order of all examples, cut into pools. Examples of a pool are sorted by length, packed into
 batches, and these are shuffled; so what must be planned, or drawn by a sampling tokenizer, at once is one pool.
+
+The first batch of a pool has the number of examples before that pool as its index, so a place is found without
+planning the pools before it; a corpus of one pool has the indices 0, 1, 2 …
 """
 
 import hashlib
 import struct
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import count
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,41 +21,20 @@ from numpy.typing import NDArray
 
 from regard.data.collate import collate, ended
 from regard.data.corpus import Corpus
+from regard.data.examples import Codec
 from regard.data.packing import bucketed, chunks, packed
 from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
-from regard.errors import ConfigError, DataError
-from regard.records import Batch
-from regard.text.tokenizer import Tokenizer
+from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
+from regard.errors import ConfigError
+from regard.records import Batch, Sequences
 
-__all__ = ["START", "Batches", "Cursor", "Stream", "chunks", "collate"]
+__all__ = ["Batches", "chunks", "collate"]
 
 Longs = NDArray[np.int64]
+Join = Callable[[NDArray[Any], Longs], Sequences | torch.Tensor]
 
 POOL = 100_000  # examples sorted together
-AHEAD = 4  # batches kept ready per worker
-
-
-class Cursor(NamedTuple):
-    """A place in the endless stream: before batch `index` of `epoch`.
-
-    The first batch of a pool has the number of examples before that pool as its index, so that a place is found
-    without planning the pools before it; a corpus of one pool has the indices 0, 1, 2 …
-    """
-
-    epoch: int = 0
-    index: int = 0  # type: ignore[assignment]  # shadows tuple's
-
-
-START = Cursor()
-
-
-class Stream(Protocol):
-    """Batches without end."""
-
-    def stream(self, start: Cursor = START, *, workers: int = 0) -> Generator[tuple[Cursor, Batch], None, None]:
-        """Each batch with the cursor after it."""
-        ...
 
 
 class _Pool(NamedTuple):
@@ -71,7 +53,7 @@ class _Plan(NamedTuple):
     drawn: Mapping[str, Ragged]  # ids of the pool's examples, by sampled column
 
 
-class Batches:
+class Batches(PlannedStream):
     """Length-bucketed batches within a budget, in an order that each epoch draws anew.
 
     The last column is what is written: it is sorted by first, and its tokens are what a loss is divided by.
@@ -81,20 +63,20 @@ class Batches:
         self,
         corpus: Corpus,
         columns: Sequence[str],
-        tokenizers: Mapping[str, Tokenizer] | None = None,
+        codecs: Mapping[str, Codec] | None = None,
         *,
+        joins: Mapping[str, Join] | None = None,
         route: str = "translate",
         tokens: int | None = 4096,
         sentences: int | None = None,
         pool: int = POOL,
         seed: int = 0,
-        shuffled: bool = False,
     ) -> None:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
 
-        An example that alone is over the budget forms a batch alone. A column whose tokenizer is given, and samples,
-        gets new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which
-        a model may rely on, is not taken. `shuffled` draws which rows of a batch come first; else they are by length.
+        An example that alone is over the budget forms a batch alone. A column whose codec is given, and samples, gets
+        new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which a model
+        may rely on, is not taken. `joins` make tensors of rows of ids; without one EOS ends a row.
         """
         if tokens is None and sentences is None:
             raise ConfigError("data.tokens", "a batch needs a limit", "set data.tokens or data.sentences")
@@ -102,8 +84,9 @@ class Batches:
             if value is not None and value < 1:
                 raise ConfigError(f"data.{name}", f"is {value}", "must be at least 1")
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
-        self._samplers = {column: tokenizer for column, tokenizer in (tokenizers or {}).items() if tokenizer.samples}
-        self._tokens, self._sentences, self._pool, self._shuffled = tokens, sentences, pool, shuffled
+        self._samplers = {column: codec for column, codec in (codecs or {}).items() if codec.samples}
+        self._joins = {column: (joins or {}).get(column, ended) for column in columns}
+        self._tokens, self._sentences, self._pool = tokens, sentences, pool
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
 
     def epoch_plan(self, epoch: int) -> list[Longs]:
@@ -112,40 +95,32 @@ class Batches:
         return [plan.pool.lines[places] for plan in plans for places in plan.batches]
 
     def batch(self, epoch: int, index: int) -> Batch:
-        """One batch, with the index of a cursor; `stream` gives many at less cost, since it plans a pool once."""
-        with closing(self.stream(Cursor(epoch, index))) as stream:
-            return next(stream)[1]
+        """One batch by its numbers; `stream` gives many at less cost, since it plans a pool once."""
+        with closing(self.plans({"epoch": epoch, "index": index})) as plans:
+            return next(plans).make()
 
-    def stream(self, start: Cursor = START, *, workers: int = 0) -> Generator[tuple[Cursor, Batch], None, None]:
-        """All batches from a cursor on, epoch after epoch, each with the cursor AFTER it: where to go on.
-
-        `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.
-        Raises DataError where there is no such place, as with other data or settings than the cursor comes from.
-        """
-        places = self._places(start, workers)
-        with closing(places), closing(prefetch(self._make, places, workers, AHEAD * workers)) as batches:
-            yield from batches
+    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+        """The plans of all batches from a place on, epoch after epoch; with workers a thread plans the next pool."""
+        first_epoch, index = epoch_and_index(start, self.corpus.folder)
+        first = index - index % self._pool
+        pools = (
+            pool for epoch in count(first_epoch) for pool in self._pools(epoch, first if epoch == first_epoch else 0)
+        )
+        skipped = index - first
+        with closing(prefetch(self._plan, pools, min(workers, 1), 1)) as plans:
+            for plan in plans:
+                if (plan.pool.epoch != first_epoch and skipped) or skipped > len(plan.batches):
+                    raise no_such_place(self.corpus.folder, start or {})
+                for number in range(skipped, len(plan.batches)):
+                    after = self._after(plan.pool, number, len(plan.batches))
+                    yield Plan(after, plan.pool.epoch, partial(self._make, plan, number))
+                skipped = 0
 
     def _pools(self, epoch: int, start: int = 0) -> Iterator[_Pool]:
         """The pools of an epoch from one on."""
         order = np.random.default_rng((self.seed, epoch)).permutation(len(self.corpus))
         for first in range(start, len(order), self._pool):
             yield _Pool(epoch, first, order[first : first + self._pool])
-
-    def _places(self, cursor: Cursor, workers: int) -> Generator[tuple[_Plan, int], None, None]:
-        """Plans, and which of their batches to make, without end."""
-        first = cursor.index - cursor.index % self._pool
-        pools = (
-            pool for epoch in count(cursor.epoch) for pool in self._pools(epoch, first if epoch == cursor.epoch else 0)
-        )
-        skipped = cursor.index - first
-        with closing(prefetch(self._plan, pools, min(workers, 1), 1)) as plans:
-            for plan in plans:
-                if (plan.pool.epoch != cursor.epoch and skipped) or skipped > len(plan.batches):
-                    raise no_such_place(self.corpus.folder, cursor)
-                for number in range(skipped, len(plan.batches)):
-                    yield plan, number
-                skipped = 0
 
     def _plan(self, pool: _Pool) -> _Plan:
         drawn = {column: self._drawn(column, pool) for column in self._samplers}
@@ -157,7 +132,7 @@ class Batches:
         order, longest = bucketed(lengths, draws), np.maximum.reduce(lengths)
         batches = list(packed(longest[order], order, tokens=self._tokens, sentences=self._sentences))
         batches = [batches[number] for number in draws.permutation(len(batches))]
-        return _Plan(pool, [draws.permutation(rows) for rows in batches] if self._shuffled else batches, drawn)
+        return _Plan(pool, batches, drawn)
 
     def _drawn(self, column: str, pool: _Pool) -> Ragged:
         tokenizer, corpus, rows = self._samplers[column], self.corpus, list[Sequence[int]]()
@@ -167,30 +142,25 @@ class Batches:
             rows.append(ids if short else corpus.ids(column, line).tolist())
         return Ragged.of(rows, np.dtype(np.int32))
 
-    def _make(self, place: tuple[_Plan, int]) -> tuple[Cursor, Batch]:
-        (pool, batches, drawn), number = place
+    def _make(self, plan: _Plan, number: int) -> Batch:
+        pool, batches, drawn = plan
         lines = pool.lines[batches[number]]
         columns = {
-            column: ended(
+            column: self._joins[column](
                 *(drawn[column].gather(batches[number]) if column in drawn else self.corpus.gather(column, lines))
             )
             for column in self.columns
         }
-        tokens = int(columns[self.columns[-1]].mask.sum())
-        return self._after(pool, number, len(batches)), Batch(columns, self.route, torch.from_numpy(lines), tokens)
+        last = columns[self.columns[-1]]
+        counted = len(lines) if isinstance(last, torch.Tensor) else int(last.mask.sum())
+        return Batch(columns, self.route, torch.from_numpy(lines), counted)
 
-    def _after(self, pool: _Pool, number: int, batches: int) -> Cursor:
-        """Where to go on behind a batch of a pool."""
-        if number + 1 < batches:
-            return Cursor(pool.epoch, pool.start + number + 1)
-        following = pool.start + self._pool
-        return Cursor(pool.epoch, following) if following < len(self.corpus) else Cursor(pool.epoch + 1)
-
-
-def no_such_place(folder: Path, cursor: Cursor) -> DataError:
-    """What is told of a cursor that a stream does not come to."""
-    problem = f"epoch {cursor.epoch} has no batch {cursor.index:,}, where a run was to go on"
-    return DataError(folder, problem, hint="these are not the data or settings of that run")
+    def _after(self, pool: _Pool, number: int, batches: int) -> Place:
+        """The place after a batch of a pool."""
+        following = pool.start + (number + 1 if number + 1 < batches else self._pool)
+        if number + 1 < batches or following < len(self.corpus):
+            return {"epoch": pool.epoch, "index": following}
+        return {"epoch": pool.epoch + 1, "index": 0}
 
 
 def _mixed(seed: int, epoch: int, line: int, column: str) -> int:

@@ -9,11 +9,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.examples import Example
+from regard.data.examples import Codec, Example
 from regard.data.readers.reader import Reader
 from regard.data.report import SHOWN
 from regard.text.clean import clean
-from regard.text.tokenizer import Tokenizer
 
 CHUNK, CHARACTERS = 4096, 2**22  # examples and characters held at once
 SKIPPED, LINES = "skipped.tsv", "lines.bin"
@@ -31,17 +30,17 @@ class Fault(NamedTuple):
 def build(
     folder: Path,
     reader: Reader,
-    tokenizers: Mapping[str, Tokenizer],
+    codecs: Mapping[str, Codec],
     max_tokens: int | None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Fills a folder; returns what its reader must know besides the files. Without a limit every example is kept."""
     with ExitStack() as stack:
-        files = _Files(folder, reader.columns, tokenizers, stack)
+        files = _Files(folder, reader.columns, codecs, stack)
         read = 0
         for chunk in _chunks(reader):
             read += len(chunk)
-            _add(files, chunk, tokenizers, max_tokens)
+            _add(files, chunk, codecs, max_tokens)
             if progress is not None:
                 progress(read)
     types = {column: dtype.name for column, dtype in files.types.items()}
@@ -88,12 +87,10 @@ class _Growing:
 class _Files:
     """All files of a corpus while they are written."""
 
-    def __init__(
-        self, folder: Path, columns: Sequence[str], tokenizers: Mapping[str, Tokenizer], stack: ExitStack
-    ) -> None:
-        self.types = {column: ids_type(len(tokenizer)) for column, tokenizer in tokenizers.items()}
+    def __init__(self, folder: Path, columns: Sequence[str], codecs: Mapping[str, Codec], stack: ExitStack) -> None:
+        self.types = {column: ids_type(len(one)) for column, one in codecs.items()}
         self.kept, self.skipped, self.first = 0, dict[str, int](), dict[str, list[int]]()
-        self._ids = {column: _Growing(ids_path(folder, column), stack) for column in tokenizers}
+        self._ids = {column: _Growing(ids_path(folder, column), stack) for column in codecs}
         self._texts = {column: _Growing(text_path(folder, column), stack) for column in columns}
         self._lines: IO[bytes] = stack.enter_context((folder / LINES).open("wb"))
         self._skips: IO[str] = stack.enter_context((folder / SKIPPED).open("w", encoding="utf-8"))
@@ -136,15 +133,14 @@ def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
         yield chunk
 
 
-def _add(files: _Files, chunk: Sequence[Example], tokenizers: Mapping[str, Tokenizer], most: int | None) -> None:
+def _add(files: _Files, chunk: Sequence[Example], codecs: Mapping[str, Codec], most: int | None) -> None:
     """Keeps or skips each example of a chunk."""
     faults = [None if most is None else _emptiness(example.texts) for example in chunk]
     full = [example for example, fault in zip(chunk, faults, strict=True) if fault is None]
     ids = {
-        column: iter(tokenizer.encode_batch([example.texts[column] for example in full]))
-        for column, tokenizer in tokenizers.items()
+        column: iter(one.encode_batch([example.texts[column] for example in full])) for column, one in codecs.items()
     }
-    kept, kept_ids = list[Example](), {column: list[Sequence[int]]() for column in tokenizers}
+    kept, kept_ids = list[Example](), {column: list[Sequence[int]]() for column in codecs}
     for example, empty in zip(chunk, faults, strict=True):
         row = {} if empty else {column: next(rows) for column, rows in ids.items()}
         fault = empty or _excess(row, most)

@@ -14,7 +14,11 @@ from regard.records import EOS, PAD, Sequences
 def collate(rows: Sequence[Sequence[int]]) -> Sequences:
     """Id lists as they are → (batch, longest), padded on the right."""
     lengths = np.array([len(row) for row in rows], np.int64)
-    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
+    return padded(np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum())), lengths)
+
+
+def padded(flat: NDArray[Any], lengths: NDArray[np.int64]) -> Sequences:
+    """Rows that lie one after the other → (batch, longest), padded on the right."""
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
     ids = np.full(mask.shape, PAD, np.int64)
     ids[mask] = flat

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from regard.data import sealed
 from regard.data.building import LINES, SKIPPED, Progress, build, ids_path, text_path
+from regard.data.examples import Codec
 from regard.data.ragged import Ragged
 from regard.data.readers.lines import check, digest
 from regard.data.readers.reader import Reader
 from regard.data.report import Report
 from regard.errors import DataError
 from regard.text.clean import VERSION
-from regard.text.tokenizer import Tokenizer
 
 FORMAT = 1  # of the files; another one is another cache
 MAX_TOKENS = 256
@@ -47,27 +47,25 @@ class Corpus:
     def open(
         cls,
         reader: Reader,
-        tokenizers: Mapping[str, Tokenizer],
+        codecs: Mapping[str, Codec],
         cache: Path,
         *,
-        max_tokens: int = MAX_TOKENS,
-        whole: bool = False,
+        max_tokens: int | None = MAX_TOKENS,
         progress: Progress | None = None,
     ) -> "Corpus":
         """The corpus of a reader, out of `cache` if it is there and whole, else built there.
 
-        Columns without a tokenizer keep their text only. Examples with an empty column or with more than `max_tokens`
-        ids in one (EOS not counted) are skipped and told by `report`; none is where the text is to stay `whole`.
+        Columns without a codec keep their text only. Examples with an empty column or with more than `max_tokens`
+        ids in one (EOS not counted) are skipped and told by `report`; with `max_tokens` None every example is kept.
         DataError: a file cannot be used, or nothing of it is left. What is in `cache` is keyed by the files' content,
-        the cleaning, the tokenizers and the limit.
+        the cleaning, the codecs and the limit.
         """
         before = [_stamp(path) for path in reader.files]
-        most = None if whole else max_tokens
-        place = cache / _key(reader, tokenizers, most)
+        place = cache / _key(reader, codecs, max_tokens)
         for _ in range(ATTEMPTS):
             content = sealed.unseal(place)
             if content is None:
-                _build(place, reader, tokenizers, most, before, progress)
+                _build(place, reader, codecs, max_tokens, before, progress)
                 continue
             with suppress(FileNotFoundError):  # another process is just replacing what it found damaged
                 return cls(place, content)
@@ -105,12 +103,12 @@ def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(np.memmap(path, dtype, mode="r"))
 
 
-def _key(reader: Reader, tokenizers: Mapping[str, Tokenizer], max_tokens: int | None) -> str:
+def _key(reader: Reader, codecs: Mapping[str, Codec], max_tokens: int | None) -> str:
     """What decides the content of the cache."""
     parts = {
         "format": FORMAT,
         "cleaning": VERSION,
-        "tokenizers": {column: tokenizer.key() for column, tokenizer in tokenizers.items()},
+        "tokenizers": {column: one.key() for column, one in codecs.items()},
         "max_tokens": max_tokens,
         "reader": reader.key(),
         "files": [digest(path).hex() for path in reader.files],
@@ -127,7 +125,7 @@ def _stamp(path: Path) -> Stamp:
 def _build(
     place: Path,
     reader: Reader,
-    tokenizers: Mapping[str, Tokenizer],
+    codecs: Mapping[str, Codec],
     max_tokens: int | None,
     before: Sequence[Stamp],
     progress: Progress | None,
@@ -135,7 +133,7 @@ def _build(
     """Puts a corpus in its place, unless the files are no longer those the place is named after."""
     try:
         with sealed.making(place) as folder:
-            content = build(folder, reader, tokenizers, max_tokens, progress)
+            content = build(folder, reader, codecs, max_tokens, progress)
             if not content["kept"]:
                 raise DataError(reader.files[0], f"no example can be used: {_report(folder, content)}")
             for path, stamp in zip(reader.files, before, strict=True):

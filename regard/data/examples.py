@@ -1,10 +1,27 @@
 """What readers stream."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from regard.text.clean import clean
+
+
+class Codec(Protocol):
+    """Values → ids: a column, or a tokenizer by itself."""
+
+    samples: bool  # True: `sample` differs from `encode`
+
+    def __len__(self) -> int: ...
+
+    def key(self) -> str:
+        """Return a SHA-256 over everything that decides the ids."""
+
+    def encode_batch(self, values: Sequence[str], /) -> list[list[int]]:
+        """Return the ids of each value."""
+
+    def sample(self, value: str, seed: int, /) -> list[int]:
+        """Return ids drawn by the value and `seed` alone."""
 
 
 class Example(NamedTuple):

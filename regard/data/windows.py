@@ -5,8 +5,9 @@ The text is a stream of pieces: those of every line, and EOS where it ends. A wi
 at least as many pieces before it as the context has, where there are so many.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import closing
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.batches import AHEAD, START, Cursor, no_such_place
-from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
+from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
 from regard.errors import ConfigError
 from regard.records import EOS, PAD, Batch, Sequences
 
@@ -31,7 +31,7 @@ class Spans(NamedTuple):
     ends: Longs
 
 
-class Windows:
+class Windows(PlannedStream):
     """Batches of about `tokens` pieces, and one window at least.
 
     Each epoch draws where its first window ends, so that pieces are not always cut at the same places, and an order.
@@ -73,38 +73,27 @@ class Windows:
         return [self._batch(spans, order) for order in self._cut(np.arange(len(spans.starts)))]
 
     def batch(self, epoch: int, index: int) -> Batch:
-        """One batch, with the index of a cursor."""
-        with closing(self.stream(Cursor(epoch, index))) as stream:
-            return next(stream)[1]
+        """One batch by its numbers."""
+        with closing(self.plans({"epoch": epoch, "index": index})) as plans:
+            return next(plans).make()
 
-    def stream(self, start: Cursor = START, *, workers: int = 0) -> Generator[tuple[Cursor, Batch], None, None]:
-        """All batches from a cursor on, epoch after epoch, each with the cursor after it.
-
-        `workers` threads make batches ahead. Raises DataError where there is no such place.
-        """
-        with closing(prefetch(self._make, self._places(start), workers, AHEAD * workers)) as batches:
-            yield from batches
-
-    def _places(self, cursor: Cursor) -> Iterator[tuple[Cursor, Spans, Longs]]:
-        """Which windows each batch has, and the cursor after it, without end."""
-        skipped = cursor.index
-        for epoch in count(cursor.epoch):
+    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+        """The plans of all batches from a place on, epoch after epoch; an epoch is planned at once, by no thread."""
+        first_epoch, skipped = epoch_and_index(start, self.place)
+        for epoch in count(first_epoch):
             draws = np.random.default_rng((self.seed, epoch))
             spans = self.spans(int(draws.integers(self.step)) % max(1, len(self)))
             batches = self._cut(draws.permutation(len(spans.starts)))
             if skipped >= len(batches):
-                raise no_such_place(self.place, cursor)
+                raise no_such_place(self.place, start or {"epoch": epoch, "index": skipped})
             for number in range(skipped, len(batches)):
-                after = Cursor(epoch, number + 1) if number + 1 < len(batches) else Cursor(epoch + 1)
-                yield after, spans, batches[number]
+                last = number + 1 == len(batches)
+                after = {"epoch": epoch + last, "index": 0 if last else number + 1}
+                yield Plan(after, epoch, partial(self._batch, spans, batches[number]))
             skipped = 0
 
     def _cut(self, order: Longs) -> list[Longs]:
         return [order[first : first + self.rows] for first in range(0, len(order), self.rows)]
-
-    def _make(self, place: tuple[Cursor, Spans, Longs]) -> tuple[Cursor, Batch]:
-        after, spans, numbers = place
-        return after, self._batch(spans, numbers)
 
     def _batch(self, spans: Spans, numbers: Longs) -> Batch:
         """Windows as rows; "counted" tells which pieces the loss counts."""

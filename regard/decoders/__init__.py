@@ -23,10 +23,9 @@ DECODERS: Registry[Decoder] = Registry(
         "three_attention": ThreeAttentionDecoder,
         "transformer": TransformerDecoder,
     },
+    inherits=("dropout",),
 )
 
-OPEN = ("dropout",)  # a part that is given none of its own takes the model's
-
-DecoderChoice = Annotated[Choice, PartOf(DECODERS, OPEN, advice=meant)]
+DecoderChoice = Annotated[Choice, PartOf(DECODERS, advice=meant)]
 
 __all__ = ["DECODERS", "Decoder", "DecoderChoice"]

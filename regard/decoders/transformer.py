@@ -8,7 +8,7 @@ from regard.attention import Sockets
 from regard.decoders.decoder import Decoder
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
+from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
 from regard.layers.shared_source import SharedSource, has_past
 from regard.layers.transformer_block import BlockPast, TransformerBlock
@@ -61,7 +61,7 @@ class TransformerDecoder(Decoder):
         blocks = []
         for _ in range(num_layers):
             cross = None if source_dim is None else sockets.cross(self.dim, source_dim)
-            below = build_feedforward(feedforward, self.dim, feedforward_dim, dropout)
+            below = FEEDFORWARDS.build(feedforward, self.dim, feedforward_dim, given={"dropout": dropout})
             if below.whole:
                 problem = f"'{feedforward.name}' must know all of a sequence, but a decoder's own words come one by one"
                 raise ConfigError("model.decoder.feedforward", problem, "use it in model.encoder")

@@ -1,6 +1,7 @@
 """Searches: from a writer to targets. One file a row, built with nothing but its settings."""
 
 from regard.decoding.beam import BeamSearch
+from regard.decoding.engine import Engine, SearchEngine
 from regard.decoding.features import FEATURES, Feature
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
@@ -17,4 +18,14 @@ SEARCHES: Registry[Search] = Registry(
     },
 )
 
-__all__ = ["FEATURES", "SEARCHES", "Feature", "GreedySearch", "Hypothesis", "Search", "forced"]
+__all__ = [
+    "FEATURES",
+    "SEARCHES",
+    "Engine",
+    "Feature",
+    "GreedySearch",
+    "Hypothesis",
+    "Search",
+    "SearchEngine",
+    "forced",
+]

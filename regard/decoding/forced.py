@@ -1,12 +1,11 @@
 """Forced decoding: how likely a model finds targets that are given."""
 
-from typing import Any
-
 from regard.decoding.search import Hypothesis
+from regard.models import Model
 from regard.records import Batch
 
 
-def forced(model: Any, batch: Batch) -> list[Hypothesis]:
+def forced(model: Model, batch: Batch) -> list[Hypothesis]:
     """The targets of a batch as hypotheses; the score is the sum of their log-probabilities, EOS included."""
     target = batch.sequences("target")
     losses = model.nll(batch).double()

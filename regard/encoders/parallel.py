@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
-from regard.encoders.table import ENCODERS, EncoderChoice, with_dropout
+from regard.encoders.table import ENCODERS, EncoderChoice, at_least_one
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
@@ -29,8 +29,9 @@ class ParallelEncoder(Encoder):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        choices = with_dropout(encoders, dropout)
-        self.branches = module_list(ENCODERS.build(choice, input_dim, sockets) for choice in choices)
+        given = {"dropout": dropout}
+        branches = (ENCODERS.build(choice, input_dim, sockets, given=given) for choice in at_least_one(encoders))
+        self.branches = module_list(branches)
         self.dim = sum(branch.dim for branch in self.branches)
 
     def forward(self, source: Sequences) -> Encoded:

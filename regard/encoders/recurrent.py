@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 from torch import nn
 
-from regard.attention import Sockets
+from regard.attention import Sockets, turn_around
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, reverse
@@ -52,6 +52,8 @@ class RecurrentEncoder(Encoder):
                 )
                 raise ConfigError("model.encoder.residual_from", problem, f"begin with layer {number + 2}")
         self.layers: Sequence[nn.Module] = module_list(layers)
+        if reverse:
+            turn_around(self)
         self.dim = layers[-1].dim
 
     def forward(self, source: Sequences) -> Encoded:

@@ -2,7 +2,7 @@
 
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
-from regard.encoders.table import ENCODERS, EncoderChoice, with_dropout
+from regard.encoders.table import ENCODERS, EncoderChoice, at_least_one
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
@@ -21,8 +21,8 @@ class SequentialEncoder(Encoder):
     ) -> None:
         super().__init__()
         stages, width = list[Encoder](), input_dim
-        for choice in with_dropout(encoders, dropout):
-            stages.append(ENCODERS.build(choice, width, sockets))
+        for choice in at_least_one(encoders):
+            stages.append(ENCODERS.build(choice, width, sockets, given={"dropout": dropout}))
             width = stages[-1].dim
         self.stages, self.dim = module_list(stages), width
 

@@ -9,18 +9,13 @@ from regard.encoders.meant import meant
 from regard.errors import ConfigError
 from regard.registry import Choice, Registry
 
-ENCODERS: Registry[Encoder] = Registry("model.encoder", {})
-OPEN = ("dropout",)  # a part that is given none of its own takes that of the whole
+ENCODERS: Registry[Encoder] = Registry("model.encoder", {}, inherits=("dropout",))
 
-EncoderChoice = Annotated[Choice, PartOf(ENCODERS, OPEN, advice=meant)]
+EncoderChoice = Annotated[Choice, PartOf(ENCODERS, advice=meant)]
 
 
-def with_dropout(choices: Sequence[Choice], dropout: float) -> list[Choice]:
-    """The parts, each with a dropout where it has such a setting. Raises ConfigError where there are no parts."""
+def at_least_one(choices: Sequence[Choice]) -> Sequence[Choice]:
+    """The encoders that another is made of. Raises ConfigError where there are none."""
     if not choices:
         raise ConfigError("model.encoder.encoders", "is empty", "name at least one encoder")
-    found = []
-    for choice in choices:
-        takes = "dropout" in ENCODERS.settings(choice.name) and "dropout" not in choice.settings
-        found.append(Choice(choice.name, {**choice.settings, "dropout": dropout}) if takes else choice)
-    return found
+    return choices

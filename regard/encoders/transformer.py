@@ -6,7 +6,7 @@ from torch import nn
 
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
-from regard.layers.feedforwards import FeedForwardChoice, build_feedforward
+from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.transformer_block import TransformerBlock
 from regard.ops.modules import module_list
@@ -35,7 +35,7 @@ class TransformerEncoder(Encoder):
                 input_dim,
                 sockets.itself(input_dim),
                 None,
-                build_feedforward(feedforward, input_dim, feedforward_dim, dropout),
+                FEEDFORWARDS.build(feedforward, input_dim, feedforward_dim, given={"dropout": dropout}),
                 norm=norm,
                 dropout=dropout,
             )

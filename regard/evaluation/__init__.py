@@ -6,7 +6,14 @@ from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.metric import Corpus, Metric, Score
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
-from regard.evaluation.significance import Comparison, Interval, compare, confidence_interval
+from regard.evaluation.significance import (
+    Comparison,
+    Interval,
+    compare,
+    compare_statistics,
+    confidence_interval,
+    interval_of,
+)
 from regard.evaluation.ter import Ter
 from regard.registry import Registry
 
@@ -33,6 +40,8 @@ __all__ = [
     "Score",
     "alignment_error_rate",
     "compare",
+    "compare_statistics",
     "confidence_interval",
+    "interval_of",
     "read_gold",
 ]

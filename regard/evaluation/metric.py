@@ -47,12 +47,6 @@ class Measure(Protocol):
     def value(self, sums: Statistics) -> float:
         """The figure of a corpus with these sums (statistic,)."""
 
-    def signature(self, corpus: Corpus) -> str:
-        """All settings that the figure depends on, as `key:value|key:value`."""
-
-    def comparable(self, one: Statistics, other: Statistics) -> bool:
-        """Whether the figures of two systems count the same things: (sentence, statistic) of each."""
-
 
 class Metric(ABC):
     """A corpus figure that depends on sums of per-sentence statistics alone, so that it can be resampled quickly."""
@@ -71,10 +65,6 @@ class Metric(ABC):
     @abstractmethod
     def signature(self, corpus: Corpus) -> str:
         """All settings that the figure depends on, as `key:value|key:value`."""
-
-    def comparable(self, one: Statistics, other: Statistics) -> bool:
-        """Always: texts are judged by one and the same reference."""
-        return True
 
     def score(self, hypotheses: Sequence[str], references: References, sources: Sequence[str] | None = None) -> Score:
         """The figure of these texts. A sentence's reference is a text, or several of which the nearest counts.

@@ -52,16 +52,34 @@ def compare(
     p = min(1, 2 · min((#{d* <= 0} + 1), (#{d* >= 0} + 1)) / (resamples + 1)): below 0.05 where the 95 % interval leaves
     out zero. Identical systems have p = 1; the smallest possible value is 2 / (resamples + 1).
     """
-    corpus_a = corpus_of(hypotheses_a, references, sources)
-    corpus_b = corpus_of(hypotheses_b, references, sources)
-    statistics = np.stack([metric.statistics(corpus_a), metric.statistics(corpus_b)])
+    corpora = [corpus_of(hypotheses, references, sources) for hypotheses in (hypotheses_a, hypotheses_b)]
+    a, b = (metric.statistics(corpus) for corpus in corpora)
+    signature = metric.signature(corpora[0])
+    return compare_statistics(metric, a, b, signature, resamples=resamples, seed=seed)
+
+
+def compare_statistics(
+    measure: Measure,
+    statistics_a: Statistics,
+    statistics_b: Statistics,
+    signature: str,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Comparison:
+    """`compare` for two systems whose statistics (sentence, statistic) are known."""
+    statistics = np.stack([statistics_a, statistics_b])
     a, b = (
-        Score(metric.name, metric.value(sums), metric.signature(corpus_a), metric.higher_is_better)
-        for sums in statistics.sum(axis=1)
+        Score(measure.name, measure.value(sums), signature, measure.higher_is_better) for sums in statistics.sum(axis=1)
     )
-    figures = resampled(metric, statistics, resamples=resamples, seed=seed)
+    figures = resampled(measure, statistics, resamples=resamples, seed=seed)
     differences = figures[:, 1] - figures[:, 0]
     return Comparison(a, b, b.value - a.value, _interval(differences), two_sided(differences))
+
+
+def interval_of(measure: Measure, statistics: Statistics, *, resamples: int = RESAMPLES, seed: int = SEED) -> Interval:
+    """Between which figures 95 % of the resampled test sets lie, given statistics (sentence, statistic)."""
+    return _interval(resampled(measure, statistics[None], resamples=resamples, seed=seed)[:, 0])
 
 
 def confidence_interval(
@@ -75,7 +93,7 @@ def confidence_interval(
 ) -> Interval:
     """Between which figures 95 % of the resampled test sets lie."""
     statistics = metric.statistics(corpus_of(hypotheses, references, sources))
-    return _interval(resampled(metric, statistics[None], resamples=resamples, seed=seed)[:, 0])
+    return interval_of(metric, statistics, resamples=resamples, seed=seed)
 
 
 def resampled(metric: Measure, statistics: Statistics, *, resamples: int, seed: int) -> NDArray[np.float64]:

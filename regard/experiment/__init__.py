@@ -3,6 +3,7 @@
 from regard.experiment.data import DataSettings
 from regard.experiment.reading import (
     count_examples,
+    empty_model,
     load_experiment,
     read_changes,
     read_experiment,
@@ -32,6 +33,7 @@ __all__ = [
     "catalogue",
     "count_examples",
     "defaults_for",
+    "empty_model",
     "load_experiment",
     "read_changes",
     "read_experiment",

@@ -1,4 +1,4 @@
-"""What a config may say of its data: a file for each column of the task, or a reader for each part."""
+"""What a config may say of its data: for each part a file per column of the task, or a reader."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,9 @@ from regard.registry import Choice
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
-FILE_COLUMNS = ("source", "target", "text")  # that have settings of their own, whatever the task
+FILES = "parallel"  # the reader of a file per column
 FILE_SETTINGS = ("file", "files", "index")  # of a reader: a path, or paths by column
+NO_LANGUAGES = ("txt", "raw", "tok", "bpe")  # endings of a file's name that look like codes of languages
 
 
 def by_ending(text: str) -> Mapping[str, Any] | None:
@@ -25,28 +26,24 @@ def by_ending(text: str) -> Mapping[str, Any] | None:
     return {"name": ending, "file": text} if ending in READERS else None
 
 
-Read = Annotated[Choice, PartOf(READERS, short=by_ending)]
+def by_column(group: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """{source: a.en, target: a.de} → the reader of these files; None for settings of a reader."""
+    settings = {setting for name in READERS for setting in READERS.settings(name)}
+    return None if settings & group.keys() else {"name": FILES, "files": dict(group)}
+
+
+Read = Annotated[Choice, PartOf(READERS, short=by_ending, unnamed=by_column)]
 
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Either a text file for each column of the task, `source` and `target`, or `text` for a language model, or
-    `train`, a reader; `dev` and `test` likewise.
+    """`train`, `dev` and `test`: a text file for each column of the task ({source: a.en, target: a.de}), or a reader.
 
     A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
     variable REGARD_DATA names.
     """
 
     dir: Path | None = None
-    source: Path | None = None
-    target: Path | None = None
-    dev_source: Path | None = None
-    dev_target: Path | None = None
-    test_source: Path | None = None
-    test_target: Path | None = None
-    text: Path | None = None
-    dev_text: Path | None = None
-    test_text: Path | None = None
     train: Read | None = None
     dev: Read | None = None
     test: Read | None = None
@@ -55,20 +52,14 @@ class DataSettings:
     cache: Path | None = None  # where corpora are kept ready; None: in the run folder
     max_length: Annotated[int, Ge(1)] = 256  # pieces of a training sentence; longer ones are counted and left out
 
-    def reader(self, part: Part, columns: Sequence[str]) -> Choice | None:
+    def reader(self, part: Part) -> Choice | None:
         """The reader of a part with its files found, or None where the config names none."""
         choice: Choice | None = getattr(self, part)
-        files = self._files(part, columns)
-        if choice is None and None not in files.values():
-            named = {column: str(file) for column, file in zip(columns, files.values(), strict=True)}
-            choice = Choice("parallel", {"files": named})
         return None if choice is None else self._located(choice)
 
     def located(self) -> "DataSettings":
         """The same with every file by its full path, and the languages that their names tell."""
-        files = {name: getattr(self, name) for part in PARTS for name in named_files(part, FILE_COLUMNS)}
-        found: dict[str, Any] = {name: self.find(file) for name, file in files.items() if file is not None}
-        found |= {part: self._located(getattr(self, part)) for part in PARTS if getattr(self, part) is not None}
+        found: dict[str, Any] = {part: self.reader(part) for part in PARTS if getattr(self, part) is not None}
         match self.language_pair():
             case str(source), str(target):
                 found["languages"] = (source, target)
@@ -84,33 +75,30 @@ class DataSettings:
 
     def faults(self, columns: Sequence[str]) -> Iterator[Fault]:
         """Files that are missing, half named, or of another task's columns."""
+        if self.train is None:
+            yield Fault("data.train", "must be given", _wanted("train", columns))
         for part in PARTS:
-            files = self._files(part, columns)
-            given = [name for name, file in files.items() if file is not None]
-            other = next((name for name in files if name not in given), "")
-            if getattr(self, part) is not None and given:
-                yield Fault(f"data.{part}", f"is given beside data.{given[0]}", "one of them is enough")
-            elif given and other:
-                yield Fault(f"data.{other}", "must be given", f"the other side of data.{given[0]}")
-            elif part == "train" and not given and self.train is None:
-                yield Fault(f"data.{columns[0]}", "must be given", _wanted(columns))
-            yield from self._foreign(part, columns)
-            yield from self._missing(part)
+            choice: Choice | None = getattr(self, part)
+            if choice is not None:
+                yield from self._faults(part, choice, columns)
 
     def language_pair(self) -> tuple[str | None, str | None]:
         """The codes of both languages, from `languages` or the ends of the files' names (train.en.gz → en)."""
         if self.languages is not None:
             return self.languages
-        return _ending(self.source), _ending(self.target)
+        files = self.train.settings.get("files") if self.train is not None else None
+        named = files if isinstance(files, Mapping) else {}
+        return _ending(named.get("source")), _ending(named.get("target"))
 
-    def _files(self, part: Part, columns: Sequence[str]) -> dict[str, Path | None]:
-        """By setting, in the order of the columns."""
-        return {name: getattr(self, name) for name in named_files(part, columns)}
-
-    def _foreign(self, part: Part, columns: Sequence[str]) -> Iterator[Fault]:
-        for name, file in self._files(part, [one for one in FILE_COLUMNS if one not in columns]).items():
-            if file is not None:
-                yield Fault(f"data.{name}", "is nothing that this task reads", _wanted(columns))
+    def _faults(self, part: Part, choice: Choice, columns: Sequence[str]) -> Iterator[Fault]:
+        for setting in FILE_SETTINGS:
+            files = choice.settings.get(setting)
+            if isinstance(files, Mapping):
+                yield from _columns(part, files, columns)
+            several = files if isinstance(files, Mapping) else {} if files is None else {setting: files}
+            for name, file in several.items():
+                if not self.find(file).exists():
+                    yield Fault(f"data.{part}.{name}", f"there is no file '{file}'", _looked(self.dir))
 
     def _located(self, choice: Choice) -> Choice:
         files = {name: self._found(choice.settings[name]) for name in FILE_SETTINGS if name in choice.settings}
@@ -121,32 +109,32 @@ class DataSettings:
             return {column: str(self.find(file)) for column, file in files.items()}
         return str(self.find(files))
 
-    def _missing(self, part: Part) -> Iterator[Fault]:
-        named: dict[str, Any] = self._files(part, FILE_COLUMNS)
-        choice: Choice = getattr(self, part) or Choice("", {})
-        for setting in FILE_SETTINGS:
-            files = choice.settings.get(setting)
-            several = files if isinstance(files, Mapping) else {"": files}
-            named |= {f"{part}.{setting}.{column}".rstrip("."): file for column, file in several.items()}
-        for name, file in named.items():
-            if file is not None and not self.find(file).exists():
-                yield Fault(f"data.{name}", f"there is no file '{file}'", _looked(self.dir))
-
 
 def named_files(part: Part, columns: Sequence[str]) -> list[str]:
-    """The settings that hold the files of a part, a column each."""
-    start = "" if part == "train" else f"{part}_"
-    return [f"{start}{column}" for column in columns]
+    """The settings that name the files of a part, a column each."""
+    return [f"data.{part}.{column}" for column in columns]
 
 
-def _wanted(columns: Sequence[str]) -> str:
-    named = " and ".join(f"data.{column}" for column in columns)
+def _columns(part: Part, files: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Fault]:
+    """Columns that have no file, and files of no column."""
+    given = [column for column in columns if column in files]
+    for column in columns:
+        if column not in files:
+            hint = f"beside data.{part}.{given[0]}" if given else _wanted(part, columns)
+            yield Fault(f"data.{part}.{column}", "must be given", hint)
+    for column in files:
+        if column not in columns:
+            yield Fault(f"data.{part}.{column}", "is not a column of this task", _wanted(part, columns))
+
+
+def _wanted(part: Part, columns: Sequence[str]) -> str:
+    named = " and ".join(named_files(part, columns))
     return f"a text file: {named}" if len(columns) == 1 else f"text files: {named}"
 
 
-def _ending(path: Path | None) -> str | None:
+def _ending(path: Any) -> str | None:
     ending = "" if path is None else Path(str(path).removesuffix(".gz")).suffix.removeprefix(".")
-    return ending if ending.isalpha() and len(ending) in (2, 3) and ending not in ("txt", "raw", "tok", "bpe") else None
+    return ending if ending.isalpha() and len(ending) in (2, 3) and ending not in NO_LANGUAGES else None
 
 
 def _home(path: Path | str) -> Path:

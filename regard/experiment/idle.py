@@ -5,21 +5,19 @@ from typing import Any
 
 from regard.experiment.parts import parts_in
 from regard.experiment.settings import Experiment
-from regard.tasks import TASKS
+from regard.models import AttentionSettings
 
 OF_A_SOURCE = ("reads", "copy_past", "couplings", "merge", "alignment_layer")  # settings of decoders
 
 
 def idle(experiment: Experiment, said: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the settings of an experiment; `said` is what a person gave of them."""
-    task: Any = TASKS[experiment.task.name]
-    for place, part in (("model.encoder", experiment.model.encoder), ("model.decoder", experiment.model.decoder)):
-        if place not in task.without:
-            for where, choice in parts_in(place, part):
-                yield from _of_a_part(where, choice.settings, _longest(experiment))
-    for socket in ("attention", "self_attention"):
-        for span in getattr(experiment.model, socket).span:
-            yield from _of_a_span(f"model.{socket}.span", span.settings)
+    for where, choice in parts_in("model", experiment.model):
+        yield from _of_a_part(where, choice.settings, _longest(experiment))
+    for name, socket in experiment.model.settings.items():
+        if isinstance(socket, AttentionSettings):
+            for span in socket.span:
+                yield from _of_a_span(f"model.{name}.span", span.settings)
     if len(experiment.columns) == 1:
         yield from _of_one_text(said)
     window, tokens = experiment.task.settings.get("window"), experiment.training.batch_tokens

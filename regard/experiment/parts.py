@@ -1,6 +1,7 @@
 """Parts that settings name, wherever they stand."""
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from regard.registry import Choice
@@ -15,3 +16,6 @@ def parts_in(place: str, value: Any) -> Iterator[tuple[str, Choice]]:
     elif isinstance(value, tuple):
         for number, one in enumerate(value):
             yield from parts_in(f"{place}.{number}", one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from parts_in(f"{place}.{field.name}", getattr(value, field.name))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from regard.explain.alignment import Weights, word_alignment
-from regard.explain.strength import bounded
+from regard.explain.scale import bounded
 from regard.results import Explanation, Prediction
 
 NEAR = 3  # a repeated word stands within so many words

@@ -8,32 +8,30 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention import Attended
+from regard.attention import Attended, Records
 from regard.results import AttentionMap, Explanation
 
-BACKWARDS = "backwards"  # the name of what reads from right to left
 DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
 
-def attention_maps(
-    records: Mapping[str, Sequence[Attended]], row: int, source_length: int, target_length: int
-) -> list[AttentionMap]:
+def attention_maps(records: Records, row: int, lengths: Mapping[str, int]) -> list[AttentionMap]:
     """One sentence (`row` of the batch) of what `recording` collected in one forced pass, padding cut off.
 
-    Modules under `encoders` look from source to source; of the rest, those named `own` look from target to target. To
-    those under `backwards` the last word comes first; here it is in its own place.
+    `lengths` are those of its columns, the one that is written last; what looks from or at no column has no map. Where
+    words were read from right to left, they are put back in their order.
     """
     counts: dict[str, int] = {}
     maps = []
-    for name, answers in records.items():
-        kind = _kind(name)
-        queries = source_length if kind == "encoder" else target_length
-        weights = _weights(answers, row, 0 if kind == "cross" else queries)
+    for name, (role, answers) in records.items():
+        queries, keys = lengths.get(role.queries or ""), lengths.get(role.keys or "")
+        if queries is None or keys is None:
+            continue
+        weights = _weights(answers, row, 0 if role.crosses else queries)
         if weights is None:
             continue
-        keys = target_length if kind == "decoder" else source_length
+        kind = "cross" if role.crosses else "decoder" if role.keys == [*lengths][-1] else "encoder"
         shown = weights[:, :queries, :keys].float().round(decimals=DIGITS)
-        if BACKWARDS in name.split("."):
+        if role.reversed:
             shown = shown.flip(-2, -1)
         maps.append(AttentionMap(name, kind, counts.setdefault(kind, 0), shown.tolist()))
         counts[kind] += 1
@@ -81,9 +79,3 @@ def _in_place(found: Sequence[Tensor]) -> list[Tensor]:
     if len(widths) == 1 and min(widths) >= count:
         ends = [count] * len(found)
     return [functional.pad(one, (end - one.shape[-1], count - end)) for one, end in zip(found, ends, strict=True)]
-
-
-def _kind(name: str) -> str:
-    if name.startswith("encoders."):
-        return "encoder"
-    return "decoder" if name.endswith(".own") else "cross"

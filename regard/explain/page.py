@@ -10,7 +10,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
 from regard.explain.frame import bundle, filled, framed, static
-from regard.explain.strength import are_shares
+from regard.explain.scale import are_shares
 from regard.explain.tokens import visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 

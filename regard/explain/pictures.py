@@ -8,8 +8,8 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.alignment import Weights, word_alignment
-from regard.explain.looked import looked
-from regard.explain.strength import bounded, full, scale, strength
+from regard.explain.alignment_view import alignment_view
+from regard.explain.scale import bounded, largest, legend, scaled
 from regard.explain.tokens import right_to_left, visible, visible_line
 from regard.results import Explanation
 
@@ -38,7 +38,7 @@ def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]
 
     Raises RegardError for what looked at no words.
     """
-    seen = looked(found)
+    seen = alignment_view(found)
     if seen is None:
         raise RegardError("this model looks at no single words, so there is no picture (--html shows the rest)")
     sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
@@ -61,7 +61,7 @@ def svg(
     left = 16 + max(map(_width, rows), default=0)
     top = 44 + round(0.75 * max(map(_width, columns), default=0))
     last = columns[place.index(len(columns) - 1)] if columns else ""  # its label leans out to the right
-    told, most = scale(weights), full(weights)
+    told, most = legend(weights), largest(weights)
     width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
     width = max(width, 40 + _width(told))
     height = top + CELL * len(rows) + (14 + 24 * bool(told))
@@ -80,7 +80,7 @@ def svg(
         parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="{INK}">{escape(label)}</text>')
         for column, other in enumerate(columns):
             tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
-            strong = strength(weights[row][column], most)
+            strong = scaled(weights[row][column], most)
             parts.append(_cell(left + CELL * place[column], top + CELL * row, strong, tip))
     if told:
         parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(told)}</text>')
@@ -118,7 +118,7 @@ def png(
 
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:
     if columns and rows:
-        most, whole = full(weights), bounded(weights)
+        most, whole = largest(weights), bounded(weights)
         colours = {"cmap": "Purples", "vmin": 0} if whole else {"cmap": "PuOr", "vmin": -most}  # orange: below zero
         shown = axes.imshow(weights, vmax=most, aspect="equal", **colours)
         if not whole:

@@ -7,8 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from regard.explain.alignment import Weights, merge, word_alignment
-from regard.explain.looked import Looked, looked
-from regard.explain.strength import amount, are_shares, full, scale, strength
+from regard.explain.alignment_view import AlignmentView, alignment_view
+from regard.explain.scale import amount, are_shares, largest, legend, scaled
 from regard.explain.tokens import END, is_end, told_apart, visible, visible_line
 from regard.results import Prediction
 
@@ -36,14 +36,14 @@ def render(prediction: Prediction) -> RenderableType:
     if not prediction.finished:
         head.append("  cut off at the length limit", "yellow")
     parts: list[RenderableType] = [head]
-    seen = None if prediction.explanation is None else looked(prediction.explanation)
+    seen = None if prediction.explanation is None else alignment_view(prediction.explanation)
     parts += [] if seen is None else _maps(seen)
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())
 
 
-def _maps(seen: Looked) -> list[RenderableType]:
+def _maps(seen: AlignmentView) -> list[RenderableType]:
     """A line for each word that is written, and a heat map where it fits."""
     sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
     columns, rows = (told_apart([word.text for word in words]) for words in (sources, targets))
@@ -53,8 +53,8 @@ def _maps(seen: Looked) -> list[RenderableType]:
     parts.append(_lines([*columns, END], rows, whole, shares=are_shares(seen.weights)))
     if 0 < len(columns) <= LARGEST:
         parts.append(Text(heat_map(columns, rows, weights)))
-        if scale(weights):
-            parts.append(Text(scale(weights), "dim"))
+        if legend(weights):
+            parts.append(Text(legend(weights), "dim"))
     return parts
 
 
@@ -63,11 +63,11 @@ def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: 
 
     A shade is the nearest of 0, 1/4, 1/2, 3/4, 1 of the strongest there can be; below zero a bar stands in it.
     """
-    most = full(weights)
+    most = largest(weights)
     labels = [visible(word) for word in target_words]
     left = max(map(cell_len, labels), default=0)
     lines = [
-        " " * (left - cell_len(label)) + f"{label} │" + "".join(_shade(strength(weight, most)) for weight in row) + "│"
+        " " * (left - cell_len(label)) + f"{label} │" + "".join(_shade(scaled(weight, most)) for weight in row) + "│"
         for label, row in zip(labels, weights, strict=True)
     ]
     count = len(source_words)
@@ -85,9 +85,9 @@ def _end(tokens: Sequence[str]) -> list[list[int]]:
 
 
 def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights, *, shares: bool) -> Text:
-    text, most = Text(), full(weights)
+    text, most = Text(), largest(weights)
     for label, row in zip(rows, weights, strict=True):
-        strong = [abs(strength(weight, most)) for weight in row]
+        strong = [abs(scaled(weight, most)) for weight in row]
         order = sorted(range(len(row)), key=lambda place: -strong[place])[:SHOWN]
         seen = [f"{columns[place]} {amount(row[place], shares)}" for place in order if strong[place] >= LEAST]
         text.append(f"  {label}", "cyan")

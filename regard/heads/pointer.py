@@ -1,5 +1,7 @@
 """Writes a word of its vocabulary or copies one of the source (https://arxiv.org/abs/1704.04368, section 2.2)."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -30,7 +32,7 @@ class PointerHead(Head):
         self.words = LinearHead(dim, vocab_size, weight)
         self.to_gate = nn.Linear(dim, 1)
         nn.init.zeros_(self.to_gate.weight)
-        nn.init.constant_(self.to_gate.bias, float(torch.logit(torch.tensor(keep))))
+        nn.init.constant_(self.to_gate.bias, math.log(keep / (1 - keep)))
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
         """states (rows, n, dim), weights (rows, n, source) → (rows, n, vocab)."""

@@ -6,7 +6,7 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from regard.attention import Attention, Memory, Span, View, Window, extend
+from regard.attention import OWN, Attention, Memory, Role, Span, View, Window, extend, stamped
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
@@ -39,7 +39,8 @@ class KeyValueLayer(Layer):
             raise ConfigError("layer.window", f"is {window}", "at least 1 state to look back to")
         self.dim, self.window = input_dim // parts, window
         score = AdditiveScore(self.dim, self.dim, hidden_dim=self.dim)
-        self.own = Attention(score, _Preceding(window), SoftmaxWeighting(self.dim))
+        own = Attention(score, _Preceding(window), SoftmaxWeighting(self.dim))
+        self.own = stamped(own, Role(OWN, OWN, causal=True))
         self.from_context = nn.Linear(self.dim, self.dim, bias=False)
         self.from_state = nn.Linear(self.dim, self.dim, bias=False)
 

@@ -1,19 +1,20 @@
-"""Whole networks with named routes."""
+"""Whole networks. One file a row: a function (columns, *, settings) whose keyword-only signature is its config."""
 
-from regard.models.build import (
-    ROUTE,
-    build_attention,
-    build_language_model,
-    build_translator,
-    most_places,
-    unused_sockets,
-)
-from regard.models.language_model import LanguageModel
+from regard.models.build import build_attention
+from regard.models.language_model import LanguageModel, language_model
 from regard.models.model import Generator, Model
-from regard.models.settings import AttentionSettings, ModelSettings
-from regard.models.translator import Translator
+from regard.models.settings import AttentionSettings
+from regard.models.translator import ROUTE, Translator, translator
+from regard.registry import Registry
+
+MODELS: Registry[Model] = Registry(
+    "model",
+    {
+        "language_model": language_model,
+        "translator": translator,
+    },
+)
 
 __all__ = [
-    "ROUTE", "AttentionSettings", "Generator", "LanguageModel", "Model", "ModelSettings", "Translator",
-    "build_attention", "build_language_model", "build_translator", "most_places", "unused_sockets",
+    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LanguageModel", "Model", "Translator", "build_attention",
 ]  # fmt: skip

@@ -6,12 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.data.streams import Stream, epoch_of
 from regard.layers.embedders import Embedder
 
 WAITING = 2**22  # numbers that are kept before they are sorted: 32 MB
 
 
-def count_for_embedders(model: Any, batches: Any) -> None:
+def count_for_embedders(model: Any, batches: Stream) -> None:
     """Shows each embedder what it will read in the first epoch of `batches`, and tells it how often there was what.
 
     `model.reads(batch)` says which embedder reads which ids. Where none wants to count, one batch is looked at.
@@ -24,7 +25,7 @@ def count_for_embedders(model: Any, batches: Any) -> None:
                 known = tallies.setdefault(embedder, [_Tally() for _ in kinds])
                 for tally, numbers in zip(known, kinds, strict=True):
                     tally.add(numbers)
-            if after.epoch > 0 or not any(kinds for _, kinds in found):
+            if epoch_of(after) > 0 or not any(kinds for _, kinds in found):
                 break
     for embedder, known in tallies.items():
         embedder.learn([tally.counts() for tally in known])

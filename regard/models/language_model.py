@@ -5,13 +5,30 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from regard.attention import name_columns
+from regard.data.columns import Columns
+from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
 from regard.errors import ConfigError
+from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
+from regard.models.build import build_embedder, build_sockets
 from regard.models.model import Generator
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    Dim,
+    EmbedderChoice,
+    HeadChoice,
+    PositionChoice,
+    Share,
+    Tied,
+)
 from regard.models.translator import shifted
 from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
+from regard.registry import Choice
 
 TEXT, COUNTED = "text", "counted"  # columns: pieces, and which of them (batch, n) the loss counts; all without it
 
@@ -35,6 +52,7 @@ class LanguageModel(Generator):
         if head.reads_source or head.needs_weights:
             raise ConfigError("model.head", "copies from a source, and a language model has none", "try 'linear'")
         self.decoder, self.head = decoder, head
+        name_columns(decoder, TEXT)
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
         """States (batch, n, dim), each having read the pieces before it; there is no source."""
@@ -87,6 +105,26 @@ class LanguageModel(Generator):
 
     def _start(self, batch: Batch) -> Any:
         return self.decoder.start(rows=torch.arange(len(batch.lines), device=batch.lines.device))
+
+
+def language_model(
+    columns: Columns,
+    *,
+    dim: Dim = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: PositionChoice | None = Choice("sinusoidal"),
+    decoder: DecoderChoice = Choice("transformer"),
+    self_attention: AttentionChoice = PROJECTED_HEADS,
+    head: HeadChoice = Choice("linear"),
+    dropout: Share = 0.1,
+    tied: Tied = "all",
+) -> LanguageModel:
+    """p(text): a decoder without a source, so without an encoder and without attention to one."""
+    sockets = build_sockets(HEADS_OF_FOUR, self_attention)
+    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
+    writes = DECODERS.build(decoder, reads, None, sockets, given={"dropout": dropout})
+    table = None if tied == "none" else reads.output_weight()
+    return LanguageModel(writes, HEADS.build(head, writes.dim, len(columns[TEXT]), table))
 
 
 def counted(batch: Batch) -> Tensor:

@@ -1,9 +1,19 @@
-"""What a config may say of a model, as plain values; `build` turns them into modules."""
+"""Settings that networks share, as the signatures of the rows of MODELS name them."""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
 
-from regard.registry import Choice
+from annotated_types import Ge, Lt
+
+from regard.attention import SCORES, SPANS, WEIGHTINGS
+from regard.attention.names import ALIASES, advised, instead, placed, resolve, short, short_row, short_rows, shorts
+from regard.config import FieldsOf, OneOrMany, PartOf
+from regard.heads import HEADS
+from regard.layers.embedders import EMBEDDERS
+from regard.layers.positions import POSITIONS
+from regard.registry import Choice, Registry
 
 
 @dataclass(frozen=True)
@@ -21,17 +31,32 @@ class AttentionSettings:
     dropout: float = 0.0  # of the weights
 
 
-@dataclass(frozen=True)
-class ModelSettings:
-    """A sequence-to-sequence model of one route."""
+def aliased(kind: str, table: Registry[Any], advice: Callable[[str], str] | None = None) -> PartOf:
+    """A part that has other names in the literature of attention."""
+    return PartOf(table, short=partial(short_row, kind), aliases=short_rows(kind), advice=advice)
 
-    dim: int = 256  # of embeddings and states
-    embedder: Choice = Choice("words")
-    position: Choice | None = Choice("sinusoidal")  # None: no positions, as recurrent models want it
-    encoder: Choice = Choice("transformer")
-    decoder: Choice = Choice("transformer")
-    attention: AttentionSettings = field(default_factory=lambda: AttentionSettings(num_heads=4))  # decoder → encoder
-    self_attention: AttentionSettings = field(default_factory=lambda: AttentionSettings(num_heads=4, project=True))
-    head: Choice = Choice("linear")
-    dropout: float = 0.1  # of every part that has a `dropout` setting and is given none of its own
-    tied: Literal["all", "target", "none"] = "all"  # which embeddings and output tables are one
+
+def _part(kind: str, table: Registry[Any]) -> PartOf:
+    """A part of an attention, which can be given by every name that stands for it alone."""
+    return PartOf(table, short=partial(short, kind), aliases=shorts(kind), advice=partial(advised, kind))
+
+
+SOCKET = FieldsOf(
+    AttentionSettings,
+    ALIASES,
+    resolve,
+    instead,
+    score=Annotated[Choice, _part("score", SCORES)],
+    span=Annotated[tuple[Annotated[Choice, _part("span", SPANS)], ...], OneOrMany()],
+    weighting=Annotated[Choice, _part("weighting", WEIGHTINGS)],
+)
+AttentionChoice = Annotated[AttentionSettings, SOCKET]
+EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS)]
+PositionChoice = Annotated[Choice, aliased("position", POSITIONS, placed)]
+HeadChoice = Annotated[Choice, PartOf(HEADS)]
+Dim = Annotated[int, Ge(1)]
+Share = Annotated[float, Ge(0), Lt(1)]
+Tied = Literal["all", "target", "none"]  # which embeddings and output tables are one
+
+HEADS_OF_FOUR = AttentionSettings(num_heads=4)
+PROJECTED_HEADS = AttentionSettings(num_heads=4, project=True)

@@ -5,13 +5,35 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from regard.attention import WEIGHTINGS, name_columns
+from regard.data.columns import Columns
+from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
+from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
+from regard.errors import ConfigError
+from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
+from regard.models.build import build_embedder, build_sockets
 from regard.models.model import Generator
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    AttentionSettings,
+    Dim,
+    EmbedderChoice,
+    HeadChoice,
+    PositionChoice,
+    Share,
+    Tied,
+)
 from regard.ops.modules import module_dict
 from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
+from regard.registry import Choice
+
+ROUTE = "translate"  # the only route of a model of one source and one target language
 
 
 class Route(NamedTuple):
@@ -64,6 +86,10 @@ class Translator(Generator):
         self.decoders = module_dict(decoders)
         self.heads = module_dict(heads)
         self.routes = dict(routes)
+        for encoder in encoders.values():
+            name_columns(encoder, "source")
+        for decoder in decoders.values():
+            name_columns(decoder, "target", read="source")
 
     def encode(self, batch: Batch) -> Encoded:
         """The batch's source as its route's encoder sees it."""
@@ -127,6 +153,55 @@ class Translator(Generator):
         log_probs = head.log_probs(decoded, state.encoded)[:, -1]
         weights = None if decoded.weights is None else decoded.weights[:, -1]
         return Step(log_probs, weights), state._replace(decoder=after)
+
+
+def translator(
+    columns: Columns,
+    *,
+    dim: Dim = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: PositionChoice | None = Choice("sinusoidal"),
+    encoder: EncoderChoice = Choice("transformer"),
+    decoder: DecoderChoice = Choice("transformer"),
+    attention: AttentionChoice = HEADS_OF_FOUR,
+    self_attention: AttentionChoice = PROJECTED_HEADS,
+    head: HeadChoice = Choice("linear"),
+    dropout: Share = 0.1,
+    tied: Tied = "all",
+) -> Translator:
+    """p(target | source): an encoder, a decoder and what it looks at the source with (`attention`), of one route.
+
+    `position` null: none, as recurrent networks want it. `dropout` is that of every part that is given none of its own.
+    """
+    one_vocabulary = columns["source"] is columns["target"]
+    if tied == "all" and not one_vocabulary:
+        raise ConfigError(
+            "model.tied", "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target"
+        )
+    sockets = build_sockets(attention, self_attention)
+    writes = build_embedder(embedder, position, len(columns["target"]), dim, dropout)
+    reads = writes if tied == "all" else build_embedder(embedder, position, len(columns["source"]), dim, dropout)
+    encodes = ENCODERS.build(encoder, reads.dim, sockets, given={"dropout": dropout})
+    decodes = DECODERS.build(decoder, writes, encodes.dim, sockets, given={"dropout": dropout})
+    table = None if tied == "none" else writes.output_weight()
+    chooses = HEADS.build(head, decodes.dim, len(columns["target"]), table)
+    if chooses.copies and not one_vocabulary:
+        raise ConfigError("model.head", f"'{head.name}' needs one vocabulary", "text.shared=true")
+    if chooses.needs_weights:
+        _need_shares(attention, head)
+    route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
+    return Translator({ROUTE: Reader(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
+
+
+def _need_shares(attention: AttentionSettings, head: Choice) -> None:
+    """Weights that a head takes for shares of a probability must not be negative."""
+    weighting: Any = WEIGHTINGS[attention.weighting.name]
+    if weighting.signed:
+        problem = (
+            f"weights by '{attention.weighting.name}' may be negative, so '{head.name}' cannot take them for shares"
+        )
+        hint = "model.attention.weighting=softmax or sigmoid, or model.head=linear"
+        raise ConfigError("model.attention.weighting", problem, hint)
 
 
 def shifted(target: Tensor) -> Tensor:

@@ -1,11 +1,11 @@
-"""Objectives: what is minimised. One file a row, built with the model it is for."""
+"""Objectives: what is minimised. One file a row, built with its Context."""
 
 from regard.objectives.likelihood import LikelihoodObjective
-from regard.objectives.objective import Objective
+from regard.objectives.objective import Context, Objective
 from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
 from regard.objectives.reinforce import ReinforceObjective
-from regard.objectives.sub_batch import SubBatchObjective
+from regard.objectives.sub_batch import SubBatchObjective, check_norms
 from regard.registry import Registry
 
 OBJECTIVES: Registry[Objective] = Registry(
@@ -13,4 +13,4 @@ OBJECTIVES: Registry[Objective] = Registry(
     {"likelihood": LikelihoodObjective, "reinforce": ReinforceObjective, "sub_batch": SubBatchObjective},
 )
 
-__all__ = ["OBJECTIVES", "PENALTIES", "Objective", "PenalisedObjective", "build_penalties"]
+__all__ = ["OBJECTIVES", "PENALTIES", "Context", "Objective", "PenalisedObjective", "build_penalties", "check_norms"]

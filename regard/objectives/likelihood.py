@@ -1,21 +1,17 @@
 """Maximum likelihood: the training of nearly every translator."""
 
-from typing import Any
-
-from torch import nn
-
-from regard.objectives.objective import Objective
+from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
 
 class LikelihoodObjective(Objective):
     """-sum log p(target | source), label-smoothed (https://arxiv.org/abs/1512.00567, section 7)."""
 
-    def __init__(self, model: nn.Module | None = None, *, label_smoothing: float = 0.1) -> None:
-        super().__init__(model)
+    def __init__(self, context: Context, *, label_smoothing: float = 0.1) -> None:
+        super().__init__(context)
         self.label_smoothing = label_smoothing
 
-    def loss(self, model: Any, batch: Batch, turn: str) -> Loss:
+    def loss(self, batch: Batch, turn: str) -> Loss:
         """Sum over the target tokens of a batch."""
-        total = model.nll(batch, smoothing=self.label_smoothing).sum()
+        total = self.context.model.nll(batch, smoothing=self.label_smoothing).sum()
         return Loss(total, batch.count, {"loss": total.detach()})

@@ -1,16 +1,16 @@
-"""Learning where to look from what came of it (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
+"""REINFORCE for attention that draws (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.attention import recording
+from regard.attention import Records, recording
 from regard.errors import ConfigError
-from regard.objectives.looking import Records, joined, mask_of, query_mask
-from regard.objectives.objective import Objective
-from regard.records import Batch, Loss, select
+from regard.objectives.attention_roles import mask_of, query_mask
+from regard.objectives.objective import Context, Objective
+from regard.records import Batch, Loss
 
 KEPT = 0.9  # of the baseline, at every batch
 
@@ -28,23 +28,23 @@ class ReinforceObjective(Objective):
 
     def __init__(
         self,
-        model: nn.Module | None = None,
+        context: Context,
         *,
         reward: Annotated[float, Ge(0)] = 1.0,
         entropy: Annotated[float, Ge(0)] = 0.01,
         samples: int = 1,
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(model)
+        super().__init__(context)
         if samples < 1:
             raise ConfigError("objective.samples", f"is {samples}", "at least 1")
         self.reward, self.entropy, self.samples, self.label_smoothing = reward, entropy, samples, label_smoothing
         self.register_buffer("baseline", torch.zeros(()))
 
-    def loss(self, model: Any, batch: Batch, turn: str) -> Loss:
+    def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the target tokens of a batch."""
-        with recording(model) as records:
-            losses = model.nll(_copied(batch, self.samples), smoothing=self.label_smoothing)
+        with recording(self.context.model) as records:
+            losses = self.context.model.nll(_copied(batch, self.samples), smoothing=self.label_smoothing)
         log_prob, entropy = (_summed(name, records, batch) for name in ("log_prob", "entropy"))
         written, sizes = -losses.sum(dim=-1), _sizes(losses, batch)
         advantage = written.detach() - self.baseline * sizes
@@ -71,22 +71,19 @@ def _copied(batch: Batch, copies: int) -> Batch:
     """Every row `copies` times, one whole batch after another."""
     if copies == 1:
         return batch
-    columns = {}
-    for name, column in batch.columns.items():
-        first = column if isinstance(column, Tensor) else column.items
-        columns[name] = select(column, torch.arange(len(first), device=first.device).repeat(copies))
-    return batch._replace(columns=columns, lines=batch.lines.repeat(copies), count=copies * batch.count)
+    rows = torch.arange(len(batch.lines)).repeat(copies)
+    return batch.select(rows)._replace(count=copies * batch.count)
 
 
 def _summed(term: str, records: Records, batch: Batch) -> Tensor:
     """(rows): a term of every attention that has it, over all heads and the queries that stand for words."""
     sums = []
-    for name, answers in records.items():
+    for role, answers in records.values():
         terms = [answer.terms[term] for answer in answers if term in answer.terms]
         if not terms:
             continue
-        values = joined(terms, dim=-1)
-        mask = query_mask(name, batch, len(values), values.shape[-1])
+        values = torch.cat(terms, dim=-1)  # one call per word, or one for all words
+        mask = query_mask(role, batch, len(values), values.shape[-1])
         if mask is not None:
             values = values * mask.view(len(mask), *(1,) * (values.dim() - 2), -1)
         sums.append(values.flatten(1).sum(dim=-1))

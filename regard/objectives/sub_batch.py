@@ -1,33 +1,55 @@
 """The objective of networks with sub-batch normalisation (https://arxiv.org/abs/1610.10099v1, section 3.7)."""
 
-from typing import Any
+import torch
 
-from torch import nn
-
-from regard.layers.normalisation import main_rows
-from regard.objectives.objective import Objective
+from regard.errors import ConfigError
+from regard.layers.normalisation import Norm, main_rows
+from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
+
+ALONE = 20  # batches of a single text, before any of several, that a training may begin with
 
 
 class SubBatchObjective(Objective):
     """-sum log p(target | source) over the first half of a batch alone; the others lend it their statistics.
 
-    An update learns from half of its tokens; which half of a batch it is, each epoch draws anew. The loss is
-    label-smoothed as that of `likelihood`.
+    In training the rows are first put in a random order, since those of a stream are sorted by length and meet again in
+    each epoch. It is drawn as dropout is, so a resumed run draws the same. The loss is label-smoothed as that of
+    `likelihood`. Raises ConfigError where every text is alone in its batch.
     """
 
-    halves = True
+    def __init__(self, context: Context, *, label_smoothing: float = 0.1) -> None:
+        super().__init__(context)
+        self.label_smoothing, self.alone = label_smoothing, 0
 
-    def __init__(self, model: nn.Module | None = None, *, label_smoothing: float = 0.1) -> None:
-        super().__init__(model)
-        self.label_smoothing = label_smoothing
-
-    def rows(self, batch: Batch) -> int:
-        """The main half."""
-        return main_rows(len(batch.lines))
-
-    def loss(self, model: Any, batch: Batch, turn: str) -> Loss:
+    def loss(self, batch: Batch, turn: str) -> Loss:
         """Sum over what is counted of the main half."""
-        rows = self.rows(batch)
-        total = model.nll(batch, smoothing=self.label_smoothing)[:rows].sum()
-        return Loss(total, int(model.counted(batch)[:rows].sum()), {"loss": total.detach()})
+        model, rows = self.context.model, len(batch.lines)
+        if self.training:
+            self._need_two(rows)
+            batch = batch.select(torch.randperm(rows))
+        main = main_rows(rows)
+        total = model.nll(batch, smoothing=self.label_smoothing)[:main].sum()
+        count = int(model.counted(batch)[:main].sum())
+        return Loss(total, count, {"loss": total.detach()}, batch.select(torch.arange(main)))
+
+    def _need_two(self, rows: int) -> None:
+        self.alone = -1 if rows > 1 or self.alone < 0 else self.alone + 1
+        if self.alone == ALONE:
+            problem = "every text is alone in its batch, and the objective learns from half of a batch"
+            raise ConfigError("training.batch_tokens", problem, "twice the length of a text at least")
+
+
+def check_norms(name: str, objective: Objective) -> None:
+    """Raise ConfigError where the model's norms need half of a batch and the objective learns from all, or neither.
+
+    With any other objective the half that lends its statistics would be learnt from, and told of its own future.
+    """
+    norms = [part for part in objective.context.model.modules() if isinstance(part, Norm) and part.by_others]
+    learns = isinstance(objective, SubBatchObjective)
+    if norms and not learns:
+        problem = f"'sub_batch' normalises half of a batch by the other, and objective '{name}' learns from both"
+        raise ConfigError("model", problem, "objective=sub_batch, or another norm")
+    if learns and not norms:
+        problem = f"'{name}' learns from half of each batch, and no norm of the model needs the other half"
+        raise ConfigError("objective", problem, "objective=likelihood, or a model whose norm is sub_batch")

@@ -8,6 +8,7 @@ from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, too_long_sources
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
+from regard.runs.assembly import engine_of, features_of
 
 __all__ = ["Predictor", "load"]
 
@@ -26,11 +27,19 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     _check_open(wanted)
     model, task, experiment = assemble(RunFolder(Path(run)), wanted)
     settings = experiment.decoding
+    engine = engine_of(settings, model, task)
     if any("max_source" in change for change in wanted) and (
         faults := [*too_long_sources(experiment, model.max_source)]
     ):
         raise ConfigError.of(faults)
-    return Predictor(model, task, batch_tokens=settings.batch_tokens, max_source=settings.max_source)
+    return Predictor(
+        model,
+        task,
+        engine,
+        features=features_of(settings),
+        batch_tokens=settings.batch_tokens,
+        max_source=settings.max_source,
+    )
 
 
 def _check_open(changes: list[str]) -> None:

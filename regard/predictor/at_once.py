@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from regard.data.packing import chunks
 
 Rows = NDArray[np.int64]
+T = TypeVar("T")
 
 WORTH = 2048  # tokens below which all threads work on one batch
 
@@ -34,10 +35,10 @@ def planned(lengths: Sequence[int], tokens: int, threads: int) -> tuple[list[Row
     return batches, threads
 
 
-def at_once(answer: Callable[[Rows], list[Any]], batches: Sequence[Rows], threads: int) -> Iterator[list[Any]]:
+def at_once(answer: Callable[[Rows], list[T]], batches: Sequence[Rows], threads: int) -> Iterator[list[T]]:
     """The answers in the order of the batches; with several threads each of these computes with one."""
 
-    def alone(rows: Rows) -> list[Any]:
+    def alone(rows: Rows) -> list[T]:
         with torch.inference_mode():  # which a thread has for itself
             return answer(rows)
 

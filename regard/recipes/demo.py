@@ -97,11 +97,10 @@ def write_texts(folder: Path, language: str) -> dict[str, Path]:
     files = {}
     for seed, (part, count) in enumerate(SIZES.items()):
         drawn = list(pairs(language, count, seed, part="test" if part == "test" else "train"))
-        start = "" if part == "train" else f"{part}_"
         for side, code, texts in zip(("source", "target"), ("en", language), zip(*drawn, strict=True), strict=True):
             path = (folder / f"{part}.{code}").absolute()
             path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-            files[f"{start}{side}"] = path
+            files[f"{part}.{side}"] = path
     return files
 
 
@@ -135,7 +134,7 @@ def _replaced(model: Path, before: Path) -> Iterator[None]:
 
 
 def _scores(predictor: Predictor, files: dict[str, Path], console: Console) -> tuple[float, float]:
-    sources, targets = (files[f"test_{side}"].read_text("utf-8").splitlines() for side in ("source", "target"))
+    sources, targets = (files[f"test.{side}"].read_text("utf-8").splitlines() for side in ("source", "target"))
     texts = [prediction.text for prediction in predictor.predict(sources)]
     exact, bleu = (METRICS.build(Choice(name)).score(texts, targets, sources) for name in ("exact_match", "bleu"))
     console.print(f"   exact match {exact.value:.1f} %, {bleu}")
@@ -143,7 +142,7 @@ def _scores(predictor: Predictor, files: dict[str, Path], console: Console) -> t
 
 
 def _explain(predictor: Predictor, files: dict[str, Path], run: Path, console: Console) -> None:
-    sources = sorted(files["test_source"].read_text("utf-8").splitlines(), key=len)
+    sources = sorted(files["test.source"].read_text("utf-8").splitlines(), key=len)
     chosen = [sources[len(sources) * share // 10] for share in (3, 5, 7, 8)]
     predictions = predictor.predict(chosen, explain=True)
     for prediction in predictions:

@@ -5,9 +5,7 @@ from regard.reports.compare.plan import Budget
 from regard.reports.compare.summary import Compared
 from regard.reports.compare.wanted import Wanted
 from regard.reports.evaluation import Evaluation, System, evaluate
-from regard.reports.texts import TextEvaluation, evaluate_texts, know_texts
 
 __all__ = [
-    "Budget", "Compared", "Evaluation", "System", "TextEvaluation", "Wanted", "compare_configs", "evaluate",
-    "evaluate_texts", "know_texts",
+    "Budget", "Compared", "Evaluation", "System", "Wanted", "compare_configs", "evaluate",
 ]  # fmt: skip

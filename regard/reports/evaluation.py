@@ -1,49 +1,52 @@
-"""Scores of runs and of files of translations on the same sentences; several are compared with the first.
-
-Language models are another matter: see regard.reports.texts.
-"""
+"""Figures of runs and of files of answers on the same examples; several systems are compared with the first."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from regard.config import parse_changes, read_settings
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
-from regard.evaluation import METRICS, Comparison, Metric, Score, compare
+from regard.evaluation import Comparison, Interval, Score, compare_statistics, interval_of
+from regard.evaluation.metric import Statistics
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import load
-from regard.registry import Choice
 from regard.reports.timing import timed
+from regard.results import Prediction
 from regard.runs import RunFolder
-from regard.runs.texts import Pairs, test_pairs
+from regard.runs.assembly import task_of
+from regard.runs.texts import test_examples
+from regard.tasks import TASKS, Examples, Measure, Outcome
 
-EDGES = (5, 10, 15, 20, 30)  # words of a source sentence, where one row of the table by length ends
+EDGES = (5, 10, 15, 20, 30)  # words of a given text, where one row of the table by length ends
 
 
 class System(NamedTuple):
-    """Translations of one run or file."""
+    """What one run or file makes of the examples."""
 
     name: str
-    texts: list[str]
-    seconds: float | None = None  # that translating took
-    scores: tuple[Score, ...] = ()
+    scores: tuple[Score, ...]
+    intervals: tuple[Interval, ...]  # of each score, 95 %
+    statistics: tuple[Statistics, ...]  # measure by measure: (example, statistic)
+    seconds: float | None = None  # that a run took for them
 
 
 class Bucket(NamedTuple):
-    """Sentences of about one length."""
+    """Examples of about one length."""
 
-    words: str  # of the source
-    sentences: int
-    values: tuple[float, ...]  # of the first metric, system by system
+    words: str  # of the given text
+    examples: int
+    values: tuple[float, ...]  # of the first measure, system by system
 
 
 class Evaluation(NamedTuple):
     """All figures of one evaluation."""
 
-    sentences: int
+    examples: int
     systems: tuple[System, ...]
     comparisons: tuple[tuple[str, Comparison], ...]  # of each later system with the first
     buckets: tuple[Bucket, ...]
@@ -51,21 +54,29 @@ class Evaluation(NamedTuple):
     def __str__(self) -> str:
         lines = []
         for system in self.systems:
-            speed = "" if system.seconds is None else f", {self.sentences / system.seconds:.0f} sentences/s"
-            lines.append(f"{system.name}: {self.sentences:,} sentences{speed}")
-            lines += [f"  {score}" for score in system.scores]
+            speed = "" if system.seconds is None else f", {self.examples / system.seconds:.0f} lines/s"
+            lines.append(f"{system.name}: {self.examples:,} lines{speed}")
+            for score, (low, high) in zip(system.scores, system.intervals, strict=True):
+                lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
         lines += [f"{self.systems[0].name} and {name}, {found}" for name, found in self.comparisons]
         if self.buckets:
             lines.append(f"{self.systems[0].scores[0].name} by words of the source:")
         for bucket in self.buckets:
             values = "  ".join(f"{value:6.2f}" for value in bucket.values)
-            lines.append(f"  {bucket.words:>7}  {bucket.sentences:6,} sentences  {values}")
+            lines.append(f"  {bucket.words:>7}  {bucket.examples:6,} lines  {values}")
         return "\n".join(lines)
 
     def values(self) -> dict[str, Any]:
         """The same as JSON values."""
         systems = [
-            {"name": one.name, "seconds": one.seconds, "scores": [score._asdict() for score in one.scores]}
+            {
+                "name": one.name,
+                "seconds": one.seconds,
+                "scores": [
+                    {**score._asdict(), "interval": list(interval)}
+                    for score, interval in zip(one.scores, one.intervals, strict=True)
+                ],
+            }
             for one in self.systems
         ]
         comparisons = [
@@ -74,100 +85,145 @@ class Evaluation(NamedTuple):
             for name, found in self.comparisons
         ]  # fmt: skip
         buckets = [bucket._asdict() for bucket in self.buckets]
-        return {"sentences": self.sentences, "systems": systems, "comparisons": comparisons, "by_length": buckets}
+        return {"examples": self.examples, "systems": systems, "comparisons": comparisons, "by_length": buckets}
 
 
 def evaluate(
     systems: Sequence[Path],
-    source: Path | None = None,
-    target: Path | None = None,
+    files: Mapping[str, Path] | None = None,
     *,
     changes: Sequence[str] = (),
     output: Path | None = None,
     by_length: bool = False,
 ) -> Evaluation:
-    """Runs (folders) translate `source`, files are taken as they are; all are scored against `target`.
+    """Runs (folders) answer examples, files hold answers line by line; all are judged by the measures of their task.
 
-    Without files, the test part of the first run. `output` keeps the translations, of one system. Raises
-    RegardError for what is missing or of another length.
+    `files` are the examples, by column; without them it is the test part of the first run. `output` keeps the answers,
+    of one system. Raises RegardError for what is missing or of another length.
     """
     if output is not None and len(systems) > 1:
-        raise ConfigError("--output", f"keeps the translations of one system, not of {len(systems)}", "give one")
-    pairs = _pairs(systems, source, target)
-    translated = [_system(path, pairs, changes) for path in systems]
-    if output is not None:
-        output.write_text("".join(line.replace("\n", " ") + "\n" for line in translated[0].texts), encoding="utf-8")
-    metrics = [METRICS.build(choice) for choice in _metrics(systems, changes)]
-    sources = pairs.sources or None
-    scored = [
-        one._replace(scores=tuple(metric.score(one.texts, pairs.targets, sources) for metric in metrics))
-        for one in translated
-    ]
-    first, *others = scored
+        raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
+    experiment = _experiment(systems, changes)
+    row: Any = TASKS[experiment.task.name]
+    examples = _examples(systems, experiment, dict(files or {}))
+    measures: list[Measure] = row.measures(experiment.evaluation.metrics)
+    judged = [_judged(path, examples, measures, changes, output) for path in systems]
+    first, *others = judged
     comparisons = [
-        (one.name, compare(metric, first.texts, one.texts, pairs.targets, sources))
-        for one in others
-        for metric in metrics
+        (other.name, compare_statistics(measure, a, b, score.signature))
+        for other in others
+        for measure, a, b, score in zip(measures, first.statistics, other.statistics, first.scores, strict=True)
+        if measure.comparable(a, b)
     ]
-    buckets = _buckets(scored, pairs, metrics[0]) if by_length else []
-    return Evaluation(len(pairs.targets), tuple(scored), tuple(comparisons), tuple(buckets))
+    buckets = _buckets(judged, examples, measures[0]) if by_length else []
+    return Evaluation(count_of(examples), tuple(judged), tuple(comparisons), tuple(buckets))
 
 
-def _pairs(systems: Sequence[Path], source: Path | None, target: Path | None) -> Pairs:
+def count_of(examples: Examples) -> int:
+    """Number of examples."""
+    return len(next(iter(examples.values())))
+
+
+def _experiment(systems: Sequence[Path], changes: Sequence[str]) -> Experiment:
+    """The settings of the first run, else the usual ones. Raises ConfigError for runs of several tasks."""
     runs = [path for path in systems if path.is_dir()]
-    if target is not None:
-        targets = list(read_lines(target))
-        sources = [] if source is None else list(read_lines(source))
-        if source is not None and len(sources) != len(targets):
-            raise DataError(target, f"{len(targets):,} lines, but {source} has {len(sources):,}")
-        if source is None and runs:
-            raise ConfigError("--source", "must be given: a run translates it", f"for {runs[0]}")
-        return Pairs(sources, targets)
     if not runs:
-        raise ConfigError("--target", "must be given", "the reference translation, line by line")
-    found = test_pairs(RunFolder(runs[0]).experiment())
-    if found is None:
-        raise ConfigError("--target", f"must be given: {runs[0]} names no test part", "--source FILE --target FILE")
-    return found
+        return read_settings(Experiment, parse_changes(changes))
+    experiments = [RunFolder(path).experiment(list(changes)) for path in runs]
+    tasks = [one.task.name for one in experiments]
+    other = next((place for place, task in enumerate(tasks) if task != tasks[0]), None)
+    if other is not None:
+        problem = f"'{runs[other]}' is for the task '{tasks[other]}', and '{runs[0]}' for '{tasks[0]}'"
+        raise ConfigError("SYSTEM", problem, "evaluate each task alone")
+    return experiments[0]
 
 
-def _system(path: Path, pairs: Pairs, changes: Sequence[str]) -> System:
-    if not path.is_dir():
-        texts = list(read_lines(path))
-        if len(texts) != len(pairs.targets):
-            raise DataError(path, f"{len(texts):,} lines, but the reference has {len(pairs.targets):,}")
-        return System(str(path), texts)
-    predictor = load(path, list(changes))
-    texts, spent = timed(lambda some: [one.text for one in predictor.predict(some)], pairs.sources)
-    return System(str(path), texts, spent.seconds)
+def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, Path]) -> Examples:
+    """The examples that all systems are judged by."""
+    runs, columns = [path for path in systems if path.is_dir()], list(experiment.columns)
+    *given, target = columns
+    for column in files:
+        if column not in columns:
+            hint = " ".join(f"--{name} FILE" for name in columns)
+            raise ConfigError(f"--{column}", f"is not a column of the task '{experiment.task.name}'", hint)
+    if not files and runs:
+        task = task_of(experiment, RunFolder(runs[0]).columns(experiment))
+        found = test_examples(experiment, task)
+        if found is None:
+            hint = " ".join(f"--{column} FILE" for column in columns)
+            raise ConfigError(f"--{target}", f"must be given: {runs[0]} names no test part", hint)
+        return found
+    if target not in files:
+        raise ConfigError(f"--{target}", "must be given", "the reference, line by line")
+    missing = [column for column in given if column not in files]
+    if missing and runs:
+        raise ConfigError(f"--{missing[0]}", "must be given: a run reads it", f"for {runs[0]}")
+    read = {column: list(read_lines(files[column])) for column in columns if column in files}
+    for column, lines in read.items():
+        if len(lines) != len(read[target]):
+            problem = f"{len(read[target]):,} lines, but {files[column]} has {len(lines):,}"
+            raise DataError(files[target], problem)
+    if not read[target]:
+        raise DataError(files[target], "the file is empty")
+    return read
 
 
-def _metrics(systems: Sequence[Path], changes: Sequence[str]) -> Sequence[Choice]:
-    """Those of the first run, else the usual ones."""
-    runs = [path for path in systems if path.is_dir()]
-    if runs:
-        return RunFolder(runs[0]).experiment(list(changes)).evaluation.metrics
-    return read_settings(Experiment, parse_changes(changes)).evaluation.metrics
+def _judged(
+    path: Path, examples: Examples, measures: Sequence[Measure], changes: Sequence[str], output: Path | None
+) -> System:
+    """What a run or a file makes of the examples."""
+    outcome, seconds = _outcome(path, examples, measures, changes)
+    if output is not None:
+        lines = (str(answer).replace("\n", " ") for answer in outcome.answers)
+        output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    statistics = tuple(measure.statistics(outcome) for measure in measures)
+    scores = tuple(
+        Score(measure.name, measure.value(rows.sum(axis=0)), measure.signature(examples), measure.higher_is_better)
+        for measure, rows in zip(measures, statistics, strict=True)
+    )
+    intervals = tuple(interval_of(measure, rows) for measure, rows in zip(measures, statistics, strict=True))
+    return System(str(path), scores, intervals, statistics, seconds)
 
 
-def _buckets(systems: Sequence[System], pairs: Pairs, metric: Metric) -> list[Bucket]:
+def _outcome(
+    path: Path, examples: Examples, measures: Sequence[Measure], changes: Sequence[str]
+) -> tuple[Outcome, float | None]:
+    """With the seconds that a run took."""
+    if path.is_dir():
+        predictor = load(path, list(changes))
+
+        def measured(rows: Sequence[int]) -> Outcome:
+            some = predictor.outcome({name: [values[row] for row in rows] for name, values in examples.items()})
+            for measure in measures:
+                measure.statistics(some)  # computes what it needs, and nothing else
+            return some
+
+        outcome, spent = timed(measured, range(count_of(examples)))
+        return outcome, spent.seconds
+
+    def answers() -> list[Prediction]:
+        found = [Prediction("", line, 0.0) for line in read_lines(path)]
+        if len(found) != count_of(examples):
+            raise DataError(path, f"{len(found):,} lines, but the reference has {count_of(examples):,}")
+        return found
+
+    def unknown() -> Statistics:
+        raise ConfigError("SYSTEM", f"'{path}' is a file, and how likely a text is only a model can tell", "give a run")
+
+    return Outcome(examples, answers, unknown), None
+
+
+def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) -> list[Bucket]:
+    first = next(iter(examples.values()))
     buckets = []
-    for name, rows in length_buckets(pairs):
-        targets = [pairs.targets[row] for row in rows]
-        sources = [pairs.sources[row] for row in rows] if pairs.sources else None
-        values = tuple(metric.score([one.texts[row] for row in rows], targets, sources).value for one in systems)
+    for name, rows in length_buckets([len(words(text)) for text in first]):
+        values = tuple(measure.value(np.sum(one.statistics[0][rows], axis=0)) for one in systems)
         buckets.append(Bucket(name, len(rows), values))
     return buckets
 
 
-def lengths_of(pairs: Pairs) -> list[int]:
-    """Words of each source (of each target, where there is none)."""
-    return [len(words(text)) for text in pairs.sources or pairs.targets]
-
-
-def length_buckets(pairs: Pairs, least: int = 1) -> list[tuple[str, list[int]]]:
-    """Sentences by `lengths_of`: what a bucket is called, and its rows. One of less than `least` joins a neighbour."""
-    lengths = lengths_of(pairs)
+def length_buckets(lengths: Sequence[int], least: int = 1) -> list[tuple[str, list[int]]]:
+    """Examples by length: what a bucket is called, and its rows. One of less than `least` joins a neighbour."""
     ends = [0, *EDGES, max([*lengths, EDGES[-1] + 1])]
     stretches = [_Stretch(low, high, []) for low, high in zip((0, *(end + 1 for end in ends[:-1])), ends, strict=True)]
     for row, length in enumerate(lengths):

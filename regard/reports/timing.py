@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 WARM = 8  # texts before the clock starts: what is compiled or laid out once is not what a text costs
 Made = TypeVar("Made")
+Given = TypeVar("Given")
 
 
 class Spent(NamedTuple):
@@ -15,7 +16,7 @@ class Spent(NamedTuple):
     core_seconds: float  # of processor time, all threads of the process together
 
 
-def timed(run: Callable[[Sequence[str]], Made], texts: Sequence[str]) -> tuple[Made, Spent]:
+def timed(run: Callable[[Sequence[Given]], Made], texts: Sequence[Given]) -> tuple[Made, Spent]:
     """What `run` makes of the texts, and what it took. The first few are done once before."""
     run(texts[:WARM])
     start, core_start = time.perf_counter(), time.process_time()

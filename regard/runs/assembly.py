@@ -1,24 +1,23 @@
-"""Settings and tokenizers → a model and its task."""
+"""Settings and columns → a model, its task and what it is trained to minimise."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from torch import nn
 
-from regard.decoding import FEATURES, SEARCHES, Feature, GreedySearch, Search
+from regard.data.columns import Columns
+from regard.decoding import FEATURES, SEARCHES, Engine, Feature
 from regard.experiment import DecodingSettings, Experiment
-from regard.objectives import OBJECTIVES, Objective, PenalisedObjective, build_penalties
+from regard.models import MODELS, Model
+from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.runs.folder import RunFolder, choose_device
 from regard.tasks import TASKS, Task
-from regard.text import Tokenizer
 from regard.training import checkpoint as files
 
 
 class Assembled(NamedTuple):
     """A model of a run with its weights, and what it is for."""
 
-    model: Any
+    model: Model
     task: Task
     experiment: Experiment
 
@@ -26,31 +25,37 @@ class Assembled(NamedTuple):
 def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
     experiment = folder.experiment(changes)
-    task = task_of(experiment, folder.tokenizers(experiment))
-    model = model_of(experiment, task)
+    columns = folder.columns(experiment)
+    model = model_of(experiment, columns)
     files.load_model(model, folder.checkpoint())
-    return Assembled(model.to(choose_device(experiment.device)).eval(), task, experiment)
+    return Assembled(model.to(choose_device(experiment.device)).eval(), task_of(experiment, columns), experiment)
 
 
-def model_of(experiment: Experiment, task: Task) -> Any:
+def model_of(experiment: Experiment, columns: Columns) -> Model:
     """With new weights, drawn from the seed."""
     torch.manual_seed(experiment.training.seed)
-    return task.network(experiment.model)
+    return MODELS.build(experiment.model, columns)
 
 
-def objective_of(experiment: Experiment, model: nn.Module) -> Objective:
+def task_of(experiment: Experiment, columns: Columns) -> Task:
+    """The task of the settings."""
+    return TASKS.build(experiment.task, columns)
+
+
+def features_of(settings: DecodingSettings) -> list[Feature]:
+    """The features of a log-linear model that every search adds up."""
+    return [FEATURES.build(choice) for choice in settings.features]
+
+
+def engine_of(settings: DecodingSettings, model: Model, task: Task) -> Engine:
+    """What answers with a model: the search of the settings and its features."""
+    return task.engine(model, SEARCHES.build(settings.search), features_of(settings))
+
+
+def objective_of(experiment: Experiment, model: Model, task: Task) -> Objective:
     """What the model is trained to minimise, with the penalties of the settings."""
-    objective = OBJECTIVES.build(experiment.objective, model)
+    context = Context(model, task, SEARCHES.build(experiment.decoding.search))
+    objective = OBJECTIVES.build(experiment.objective, context)
+    check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)
     return PenalisedObjective(objective, penalties) if penalties else objective
-
-
-def task_of(experiment: Experiment, tokenizers: Mapping[str, Tokenizer], *, quick: bool = False) -> Task:
-    """The task of the settings, with their search, or a greedy one if it must be quick."""
-    search, features = (GreedySearch(), list[Feature]()) if quick else searched_by(experiment.decoding)
-    return TASKS.build(experiment.task, tokenizers, search, features)
-
-
-def searched_by(settings: DecodingSettings) -> tuple[Search, list[Feature]]:
-    """The search of the settings and its features."""
-    return SEARCHES.build(settings.search), [FEATURES.build(choice) for choice in settings.features]

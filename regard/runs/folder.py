@@ -3,7 +3,7 @@
 experiment.yaml   the complete settings
 environment.json  versions, device and threads it was made with
 origins.json      what its texts were, by their content
-text/             tokenizers: `shared`, or one a column
+text/             what columns have learnt: tokenizers (`shared`, or one a column) and labels
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
@@ -24,14 +24,13 @@ from typing import Any
 import torch
 
 from regard.config import write_whole
+from regard.data.columns import Columns, load_columns
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment
-from regard.text import Tokenizer, load_tokenizer
 from regard.training import checkpoint as files
 from regard.training.final import FINAL
 
 ENVIRONMENT, ORIGINS, LOCK = "environment.json", "origins.json", ".lock"
-SHARED = "shared"  # the folder of the only tokenizer
 DEVICES = ("cpu", "cuda", "mps")
 
 
@@ -122,11 +121,9 @@ class RunFolder:
             raise CheckpointError(self.path, f"is no run folder: it has no {SETTINGS_FILE}", "regard train makes one")
         return replace(load_experiment(settings, changes or []), run=self.path)
 
-    def tokenizers(self, experiment: Experiment) -> dict[str, Tokenizer]:
-        """Of every column, as they were saved."""
-        if experiment.text.shared:
-            return dict.fromkeys(experiment.columns, load_tokenizer(self.text / SHARED))
-        return {column: load_tokenizer(self.text / column) for column in experiment.columns}
+    def columns(self, experiment: Experiment) -> Columns:
+        """As they were saved. Raises CheckpointError."""
+        return load_columns(experiment.columns, self.text, shared=experiment.text.shared)
 
     def checkpoint(self) -> files.Checkpoint:
         """The one that training ended with; while it has not ended, the best so far, or the latest."""

@@ -8,12 +8,9 @@ import torch
 from regard.config import plain
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment
+from regard.experiment import Experiment, empty_model
 from regard.experiment.data import Part as DataPart
-from regard.experiment.data import named_files
-from regard.runs.assembly import model_of
 from regard.runs.folder import RunFolder
-from regard.runs.rehearsal import small_task
 from regard.runs.texts import held_out, part_reader
 
 FIXED = (
@@ -92,8 +89,7 @@ def _shapes(before: Experiment, after: Experiment, changes: list[Change]) -> Ite
 
 
 def _weights(experiment: Experiment) -> dict[str, torch.Size]:
-    model = model_of(experiment, small_task(experiment))
-    return {name: tensor.shape for name, tensor in model.state_dict().items()}
+    return {name: tensor.shape for name, tensor in empty_model(experiment).state_dict().items()}
 
 
 def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]:
@@ -115,9 +111,9 @@ def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]
 
 def _setting(experiment: Experiment, part: DataPart, number: int) -> str:
     """What names a file of a part."""
-    if getattr(experiment.data, part) is not None:
-        return f"data.{part}"
-    return f"data.{named_files(part, experiment.columns)[number]}"
+    choice = experiment.reader(part)
+    files = {} if choice is None else choice.settings.get("files", {})
+    return f"data.{part}.{list(files)[number]}" if len(files) > number else f"data.{part}"
 
 
 def _said(value: Any) -> str:

@@ -8,17 +8,17 @@ from pathlib import Path
 from shlex import quote
 
 from regard.config.quoting import quoted
+from regard.data.columns import Columns
+from regard.decoding import GreedySearch
 from regard.experiment import Experiment, read_experiment
 from regard.models.counting import count_for_embedders
-from regard.registry import Choice
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
-from regard.runs.texts import dev_texts, learn_tokenizers, training_batches
+from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.validation import Validation
-from regard.tasks import Task
-from regard.text import Tokenizer
+from regard.tasks import TASKS, Measure, Task
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Report, Trainer
@@ -41,7 +41,7 @@ def train(
     A language model learns from a `text`. `changes` are settings as on the command line: "training.max_minutes=10".
     Raises RegardError for what is wrong.
     """
-    given = {"data.source": source, "data.target": target, "data.text": text, "run": run}
+    given = {"data.train.source": source, "data.train.target": target, "data.train.text": text, "run": run}
     task = ["task.name=language_model"] if text is not None else []
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
     experiment = named(read_experiment(None if config is None else Path(config), [*task, *changes, *words]))
@@ -91,22 +91,22 @@ def named(experiment: Experiment) -> Experiment:
 
 def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> Trainer:
     device = choose_device(experiment.device)
-    tokenizers = _tokenizers(experiment, folder, progress)
-    task = task_of(experiment, tokenizers, quick=True)
-    batches = training_batches(experiment, folder, task, tokenizers, progress.say)
-    model = model_of(experiment, task).to(device)
+    columns = _columns(experiment, folder, progress)
+    task = task_of(experiment, columns)
+    batches = training_batches(experiment, folder, task, columns, progress.say)
+    model = model_of(experiment, columns).to(device)
     if not folder.started:
         count_for_embedders(model, batches)
-    texts = dev_texts(experiment, task, progress.say)
+    examples = dev_examples(experiment, task, progress.say)
     validation = None
-    if texts is not None:
-        tokens = experiment.decoding.batch_tokens
-        validation = Validation(model, task, texts, _metrics(experiment, task), batch_tokens=tokens)
+    if examples is not None:
+        tokens, engine = experiment.decoding.batch_tokens, task.engine(model, GreedySearch())
+        validation = Validation(model, task, engine, examples, _measures(experiment, task), batch_tokens=tokens)
     count = sum(parameter.numel() for parameter in model.parameters())
     progress.say(f"{count / 1e6:.1f} M parameters on {device}, run {folder}")
     return Trainer(
         model,
-        objective_of(experiment, model).to(device),
+        objective_of(experiment, model, task).to(device),
         batches,
         settings=experiment.training,
         run=folder.path,
@@ -115,27 +115,25 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     )
 
 
-def _tokenizers(experiment: Experiment, folder: RunFolder, progress: Progress) -> dict[str, Tokenizer]:
+def _columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> Columns:
     if not folder.started:
         progress.cut(0)
         folder.note_origins(origins_of(experiment))
-        return learn_tokenizers(experiment, folder, progress.say)
+        return learn_run_columns(experiment, folder, progress.say)
     for change in folder.changed_environment():
         progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
-    return folder.tokenizers(experiment)
+    return folder.columns(experiment)
 
 
-def _metrics(experiment: Experiment, task: Task) -> list[Choice]:
+def _measures(experiment: Experiment, task: Task) -> list[Measure]:
     """What is told of each validation, with what steers; TER would take longer than all the rest."""
-    wanted = [Choice("bleu"), Choice("chrf")] if task.translates else []
-    steering = experiment.training.metric
-    if steering not in task.losses and steering not in (choice.name for choice in wanted):
-        wanted.append(Choice(steering))
-    return wanted
+    measures = [*task.likelihoods(), *(task.measure(key) for key in task.validates)]
+    steering = task.measure(experiment.training.metric)
+    return measures if steering.key in (one.key for one in measures) else [*measures, steering]
 
 
 def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    verb = "translate" if len(experiment.columns) > 1 else "predict"
+    verb = TASKS[experiment.task.name].verb  # type: ignore[attr-defined]  # a row is a class
     progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")

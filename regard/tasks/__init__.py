@@ -2,7 +2,8 @@
 
 from regard.registry import Registry
 from regard.tasks.language_model import LanguageModelTask
-from regard.tasks.task import Task, Texts
+from regard.tasks.measures import Examples, Measure, Outcome
+from regard.tasks.task import Task, Wording
 from regard.tasks.translation import TranslationTask
 
 TASKS: Registry[Task] = Registry(
@@ -13,4 +14,4 @@ TASKS: Registry[Task] = Registry(
     },
 )
 
-__all__ = ["TASKS", "LanguageModelTask", "Task", "Texts", "TranslationTask"]
+__all__ = ["TASKS", "Examples", "LanguageModelTask", "Measure", "Outcome", "Task", "TranslationTask", "Wording"]

@@ -1,8 +1,7 @@
 """Language models: how likely a text is, and how it goes on."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -11,26 +10,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.attention import recording
-from regard.data import Corpus
-from regard.data.batches import Stream
+from regard.data import Corpus, Reader, Stretch
 from regard.data.collate import collate
+from regard.data.columns import Columns, TextColumn
 from regard.data.packing import chunks
 from regard.data.ragged import Ragged
+from regard.data.streams import Stream
 from regard.data.windows import Windows
-from regard.decoding import Hypothesis, Search
+from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import ConfigError
+from regard.evaluation.metric import Statistics
 from regard.explain.maps import attention_maps
-from regard.models import ROUTE, LanguageModel, ModelSettings, build_language_model
+from regard.models import Generator, Model
 from regard.models.language_model import COUNTED, TEXT, counted, prompts
 from regard.records import EOS, Batch, Sequences
-from regard.results import Explanation, Prediction
-from regard.tasks.task import Task, Texts, need_two
-from regard.tasks.translation import END
-from regard.text import Tokenizer
+from regard.registry import Choice
+from regard.results import Explanation, Prediction, TextPrediction
+from regard.tasks.measures import Examples, LikelihoodMeasure, Measure
+from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.writing import END, text_prediction
 from regard.text.clean import clean
 
-COLUMNS = ("nll", "pieces", "words", "characters")  # of a line: nats, and what they are divided by; its end is one
+CONTINUATION = "continuation"  # of a prompt, beside TEXT: what the loss counts
 
 
 class LanguageModelTask(Task):
@@ -40,125 +42,146 @@ class LanguageModelTask(Task):
     end symbol, which is a piece of the text.
     """
 
-    columns = (TEXT,)
-    losses = ("loss", "perplexity", "word_perplexity", "bits_per_character")
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
+    model = "language_model"
     metric = "perplexity"
-    translates = False
-    continues = True
-    ordered = True
-    without = ("model.encoder", "model.attention")
+    wording = Wording("lines", "words of the line", "read lines")
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "decoding": {"search": {"name": "sampling", "max_extra": 100}},
     }
 
     def __init__(
-        self,
-        tokenizers: Mapping[str, Tokenizer],
-        search: Search,
-        features: Sequence[Feature] = (),
-        route: str = ROUTE,
-        *,
-        window: Annotated[int, Ge(1)] | None = None,
-        context: int = 0,
+        self, columns: Columns, *, window: Annotated[int, Ge(1)] | None = None, context: Annotated[int, Ge(0)] = 0
     ) -> None:
-        super().__init__(tokenizers, search, features, route)
-        if any(feature.needs_weights for feature in features):
-            raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
+        super().__init__(columns)
         if window is None and context:
             raise ConfigError("task.context", f"is {context}, of windows that there are not", "give task.window, too")
-        if window is not None and window < 1:
-            raise ConfigError("task.window", f"is {window}", "at least 1 piece, or null: each line by itself")
-        if window is not None and not 0 <= context < window:
+        if window is not None and context >= window:
             raise ConfigError("task.context", f"is {context}", f"0 at least and less than the window of {window}")
-        self.window, self.context, self.whole = window, context, window is not None
+        self.text = cast(TextColumn, columns[TEXT])
+        self.window, self.context = window, context
 
-    def network(self, settings: ModelSettings) -> LanguageModel:
-        """A decoder without a source."""
-        return build_language_model(settings, len(self.target))
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """A search. Raises ConfigError for features that look at a source."""
+        if any(feature.needs_weights for feature in features):
+            raise ConfigError("decoding.features", "looks at a source, and a language model has none", "leave it out")
+        return super().engine(model, search, features)
 
-    def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]] | None = None) -> Batch:
+    def scored(self, source: str, target: str) -> Mapping[str, str]:
+        """A prompt, which may be empty, and what follows on it."""
+        return {TEXT: source, CONTINUATION: target}
+
+    def encode(self, examples: Sequence[Mapping[str, str]]) -> list[Ids]:
+        """The pieces of texts, and of what follows on them where it is given."""
+        names = [name for name in (TEXT, CONTINUATION) if examples and name in examples[0]]
+        encoded = [self.text.encode_batch([one[name] for one in examples]) for name in names]
+        return [dict(zip(names, ids, strict=True)) for ids in zip(*encoded, strict=True)]
+
+    def batch(self, rows: Sequence[Ids]) -> Batch:
         """Prompts, and how each goes on, of which alone the loss counts the pieces and the end."""
-        ends = [[]] * len(sources) if targets is None else [[*ids, EOS] for ids in targets]
-        text = collate([[*prompt, *end] for prompt, end in zip(sources, ends, strict=True)])
-        lengths = torch.tensor([len(prompt) for prompt in sources], dtype=torch.long)
+        ends = [[*row[CONTINUATION], EOS] if CONTINUATION in row else [] for row in rows]
+        text = collate([[*row[TEXT], *end] for row, end in zip(rows, ends, strict=True)])
+        lengths = torch.tensor([len(row[TEXT]) for row in rows], dtype=torch.long)
         chosen = text.mask & (torch.arange(text.mask.shape[1]) >= lengths.unsqueeze(-1))
         columns: dict[str, Sequences | Tensor] = {TEXT: text, COUNTED: chosen}
-        return Batch(columns, self.route, torch.arange(len(sources)), int(chosen.sum()))
+        return Batch(columns, self.route, torch.arange(len(rows)), int(chosen.sum()))
 
-    def stream(
-        self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int, halves: bool = False
-    ) -> Stream:
-        """Lines of about one length together, or windows at random, and so the halves of their batches."""
+    def answered(self, prediction: Prediction) -> Ids:
+        """The prompt and the pieces that were written, where they are known: a text may be cut in several ways."""
+        ids = prediction.ids if isinstance(prediction, TextPrediction) else None
+        written = self.text.encode(prediction.text) if ids is None else ids
+        return {TEXT: self.text.encode(prediction.source), CONTINUATION: written}
+
+    def usable(self, texts: Mapping[str, str]) -> bool:
+        """Of windows every line, which belongs to the text; else a line with text."""
+        return self.window is not None or super().usable(texts)
+
+    def judged(self, texts: Mapping[str, str]) -> bool:
+        """What can be learnt from."""
+        return self.usable(texts)
+
+    def max_length(self, limit: int) -> int | None:
+        """Windows are cut out of lines of any length."""
+        return None if self.window is not None else limit
+
+    @classmethod
+    def apart(cls, reader: Reader, share: float) -> tuple[Reader, Reader]:
+        """The last lines are held out: lines follow on each other."""
+        return Stretch(reader, 0.0, 1 - share), Stretch(reader, 1 - share, 1.0)
+
+    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> Stream:
+        """Lines of about one length together, or windows at random."""
         if self.window is None:
-            return super().stream(corpus, tokenizers, tokens=tokens, seed=seed, halves=halves)
-        if halves:
-            need_two(tokens, self.window)
-        if any(tokenizer.samples for tokenizer in tokenizers.values()):
+            return super().stream(corpus, tokens=tokens, seed=seed)
+        if self.text.samples:
             problem = "cuts each text anew, but windows are cut out of one text"
             raise ConfigError("text.tokenizer.sampling", problem, "use 0, or leave task.window out")
         return self._windows(corpus.pieces(TEXT), tokens, seed, corpus)
 
-    def held(self, texts: Texts, tokens: int) -> list[Batch]:
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
         """Each piece once: lines of about one length together, the longest first, or windows in their order."""
-        lines = self.target.encode_batch(texts[TEXT])
+        lines = self.text.encode_batch(examples[TEXT])
         if self.window is not None:
             return self._windows(Ragged.of(lines, np.dtype(np.int64)), tokens).all()
-        nothing = list[int]()
-        return [
-            self.batch([nothing] * len(rows), [lines[row] for row in rows])._replace(lines=torch.from_numpy(rows))
-            for rows in chunks([len(ids) + 1 for ids in lines], tokens)
-        ]
+        rows = [{TEXT: list[int](), CONTINUATION: ids} for ids in lines]
+        found = [(places, self.batch([rows[place] for place in places])) for places in chunks(_sizes(lines), tokens)]
+        return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
 
-    def by_line(self, model: Any, texts: Texts, tokens: int) -> NDArray[np.float64]:
-        """(line, COLUMNS): negative log-probability in nats of each line with its end, and what it is divided by."""
-        device = next(model.parameters()).device
-        sizes = np.array([len(ids) + 1 for ids in self.target.encode_batch(texts[TEXT])], np.int64)
-        found, pieces = np.zeros(len(sizes)), list[NDArray[np.float64]]()
-        for batch in self.held(texts, tokens):
-            losses = model.nll(batch.to(device)).double().cpu()
-            if self.window is None:
-                found[batch.lines.numpy()] = losses.sum(dim=-1).numpy()
-            else:
-                pieces.append(losses[counted(batch)].numpy())
-        if pieces:
-            found = np.add.reduceat(np.concatenate(pieces), np.cumsum(sizes) - sizes)
-        return np.concatenate([np.stack([found, sizes], axis=1), _counts(texts[TEXT])], axis=1)
+    def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
+        """Nats and pieces of each line, its end counted, also where windows cut it."""
+        if self.window is None:
+            return super().losses(model, batches, examples)
+        sizes = np.array(_sizes(self.text.encode_batch(examples[TEXT])), np.int64)
+        pieces = [model.nll(batch).double()[counted(batch)].cpu().numpy() for batch in batches]
+        nats = np.add.reduceat(np.concatenate(pieces), np.cumsum(sizes) - sizes)
+        return np.stack([nats, sizes], axis=1)
 
-    def figures(self, total: float, count: int, texts: Texts) -> dict[str, float]:
-        """Perplexity by piece and by word (between spaces; a line's end is one), bits by character (its end is one)."""
-        words, characters = (int(count) for count in _counts(texts[TEXT]).sum(axis=0))
-        by_word, bits = _perplexity(total, words), total / math.log(2) / max(1, characters)
-        return super().figures(total, count, texts) | {"word_perplexity": by_word, "bits_per_character": bits}
+    @classmethod
+    def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
+        """How well models know a text; bits per character first, which compare models of whatever pieces."""
+        _, perplexity, by_word, bits = cls.likelihoods()
+        return [bits, perplexity, by_word]
 
-    def predict(self, model: Any, batch: Batch) -> list[Prediction]:
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """Also by word (between spaces; a line's end is one) and by character (its end is one)."""
+        by_word = LikelihoodMeasure("word_perplexity", "words", _counting(lambda line: len(line.split()) + 1))
+        bits = LikelihoodMeasure("bits_per_character", "characters", _counting(lambda line: len(line) + 1), "bits")
+        return [*super().likelihoods(), by_word, bits]
+
+    @classmethod
+    def metrics(cls) -> Iterator[str]:
+        """None: no text that it writes has a reference."""
+        return iter(())
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """How each prompt goes on; prompts of one length are written on together."""
         found: list[list[Hypothesis]] = [[]] * len(batch.lines)
         for rows, some in _by_length(batch):
-            for row, ranked in zip(rows, self.search.run(model, some, features=self.features), strict=True):
+            for row, ranked in zip(rows, engine.answer(some), strict=True):
                 found[row] = ranked
-        return [self._prediction(text, ranked) for text, ranked in zip(self._prompts(batch), found, strict=True)]
+        pairs = zip(self._prompts(batch), found, strict=True)
+        return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
 
-    def force(self, model: Any, batch: Batch) -> list[Prediction]:
+    def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """What is counted as predictions: their score is the sum of their log-probabilities."""
-        losses, rows = model.nll(batch).double(), []
-        for text, ids, row, chosen in zip(
-            self._prompts(batch), batch.sequences(TEXT).items, losses, counted(batch), strict=True
-        ):
+        losses, found = model.nll(batch).double(), list[Prediction]()
+        rows = zip(self._prompts(batch), batch.sequences(TEXT).items, losses, counted(batch), strict=True)
+        for text, ids, row, chosen in rows:
             log_probs = (-row[chosen]).tolist()
-            rows.append(
-                self._prediction(text, [Hypothesis(ids[chosen].tolist()[:-1], sum(log_probs), log_probs, True)])
-            )
-        return rows
+            hypothesis = Hypothesis(ids[chosen].tolist()[:-1], sum(log_probs), log_probs, True)
+            found.append(text_prediction(text, [hypothesis], self.text))
+        return found
 
-    def explain(self, model: Any, batch: Batch) -> list[Explanation]:
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """What each piece, those of the prompt first, looked at. There is no source."""
         with recording(model) as records:
-            model.decode(batch)
+            cast(Generator, model).decode(batch)
         text, explanations = batch.sequences(TEXT), []
         for row, (ids, mask) in enumerate(zip(text.items, text.mask, strict=True)):
-            pieces = self.target.pieces(ids[mask].tolist()[:-1])
-            maps = attention_maps(records, row, 0, len(pieces) + 1)
+            pieces = self.text.pieces(ids[mask].tolist()[:-1])
+            maps = attention_maps(records, row, {TEXT: len(pieces) + 1})
             explanations.append(Explanation([], [*pieces, END], [], [], maps))
         return explanations
 
@@ -176,22 +199,17 @@ class LanguageModelTask(Task):
 
     def _prompts(self, batch: Batch) -> list[str]:
         items, given = batch.sequences(TEXT).items, prompts(batch)
-        return [self.source.decode(ids[shown].tolist()) for ids, shown in zip(items, given, strict=True)]
-
-    def _prediction(self, prompt: str, ranked: list[Hypothesis]) -> Prediction:
-        best, *rest = [
-            Prediction(
-                prompt, self.target.decode(one.ids), one.score, list(one.log_probs), one.finished, ids=list(one.ids)
-            )
-            for one in ranked
-        ]
-        return best if not rest else Prediction(**{**vars(best), "alternatives": rest})
+        return [self.text.decode(ids[shown].tolist()) for ids, shown in zip(items, given, strict=True)]
 
 
-def _counts(lines: Sequence[str]) -> NDArray[np.float64]:
-    """(line, 2): words and characters of each as a model reads it, with its end."""
-    counts = [[len(line.split()) + 1, len(line) + 1] for line in map(clean, lines)]
-    return np.array(counts, np.float64).reshape(-1, 2)
+def _sizes(lines: Sequence[Sequence[int]]) -> list[int]:
+    """Pieces of each line, its end counted."""
+    return [len(ids) + 1 for ids in lines]
+
+
+def _counting(count: Callable[[str], int]) -> Callable[[Examples], NDArray[np.float64]]:
+    """Counts of each line as a model reads it, with its end."""
+    return lambda examples: np.array([count(clean(line)) for line in examples[TEXT]], np.float64)
 
 
 def _by_length(batch: Batch) -> Iterator[tuple[list[int], Batch]]:
@@ -202,7 +220,3 @@ def _by_length(batch: Batch) -> Iterator[tuple[list[int], Batch]]:
         mask = torch.ones(len(rows), length, dtype=torch.bool, device=items.device)
         columns: dict[str, Sequences | Tensor] = {TEXT: Sequences(items[rows, :length], mask), COUNTED: ~mask}
         yield rows.tolist(), Batch(columns, batch.route, batch.lines[rows], 0)
-
-
-def _perplexity(total: float, count: int) -> float:
-    return math.exp(min(total / max(1, count), 50.0))

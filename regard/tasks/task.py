@@ -1,93 +1,219 @@
-"""The contract of tasks: texts in columns → a network, batches, predictions and figures."""
+"""The contract of tasks: examples in columns → batches, predictions and figures."""
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-from torch import nn
+import torch
 
-from regard.data import Corpus
-from regard.data.batches import Batches, Stream
-from regard.decoding import Search
+from regard.data import Corpus, Part, Reader
+from regard.data.batches import Batches
+from regard.data.columns import Columns
+from regard.data.packing import chunks
+from regard.data.streams import Stream
+from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature
-from regard.errors import ConfigError
-from regard.models import ROUTE, ModelSettings
+from regard.errors import ConfigError, nearest
+from regard.evaluation import METRICS
+from regard.evaluation.metric import Statistics
+from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
+from regard.registry import Choice
 from regard.results import Explanation, Prediction
-from regard.text import Tokenizer
+from regard.tasks.measures import Examples, LikelihoodMeasure, Measure, Outcome, TextMeasure
 
-Texts = Mapping[str, Sequence[str]]  # by column, all of one length
+Ids = Mapping[str, Sequence[int]]  # of one example, by column
+
+
+class Wording(NamedTuple):
+    """What tables call the examples of a task."""
+
+    examples: str = "examples"
+    length: str = "words of the text"  # what a table by length goes by
+    speed: str = "answer examples"  # of a finished model, without the unit of time
 
 
 class Task(ABC):
-    """What the examples are, what is predicted of them, and how that is scored. A row of TASKS.
+    """What examples are made of, what is predicted of them, and how that is judged. A row of TASKS.
 
-    Built with (tokenizers by column, search, features); a text that is given is cut by the tokenizer `source`, one
-    that is written by `target`. `route` names the way through a model that has several.
+    Built with its columns, as they were learnt. The first column is given; the last is what is predicted.
     """
 
-    columns: tuple[str, ...]  # of an example; the last is what is written
-    losses: tuple[str, ...] = ("loss", "perplexity")  # figures of texts that are given; the smaller, the better
-    metric: str  # that steers early stopping unless the settings say otherwise
-    translates = True  # what it writes is judged beside a reference, by METRICS
-    continues = False  # what is given is the beginning of what is written, so it may be nothing
-    ordered = False  # lines follow on each other: what is held out is the end of the text
-    whole = False  # every line counts, empty and long ones too
-    without: tuple[str, ...] = ()  # settings of a model that one of this task does not have
-    defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file would say them, where others than usual are wise
+    columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
+    model: ClassVar[str]  # row of MODELS unless the config names another
+    metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
+    validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
+    defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
+    verb: ClassVar[str] = "predict"  # the command that uses a trained model
+    wording: ClassVar[Wording] = Wording()
 
-    def __init__(
-        self, tokenizers: Mapping[str, Tokenizer], search: Search, features: Sequence[Feature] = (), route: str = ROUTE
-    ) -> None:
-        self.source, self.target = tokenizers[self.columns[0]], tokenizers[self.columns[-1]]
-        self.search, self.features, self.route = search, tuple(features), route
+    def __init__(self, columns: Columns) -> None:
+        self.vocabularies, self.route = columns, ROUTE
+        self.first, self.last = ends(self.columns)
+        self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
 
     @abstractmethod
-    def network(self, settings: ModelSettings) -> nn.Module:
-        """A model of these settings for this task's vocabularies, with new weights."""
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return one prediction per example, in the batch's order."""
 
     @abstractmethod
-    def batch(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]] | None = None) -> Batch:
-        """Ids without end symbols → a batch; `lines` count from 0."""
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return what each example of the batch, with its answer, looked at."""
 
-    @abstractmethod
-    def predict(self, model: Any, batch: Batch) -> list[Prediction]:
-        """One prediction per example, in the batch's order."""
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Return what answers batches with a model: a search, where the model writes."""
+        return SearchEngine(cast(Generator, model), search, features)
 
-    @abstractmethod
-    def force(self, model: Any, batch: Batch) -> list[Prediction]:
-        """The given targets as predictions: their score is the sum of their log-probabilities, in nats."""
+    def force(self, model: Model, batch: Batch) -> list[Prediction]:
+        """Return the given answers as predictions: their score is their log-probability, in nats."""
+        raise ConfigError("task", "has no answers that could be forced", "predict instead")
 
-    @abstractmethod
-    def explain(self, model: Any, batch: Batch) -> list[Explanation]:
-        """What each source and target of the batch looked at."""
+    # examples → batches
 
-    def stream(
-        self, corpus: Corpus, tokenizers: Mapping[str, Tokenizer], *, tokens: int, seed: int, halves: bool = False
-    ) -> Stream:
-        """The corpus as batches to learn from, without end; for an objective of `halves` each epoch draws these anew.
+    def encode(self, examples: Sequence[Mapping[str, str]]) -> list[Ids]:
+        """Return the ids of every column that examples have; all must have the same."""
+        names = [name for name in self.columns if examples and name in examples[0]]
+        encoded = [self.vocabularies[name].encode_batch([one[name] for one in examples]) for name in names]
+        return [dict(zip(names, ids, strict=True)) for ids in zip(*encoded, strict=True)]
 
-        Raises ConfigError where each half would be empty.
+    def batch(self, rows: Sequence[Ids]) -> Batch:
+        """Return encoded examples as a batch; `lines` count from 0."""
+        names = [name for name in self.columns if rows and name in rows[0]]
+        columns = {name: self.vocabularies[name].collate([row[name] for row in rows]) for name in names}
+        answers: Any = columns.get(self.last)
+        count = 0 if answers is None else len(rows) if isinstance(answers, torch.Tensor) else int(answers.mask.sum())
+        return Batch(columns, self.route, torch.arange(len(rows)), count)
+
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
+        """Return examples to be judged by, in batches of at most so many tokens, long ones first.
+
+        `lines` are their places among the examples.
         """
-        if halves and len(corpus):
-            lengths = [corpus.lengths(column) for column in self.columns]
-            need_two(tokens, int(np.maximum.reduce(lengths).min()) + 1)
-        return Batches(corpus, self.columns, tokenizers, route=self.route, tokens=tokens, seed=seed, shuffled=halves)
+        rows = self.encode(unzipped(examples))
+        lengths = [max(map(len, row.values())) + 1 for row in rows]
+        found = [(places, self.batch([rows[place] for place in places])) for places in chunks(lengths, tokens)]
+        return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
 
-    @abstractmethod
-    def held(self, texts: Texts, tokens: int) -> list[Batch]:
-        """Texts to be judged by, as batches of at most so many tokens; `lines` are their places among the texts."""
+    def given(self, text: str) -> Mapping[str, str]:
+        """Return the example that a text to predict from stands for."""
+        return {self.first: text}
 
-    def figures(self, total: float, count: int, texts: Texts) -> dict[str, float]:
-        """`losses` from the sum of all negative log-probabilities (nats) of so many tokens, which spell the texts."""
-        loss = total / max(1, count)
-        return {"loss": loss, "perplexity": math.exp(min(loss, 50.0))}
+    def scored(self, source: str, target: str) -> Mapping[str, str]:
+        """Return the example whose answer is given."""
+        return {self.first: source, self.last: target}
+
+    def answered(self, prediction: Prediction) -> Ids:
+        """Return the ids of a prediction's example with its answer."""
+        return self.encode([self.scored(prediction.source, prediction.text)])[0]
+
+    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
+        """Return the answer that needs no model, if there is one for this example."""
+        return None
+
+    # what is learnt from
+
+    def usable(self, texts: Mapping[str, str]) -> bool:
+        """Whether an example can be learnt from and validated with."""
+        return all(text.strip() for text in texts.values())
+
+    def judged(self, texts: Mapping[str, str]) -> bool:
+        """Whether an example of a test part is judged."""
+        return True
+
+    def max_length(self, limit: int) -> int | None:
+        """Return the most ids of an example that is learnt from, given the setting; None: any number."""
+        return limit
+
+    @classmethod
+    def apart(cls, reader: Reader, share: float) -> tuple[Reader, Reader]:
+        """Return what of a reader is learnt from and what is held out: about `share` of it."""
+        return Part(reader, share, held_out=False), Part(reader, share, held_out=True)
+
+    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> Stream:
+        """Return the corpus as batches to learn from, without end."""
+        joins = {name: column.join for name, column in self.vocabularies.items()}
+        return Batches(
+            corpus, tuple(self.columns), self.vocabularies, joins=joins, route=self.route, tokens=tokens, seed=seed
+        )
+
+    # figures
+
+    @classmethod
+    def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
+        """Return the measures of finished models: metrics of the answers, as settings name them.
+
+        Raises ConfigError for a metric that this task has not.
+        """
+        source, target = ends(cls.columns)
+        return [TextMeasure(one.name, METRICS.build(one), source, target) for one in choices]
+
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """Return the measures of how well a model knows the given examples, which every validation tells."""
+        return [LikelihoodMeasure("loss", unit="nats"), LikelihoodMeasure("perplexity")]
+
+    @classmethod
+    def measure(cls, key: str) -> Measure:
+        """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
+        known = {one.key: one for one in cls.likelihoods()}
+        names = [*known, *cls.metrics()]
+        if key not in names:
+            raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, names))
+        measure = known.get(key) or cls.measures([Choice(key)])[0]
+        if measure.higher_is_better is None:
+            problem = f"'{key}' cannot choose: neither more nor less of it is better"
+            raise ConfigError("training.metric", problem, cls.metric)
+        return measure
+
+    @classmethod
+    def metrics(cls) -> Iterator[str]:
+        """Return the keys of the metrics that answers are judged by."""
+        return iter(METRICS)
+
+    def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
+        """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""
+        found = np.zeros((len(examples[self.first]), 2))
+        for batch in batches:
+            nats = model.nll(batch).double().flatten(1).sum(dim=-1)
+            counts = model.counted(batch).flatten(1).sum(dim=-1)
+            found[batch.lines.cpu().numpy()] = torch.stack([nats, counts], dim=-1).cpu().numpy()
+        return found
+
+    def outcome(
+        self, model: Model, engine: Engine, examples: Examples, tokens: int, stop: Callable[[], None] = lambda: None
+    ) -> Outcome:
+        """Return what a model makes of examples, in batches of at most so many tokens.
+
+        `stop` is called before each batch; what it raises ends the work.
+        """
+        device = model.device
+
+        def batches() -> Iterator[Batch]:
+            for batch in self.held(examples, tokens):
+                stop()
+                yield batch.to(device)
+
+        def answers() -> list[Prediction]:
+            found: dict[int, Prediction] = {}
+            with torch.inference_mode():
+                for batch in batches():
+                    found |= zip(batch.lines.tolist(), self.predict(engine, batch), strict=True)
+            return [found[place] for place in range(len(found))]
+
+        def losses() -> Statistics:
+            with torch.inference_mode():
+                return self.losses(model, batches(), examples)
+
+        return Outcome(examples, answers, losses)
 
 
-def need_two(tokens: int, shortest: int) -> None:
-    """Raises ConfigError where no batch of so many tokens has a half for statistics and one to learn from."""
-    if tokens < 2 * shortest:
-        problem = f"is {tokens}, so every text is alone in its batch, and the objective learns from half of a batch"
-        raise ConfigError("training.batch_tokens", problem, f"{2 * shortest} at least")
+def ends(columns: Iterable[str]) -> tuple[str, str]:
+    """Return the first and the last name."""
+    names = list(columns)
+    return names[0], names[-1]
+
+
+def unzipped(examples: Examples) -> list[dict[str, str]]:
+    """Return columns of values as examples."""
+    return [dict(zip(examples, values, strict=True)) for values in zip(*examples.values(), strict=True)]

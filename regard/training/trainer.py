@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 from torch import nn
 
-from regard.data.batches import Cursor, Stream
+from regard.data.streams import Place, Stream, epoch_of, saved_place
 from regard.errors import CheckpointError
 from regard.objectives import Objective
 from regard.ops.memory import keep_memory, telling_of_memory
@@ -62,7 +62,8 @@ class Trainer:
         self.driven = Driven(settings, model, objective)
         self.best = Best(settings.metric, settings.keep_best, settings.patience)
         self.final = Final(model, settings, run, self.progress)
-        self.update, self.cursor, self.seconds, self.core_seconds = 0, Cursor(), 0.0, 0.0
+        self.update, self.seconds, self.core_seconds = 0, 0.0, 0.0
+        self.place: Place | None = None  # in the stream; None: its beginning
         self._window = Window()
         self._due = False  # a validation that was begun and has to be done again
         self._validated = -1  # the update of the last validation
@@ -96,7 +97,7 @@ class Trainer:
         self._core_clock = time.process_time()
         self.model.train()
         self.objective.train()
-        with closing(self.batches.stream(self.cursor, workers=self.settings.workers)) as stream:
+        with closing(self.batches.stream(self.place, workers=self.settings.workers)) as stream:
             if self._due:
                 self._after_update(interruption)
             while not (reason := self._over()):
@@ -106,14 +107,14 @@ class Trainer:
         self._begin()
         return reason
 
-    def _take(self, stream: Iterator[tuple[Cursor, Batch]]) -> None:
+    def _take(self, stream: Iterator[tuple[Place, Batch]]) -> None:
         """One update, and a line of the log where one is due."""
         began, core_began = time.monotonic(), time.process_time()
         micro = list(islice(stream, self.settings.accumulate))
         self._begin()
         rate = self.driven.drive(self.update + 1)
         done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
-        self.update, self.cursor = self.update + 1, micro[-1][0]
+        self.update, self.place = self.update + 1, micro[-1][0]
         self._window.add(done, time.monotonic() - began, time.process_time() - core_began)
         if self.update % self.settings.log_every == 0:
             self._log(self._window.values(), rate)
@@ -143,8 +144,8 @@ class Trainer:
         limits = self.settings
         if limits.max_updates is not None and self.update >= limits.max_updates:
             return f"{self.update:,} updates are done"
-        if limits.max_epochs is not None and self.cursor.epoch >= limits.max_epochs:
-            return f"{self.cursor.epoch} epochs are done"
+        if limits.max_epochs is not None and epoch_of(self.place) >= limits.max_epochs:
+            return f"{epoch_of(self.place)} epochs are done"
         if limits.max_minutes is not None and self._elapsed() >= limits.max_minutes * 60:
             return f"{limits.max_minutes:g} minutes are over"
         if limits.max_core_minutes is not None and self._core_elapsed() >= limits.max_core_minutes * 60:
@@ -216,7 +217,7 @@ class Trainer:
             raise CheckpointError(self.run, "the run folder is gone", "moved or deleted while it was trained?")
         self._since_save = time.monotonic()
         state = {
-            "update": self.update, "cursor": self.cursor, "seconds": self._elapsed(),
+            "update": self.update, "place": self.place, "seconds": self._elapsed(),
             "core_seconds": self._core_elapsed(), "best": self.best.state(), "driven": self.driven.state(),
             "metrics": self.progress.position(),
             "window": asdict(self._window), "due": self._due, "validated": self._validated,
@@ -240,7 +241,7 @@ class Trainer:
         files.load_model(self.model, checkpoint)
         files.load_training(checkpoint, self.objective, self.updater.optimizers)
         self.update = self._saved = state["update"]
-        self.cursor, self.seconds = Cursor(*state["cursor"]), state["seconds"]
+        self.place, self.seconds = saved_place(state), state["seconds"]
         self.core_seconds = state.get("core_seconds", 0.0)  # not known of older runs
         self._window, self._due = Window.of(state["window"]), state["due"]
         self._validated = state.get("validated", -1)  # not known of older runs
@@ -266,7 +267,7 @@ class Trainer:
     def _place(self) -> dict[str, Any]:
         """Where training is, for the log."""
         seconds, core_seconds = round(self._elapsed(), 2), round(self._core_elapsed(), 2)
-        return {"update": self.update, "epoch": self.cursor.epoch, "seconds": seconds, "core_seconds": core_seconds}
+        return {"update": self.update, "epoch": epoch_of(self.place), "seconds": seconds, "core_seconds": core_seconds}
 
     def _left(self) -> float | None:
         """Seconds until the first limit, at the pace of the last updates: all seconds so far hold every halt of the

@@ -31,17 +31,6 @@ class Updated(NamedTuple):
     parts: Mapping[str, float] = MappingProxyType({})  # per unit of count, by the names the objective gives them
 
 
-class _Together(nn.Module):
-    """Model and objective as one module, so that a compiler sees one forward."""
-
-    def __init__(self, model: nn.Module, objective: Objective) -> None:
-        super().__init__()
-        self.model, self.objective = model, objective
-
-    def forward(self, batch: Batch, turn: str) -> Loss:
-        return self.objective.loss(self.model, batch, turn)
-
-
 class Updater:
     """Owns the optimizers, one for each of the objective's turns."""
 
@@ -49,13 +38,12 @@ class Updater:
         self.settings, self.objective = settings, objective
         self.device = next(model.parameters()).device
         self.parameters: Mapping[str, list[nn.Parameter]] = {
-            turn: [one for one in objective.parameters_of(model, turn) if one.requires_grad] for turn in objective.turns
+            turn: [one for one in objective.parameters_of(turn) if one.requires_grad] for turn in objective.turns
         }
         self.optimizers: Mapping[str, optim.Optimizer] = {
             turn: OPTIMIZERS.build(settings.optimizer, parameters) for turn, parameters in self.parameters.items()
         }
-        together = _Together(model, objective)
-        self._forward: Any = torch.compile(together, dynamic=True) if settings.compile else together
+        self._forward: Any = torch.compile(objective.loss, dynamic=True) if settings.compile else objective.loss
         gains = settings.precision == "auto" and self.device.type == "cuda"
         self.half = settings.precision == "bf16" or gains
 

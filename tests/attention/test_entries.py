@@ -109,7 +109,7 @@ def test_a_config_with_that_name_builds_or_is_told_where_it_lives(entry, stands,
     for name in names.split("; "):
         if isinstance(look_up(name), Mapping):
             experiment = read_settings(Experiment, {"model": {"attention": name}})
-            build_attention(experiment.model.attention, DIM, DIM)
+            build_attention(experiment.model.settings["attention"], DIM, DIM)
         else:
             with pytest.raises(ConfigError) as told:
                 resolve(name)

@@ -57,7 +57,7 @@ def test_a_name_of_the_literature_stands_for_something(name, assert_agrees):
 @pytest.mark.parametrize("name", [*ROWS, *(names.partition(", ")[0] for _, names in MEANINGS)])
 def test_an_alias_builds_a_socket_that_works(name):
     experiment = read_settings(Experiment, {"model": {"attention": name}})
-    attention = build_attention(experiment.model.attention, DIM, DIM)
+    attention = build_attention(experiment.model.settings["attention"], DIM, DIM)
     attended = attention(torch.randn(2, 3, DIM), attention.remember(torch.randn(2, 5, DIM)), need_weights=True)
     assert attended.context.shape == (2, 3, DIM) and attended.weights.shape[-2:] == (3, 5)
 

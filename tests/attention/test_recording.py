@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from networks import build_translator
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 from regard.attention import Attention, recording
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_attention, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator, build_attention
 from regard.records import BOS, PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -15,7 +16,7 @@ DIM, HEADS, LAYERS = 8, 2, 2
 
 @pytest.fixture
 def model() -> Translator:
-    settings = ModelSettings(
+    settings = dict(
         dim=DIM,
         encoder=Choice("transformer", {"num_layers": LAYERS, "feedforward_dim": 8}),
         decoder=Choice("transformer", {"num_layers": LAYERS, "feedforward_dim": 8}),
@@ -46,10 +47,10 @@ def test_every_attention_answers_under_its_own_name(model, batch):
     named = dict(model.named_modules())
     assert sorted(records) == sorted(wanted)
     assert all(isinstance(named[name], Attention) for name in records)
-    assert [len(answers) for answers in records.values()] == [1] * len(wanted)
-    for (answer,) in records.values():
+    assert [len(seen.answers) for seen in records.values()] == [1] * len(wanted)
+    for _, (answer,) in records.values():
         assert answer.weights.shape == (2, HEADS, 4, 4)
-    hidden = records[f"decoders.{ROUTE}.blocks.0.cross"][0].weights[1, :, :, 2:]
+    hidden = records[f"decoders.{ROUTE}.blocks.0.cross"].answers[0].weights[1, :, :, 2:]
     assert bool((hidden == 0).all())
 
 
@@ -64,9 +65,9 @@ def test_calls_are_collected_in_their_order(model, batch):
         for ids in read.split(1, dim=1):
             _, state = model.step(ids, state)
     name = f"decoders.{ROUTE}.blocks.1.cross"
-    assert len(steps[name]) == 4
-    assert_close(torch.cat([answer.weights for answer in steps[name]], dim=-2), whole[name][0].weights)
-    own = [answer.weights.shape[-1] for answer in steps[f"decoders.{ROUTE}.blocks.1.own"]]
+    assert len(steps[name].answers) == 4
+    assert_close(torch.cat([answer.weights for answer in steps[name].answers], dim=-2), whole[name].answers[0].weights)
+    own = [answer.weights.shape[-1] for answer in steps[f"decoders.{ROUTE}.blocks.1.own"].answers]
     assert own == [1, 2, 3, 4]  # the cache grows
 
 
@@ -92,9 +93,9 @@ def test_hooks_are_gone_after_a_fault_too(model, batch):
         assert hooks(model) == 2 * len(records)
         raise KeyError("halt")
     assert hooks(model) == 0
-    kept = {name: len(answers) for name, answers in records.items()}
+    kept = {name: len(seen.answers) for name, seen in records.items()}
     model.nll(batch)
-    assert {name: len(answers) for name, answers in records.items()} == kept
+    assert {name: len(seen.answers) for name, seen in records.items()} == kept
 
 
 def test_two_recordings_at_once_each_see_all(model, batch):
@@ -103,8 +104,8 @@ def test_two_recordings_at_once_each_see_all(model, batch):
         with recording(model) as inner:
             model.nll(batch)
         model.nll(batch)
-    assert {len(answers) for answers in outer.values()} == {3}
-    assert {len(answers) for answers in inner.values()} == {1}
+    assert {len(seen.answers) for seen in outer.values()} == {3}
+    assert {len(seen.answers) for seen in inner.values()} == {1}
 
 
 def test_a_part_of_a_model_may_be_recorded_alone(model, batch):
@@ -137,9 +138,11 @@ def test_a_compiled_model_is_recorded_as_itself_and_says_the_same(warm):
     wanted = compiled(states) if warm else plain(states)
     with recording(compiled) as records:
         assert_close(compiled(states), wanted)
-    assert list(records) == ["attention"] and len(records["attention"]) == 2
+    assert list(records) == ["attention"] and len(records["attention"].answers) == 2
     with recording(plain) as again:
         plain(states)
-    assert_close([one.weights for one in records["attention"]], [one.weights for one in again["attention"]])
+    assert_close(
+        [one.weights for one in records["attention"].answers], [one.weights for one in again["attention"].answers]
+    )
     assert hooks(plain) == 0
     assert_close(compiled(states), wanted)

@@ -37,7 +37,7 @@ def train(folder: Path, *changes: str, run: Path | None = None) -> Done:
 
 def test_a_missing_file(corpus):
     (corpus / "a.de").unlink()
-    assert unsaid(train(corpus), "data.target", "a.de", "there is no file") == []
+    assert unsaid(train(corpus), "data.train.target", "a.de", "there is no file") == []
     assert not (corpus / "run").exists()
 
 
@@ -72,7 +72,7 @@ def test_a_run_in_the_place_of_a_config_is_gone_on_with(run):
 
 
 def test_one_file_of_a_language_model_is_named_once(corpus):
-    sides = ["data.source=" + str(corpus / "a.en"), "data.target=" + str(corpus / "a.en")]
+    sides = ["data.train.source=" + str(corpus / "a.en"), "data.train.target=" + str(corpus / "a.en")]
     done = regard("train", *SMALL, *sides, "training.max_updates=1", "--run", corpus / "run")
     assert "learning subwords from a.en\n" in done.said
 

@@ -140,7 +140,7 @@ def test_links_of_a_language_model_are_refused(loads, monkeypatch):
     monkeypatch.setattr(Echo, "task", LanguageModelTask, raising=False)
     done = predict("--alignment", text=b"x\n")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: --alignment: links words of a source, and a language model has none")
+    assert done.stderr.startswith("error: --alignment: links words of a source, and this model reads none")
 
 
 @pytest.mark.parametrize("text", [b"\xef\xbb\xbfx\ny\n", b"\xef\xbb\xbfx"])

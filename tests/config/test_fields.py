@@ -39,6 +39,7 @@ class Strange:
 
 
 SPANS: Registry[object] = Registry("span", {"window": Window, "wide": Wide, "strange": Strange})
+OPEN: Registry[object] = Registry("span", {"wide": Wide, "window": Window}, inherits=("dropout",))
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Whole:
 
     rate: Annotated[float, Gt(0)]
     part: Annotated[Choice, PartOf(SPANS)] = Choice("window", {"size": 7})
-    open: Annotated[Choice, PartOf(SPANS, leave=("dropout",))] | None = None
+    open: Annotated[Choice, PartOf(OPEN)] | None = None
     socket: Annotated[Socket, SOCKET] = field(default_factory=lambda: Socket(num_heads=4))
     share: bool = True
     files: tuple[Path, ...] = ()

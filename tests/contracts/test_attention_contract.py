@@ -269,8 +269,8 @@ def test_recording_collects_each_call_by_name(queries, keys):
     with recording(model) as records:
         model["first"](queries, model["first"].remember(keys))
         model["first"](queries, model["first"].remember(keys))
-    assert [len(records[name]) for name in ("first", "second")] == [2, 0]
-    assert records["first"][0].weights.shape == (BATCH, 2, QUERY, FEW)
+    assert [len(records[name].answers) for name in ("first", "second")] == [2, 0]
+    assert records["first"].answers[0].weights.shape == (BATCH, 2, QUERY, FEW)
     assert model["first"](queries, model["first"].remember(keys)).weights is None  # the hooks are gone
 
 
@@ -288,4 +288,4 @@ def test_recording_sees_into_a_compiled_model(queries, keys):
     model(queries)
     with recording(model) as records:
         model(queries)
-    assert len(records["attention"]) == 1 and records["attention"][0].weights is not None
+    assert len(records["attention"].answers) == 1 and records["attention"].answers[0].weights is not None

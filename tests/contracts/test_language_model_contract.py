@@ -5,6 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from language import model_of, small, task_of
+from networks import build_language_model
 from torch.testing import assert_close
 
 from regard.attention import Sockets
@@ -14,7 +15,7 @@ from regard.errors import ConfigError
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT
-from regard.models import AttentionSettings, LanguageModel, ModelSettings, build_attention, build_language_model
+from regard.models import AttentionSettings, LanguageModel, build_attention
 from regard.models.translator import shifted
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
@@ -155,10 +156,10 @@ def test_prompts_of_different_lengths_are_not_read_together():
 
 def test_a_head_that_copies_is_refused():
     with pytest.raises(ConfigError, match=r"model\.head: copies from a source"):
-        build_language_model(ModelSettings(dim=8, decoder=small("recurrent"), head=Choice("pointer")), VOCAB)
+        build_language_model(dict(dim=8, decoder=small("recurrent"), head=Choice("pointer")), VOCAB)
 
 
 @pytest.mark.parametrize(("tied", "tables"), [("all", 1), ("target", 1), ("none", 2)])
 def test_tied_tables_are_one_parameter(tied, tables):
-    model = build_language_model(ModelSettings(dim=8, decoder=small("recurrent"), tied=tied), VOCAB)
+    model = build_language_model(dict(dim=8, decoder=small("recurrent"), tied=tied), VOCAB)
     assert len({id(model.decoder.embedder.table), id(model.head.weight)}) == tables

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from networks import build_translator
 from torch.testing import assert_close
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
@@ -15,7 +16,7 @@ from regard.heads import HEADS
 from regard.layers.histories import HISTORIES
 from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_attention, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator, build_attention
 from regard.models.translator import Reader, Route, shifted
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice, Registry
@@ -42,7 +43,7 @@ def make(
     dropout: float = 0.1,
     **cross: object,
 ) -> Translator:
-    settings = ModelSettings(
+    settings = dict(
         dim=DIM,
         encoder=small(ENCODERS, encoder, SMALL_ENCODER),
         decoder=small(DECODERS, decoder, SMALL),
@@ -251,7 +252,7 @@ def test_the_first_word_read_is_bos(batch):
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("num_heads", [1, 2])
 def test_a_source_may_be_wider_than_the_decoder(decoder, num_heads, batch):
-    settings = ModelSettings(
+    settings = dict(
         dim=DIM,
         encoder=Choice("recurrent", {"hidden_dim": 7}),
         decoder=small(DECODERS, decoder, SMALL),

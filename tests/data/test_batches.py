@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from regard.data.batches import Batches, Cursor
+from regard.data.batches import Batches
 from regard.errors import ConfigError, DataError
 from regard.records import EOS, PAD
 
@@ -21,8 +21,8 @@ def corpus(tmp_path_factory, corpus_of, sentences):
     return corpus_of(tmp_path_factory.mktemp("batches"), sentences)
 
 
-def take(batches, count, start=Cursor(), workers=0):  # noqa: B008  # a cursor never changes
-    stream = batches.stream(start, workers=workers)
+def take(batches, count, start=None, **settings):
+    stream = batches.stream(start, **settings)
     try:
         return list(itertools.islice(stream, count))
     finally:
@@ -38,7 +38,7 @@ def assert_same(one, other):
 
 
 def assert_same_streams(one, other):
-    assert [cursor for cursor, _ in one] == [cursor for cursor, _ in other]
+    assert [place for place, _ in one] == [place for place, _ in other]
     for (_, first), (_, second) in zip(one, other, strict=True):
         assert_same(first, second)
 
@@ -117,7 +117,7 @@ def test_going_on_with_shuffled_rows_equals_never_stopping(corpus, letters, work
     count = 2 * len(batches().epoch_plan(0)) + 1
     whole = take(batches(), count)
     for stop in range(1, count, 5):
-        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers), whole[stop:])
+        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
 
 
 def test_long_and_short_batches_come_mixed(corpus):
@@ -148,31 +148,35 @@ def test_workers_change_neither_content_nor_order(corpus, letters, workers, samp
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_going_on_from_any_cursor_equals_never_stopping(corpus, letters, workers):
+def test_going_on_from_any_place_equals_never_stopping(corpus, letters, workers):
     def batches():
         return Batches(corpus, COLUMNS, {"source": letters(samples=True)}, tokens=600, seed=5)
 
     count = 2 * len(batches().epoch_plan(0)) + 1
     whole = take(batches(), count)
     for stop in range(1, count):
-        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers), whole[stop:])
+        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
 
 
-def test_the_cursor_is_the_place_after_its_batch(corpus):
+def at(epoch, index):
+    return {"epoch": epoch, "index": index}
+
+
+def test_a_place_stands_after_its_batch(corpus):
     batches = Batches(corpus, COLUMNS, tokens=None, sentences=200)
-    cursors = [cursor for cursor, _ in take(batches, 7)]
-    assert cursors == [(0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
-    for (epoch, index), (_, batch) in zip([(0, 0), *cursors], take(batches, 7), strict=False):
-        assert_same(batches.batch(epoch, index), batch)
-    assert_same(
-        take(batches, 1, Cursor(0, 3))[0][1], batches.batch(1, 0)
-    )  # the end of an epoch is the next one's start
+    places = [place for place, _ in take(batches, 7)]
+    assert places == [at(0, 1), at(0, 2), at(1, 0), at(1, 1), at(1, 2), at(2, 0), at(2, 1)]
+    for place, (_, batch) in zip([at(0, 0), *places], take(batches, 7), strict=False):
+        assert_same(batches.batch(**place), batch)
+    assert_same(take(batches, 1, at(0, 3))[0][1], batches.batch(1, 0))  # the end of an epoch is the next one's start
 
 
-def test_a_cursor_of_other_data_is_refused(corpus):
+def test_a_place_of_other_data_is_refused(corpus):
     batches = Batches(corpus, COLUMNS, tokens=None, sentences=200)
     with pytest.raises(DataError, match=r"epoch 2 has no batch 4, .* \(these are not the data"):
-        next(batches.stream(Cursor(2, 4)))
+        next(batches.stream(at(2, 4)))
+    with pytest.raises(DataError, match=r"epoch 2 has no such place, .* \(these are not the data"):
+        next(batches.stream({"epoch": 2, "number": 4, "parts": {}}))
 
 
 def test_sampled_ids_are_new_in_each_epoch_and_differ_between_columns(tmp_path, corpus_of, letters):

@@ -119,7 +119,7 @@ def test_alignments_are_the_mean_over_layers(assert_agrees):
     model, seen = decoder(), encoded()
     with recording(model) as records:
         decoded, _ = model(IDS, model.start(seen), need_weights=True)
-    looked = torch.stack([records[f"steps.{number}.attention"][0].weights for number in range(LAYERS)])
+    looked = torch.stack([records[f"steps.{number}.attention"].answers[0].weights for number in range(LAYERS)])
     assert_agrees("C10", decoded.weights, looked.mean(dim=0), tolerance=1e-12)
     assert not any(torch.allclose(decoded.weights, one) for one in looked)
     assert_close(decoded.weights.sum(dim=-1), torch.ones(3, 4, dtype=torch.float64))

@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from networks import build_translator
 from torch.testing import assert_close
 
 from regard.attention import SCORES, SPANS
 from regard.decoders import DECODERS
-from regard.models import ROUTE, AttentionSettings, ModelSettings, build_translator
+from regard.models import ROUTE, AttentionSettings
 from regard.records import BOS, Batch, Sequences
 from regard.registry import Choice
 
@@ -20,7 +21,7 @@ SOURCE = Sequences(torch.tensor([[5, 6, 7, 2], [4, 2, 0, 0]]), torch.tensor([[Tr
 def test_rows_repeated_before_the_first_word_write_as_one_would(decoder, attention, num_heads):
     place, name = attention
     chosen = {"score": Choice("additive"), place: (Choice(name),) if place == "span" else Choice(name)}
-    settings = ModelSettings(
+    settings = dict(
         dim=8,
         encoder=Choice("recurrent", {"hidden_dim": 4}),
         decoder=Choice(decoder, {size: SMALL[size] for size in DECODERS.settings(decoder) if size in SMALL}),

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from networks import build_translator
 from torch import nn
 
 from regard.attention import Attention
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
 from regard.models.translator import shifted
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -16,7 +17,7 @@ HEADED = AttentionSettings(num_heads=HEADS)
 
 def translator(num_layers: int, residual: bool) -> Translator:
     given = {"num_layers": num_layers, "residual": residual}
-    settings = ModelSettings(
+    settings = dict(
         dim=DIM,
         encoder=Choice("self_attention", given),
         decoder=Choice("three_attention", given),

@@ -74,6 +74,6 @@ def test_the_alignment_is_the_mean_of_the_heads_of_the_layer_that_was_named(alig
     model, seen = decoder(alignment_layer=alignment_layer), encoded()
     with recording(model) as records:
         decoded, _ = model(IDS, model.start(seen), need_weights=True)
-    looked = [records[f"blocks.{number}.cross"][0].weights.mean(dim=1) for number in range(LAYERS)]
+    looked = [records[f"blocks.{number}.cross"].answers[0].weights.mean(dim=1) for number in range(LAYERS)]
     assert_close(decoded.weights, looked[layer], rtol=0, atol=1e-12)
     assert all(not torch.allclose(decoded.weights, looked[other]) for other in range(LAYERS) if other != layer)

@@ -1,9 +1,9 @@
 """What cannot stand in a decoder is refused with one line."""
 
 import pytest
+from networks import build_translator
 
 from regard.errors import ConfigError
-from regard.models import ModelSettings, build_translator
 from regard.registry import Choice
 
 SMALL = {"num_layers": 1, "feedforward_dim": 8}
@@ -14,5 +14,5 @@ def test_units_that_read_both_ways_cannot_write():
     with pytest.raises(
         ConfigError, match=r"model.decoder.feedforward: 'bidirectional_sru' must know all of a sequence"
     ):
-        build_translator(ModelSettings(dim=8, decoder=both), 9, 9)
-    build_translator(ModelSettings(dim=8, encoder=both, decoder=Choice("transformer", SMALL)), 9, 9)
+        build_translator(dict(dim=8, decoder=both), 9, 9)
+    build_translator(dict(dim=8, encoder=both, decoder=Choice("transformer", SMALL)), 9, 9)

@@ -17,8 +17,8 @@ def told(tmp_path):
         (tmp_path / name).write_text("one\ntwo\nthree\n")
 
     def warned(*changes: str, text: bool = False) -> list[str]:
-        files = [f"data.source={tmp_path / 'train.en'}", f"data.target={tmp_path / 'train.de'}"]
-        files = ["task.name=language_model", f"data.text={tmp_path / 'train.en'}"] if text else files
+        files = [f"data.train.source={tmp_path / 'train.en'}", f"data.train.target={tmp_path / 'train.de'}"]
+        files = ["task.name=language_model", f"data.train.text={tmp_path / 'train.en'}"] if text else files
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             read_experiment(None, [*files, *changes])

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+from networks import build_translator
 
 from regard.attention.names import ALIASES, look_up, shorts
 from regard.errors import ConfigError
 from regard.experiment import Experiment, load_experiment, read_experiment
-from regard.models import build_translator
 
 RECURRENT = "{name: recurrent, hidden_dim: 16}"
 FILE = f"model: {{dim: 16, encoder: {RECURRENT}, decoder: {RECURRENT}, attention: {{score: additive, gate: true}}}}"
@@ -35,7 +35,7 @@ def faults(config: Path, *changes: str) -> list[str]:
 
 
 def build(experiment: Experiment) -> Experiment:
-    build_translator(experiment.model, 9, 9)
+    build_translator(experiment.model.settings, 9, 9)
     return experiment
 
 
@@ -46,7 +46,7 @@ def test_a_name_keeps_the_rest_of_the_group_of_the_file(config, name, way):
     attention = build(read_experiment(config, [WAYS[way].format(name=name)])).model.attention
     assert (attention.score.name, attention.gate) == ("additive", True)
     (said,) = look_up(name).items()
-    spelt = read_experiment(config, [f"model.attention.{said[0]}={_flow(said[1])}"]).model.attention
+    spelt = read_experiment(config, [f"model.attention.{said[0]}={_flow(said[1])}"]).model.settings["attention"]
     assert attention == spelt
 
 
@@ -57,19 +57,19 @@ def _flow(value) -> str:
 def test_a_name_in_a_file_is_laid_on_the_defaults(config):
     said = config.read_text(encoding="utf-8").replace("{score: additive, gate: true}", "stochastic_hard")
     config.write_text(said.replace("recurrent, hidden_dim: 16", "transformer"), encoding="utf-8")
-    attention = read_experiment(config).model.attention
+    attention = read_experiment(config).model.settings["attention"]
     assert (attention.weighting.name, attention.score.name, attention.num_heads) == ("hard", "scaled_dot", 4)
 
 
 def test_a_name_says_no_more_than_it_means(config):
     heads = ["model.attention.score=dot", "model.attention=single_head", "model.attention.project=true"]
-    attention = read_experiment(config, heads).model.attention
+    attention = read_experiment(config, heads).model.settings["attention"]
     assert (attention.score.name, attention.num_heads, attention.project, attention.gate) == ("dot", 1, True, True)
 
 
 def test_what_was_saved_is_changed_by_a_name_likewise(config, tmp_path):
     read_experiment(config).save(tmp_path / "saved.yaml")
-    attention = load_experiment(tmp_path / "saved.yaml", ["model.attention=restricted"]).model.attention
+    attention = load_experiment(tmp_path / "saved.yaml", ["model.attention=restricted"]).model.settings["attention"]
     assert (attention.score.name, attention.span[0].name, attention.gate) == ("additive", "window", True)
 
 
@@ -85,7 +85,7 @@ def test_what_was_saved_is_changed_by_a_name_likewise(config, tmp_path):
     ],
 )
 def test_a_part_is_known_by_its_other_names(config, change, chosen):
-    attention = read_experiment(config, [f"model.attention.{change}"]).model.attention
+    attention = read_experiment(config, [f"model.attention.{change}"]).model.settings["attention"]
     part = getattr(attention, change.partition("=")[0])
     assert (part if hasattr(part, "name") else part[0]).name == chosen
 
@@ -93,7 +93,7 @@ def test_a_part_is_known_by_its_other_names(config, change, chosen):
 @pytest.mark.parametrize("kind", ["score", "span", "weighting"])
 def test_every_name_printed_beside_a_part_works_there(config, kind):
     for name in shorts(kind):
-        part = getattr(read_experiment(config, [f"model.attention.{kind}={name}"]).model.attention, kind)
+        part = getattr(read_experiment(config, [f"model.attention.{kind}={name}"]).model.settings["attention"], kind)
         wanted = ALIASES[name][kind]
         assert (part[0] if kind == "span" else part).name == (wanted if isinstance(wanted, str) else wanted["name"])
 

@@ -16,7 +16,7 @@ HYBRID = (
 
 def test_they_are_read_and_saved(tmp_path):
     experiment = load_experiment(None, [HYBRID % "transformer"])
-    inner = experiment.model.encoder.settings["encoders"][0].settings["encoders"][1]
+    inner = experiment.model.settings["encoder"].settings["encoders"][0].settings["encoders"][1]
     assert [one.name for one in inner.settings["encoders"]] == ["recurrent", "transformer"]
     replace(experiment, run=tmp_path).save(tmp_path / "experiment.yaml")
     assert load_experiment(tmp_path / "experiment.yaml").model == experiment.model
@@ -39,7 +39,7 @@ def test_a_fault_inside_has_its_whole_place(part, told):
 def test_an_item_is_changed_by_its_number(tmp_path):
     (tmp_path / "config.yaml").write_text("model: {encoder: {name: sequential, encoders: [convolutional, recurrent]}}")
     experiment = load_experiment(tmp_path / "config.yaml", ["model.encoder.encoders.0.num_layers=1"])
-    assert experiment.model.encoder.settings["encoders"][0].settings["num_layers"] == 1
+    assert experiment.model.settings["encoder"].settings["encoders"][0].settings["num_layers"] == 1
 
 
 def test_the_schema_describes_two_levels_and_names_the_third():

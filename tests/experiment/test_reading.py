@@ -16,7 +16,7 @@ from regard.experiment import TABLES, catalogue, defaults_for, load_experiment, 
 def files(tmp_path: Path) -> list[str]:
     for name in ("train.en", "train.de"):
         (tmp_path / name).write_text("one\ntwo\nthree\n")
-    return [f"data.source={tmp_path / 'train.en'}", f"data.target={tmp_path / 'train.de'}"]
+    return [f"data.train.source={tmp_path / 'train.en'}", f"data.train.target={tmp_path / 'train.de'}"]
 
 
 def faults(*changes: str) -> list[str]:
@@ -28,7 +28,7 @@ def faults(*changes: str) -> list[str]:
 def test_two_files_are_enough(files):
     experiment = read_experiment(None, files)
     assert experiment.data.language_pair() == ("en", "de")
-    assert experiment.model.dim == 128
+    assert experiment.model.settings["dim"] == 128
     assert (experiment.training.max_updates, experiment.data.dev_share) == (10_000, 0.05)
 
 
@@ -40,7 +40,9 @@ def test_longer_sources_than_the_model_has_places_are_refused_where_they_are_ask
         "decoding.max_source: is 41, but the model reads 40 pieces at most, as model.position.max_length has it (40 or "
         "less, or leave it out)"
     ]
-    assert read_experiment(None, [*files, places]).model.position.settings["max_length"] == 40  # it was not asked for
+    assert (
+        read_experiment(None, [*files, places]).model.settings["position"].settings["max_length"] == 40
+    )  # it was not asked for
     clamped = "model.position={name: learned, max_length: 40, beyond: clamp}"
     assert read_experiment(None, [*files, clamped, wrong[1]]).decoding.max_source == 41
 
@@ -76,7 +78,7 @@ def test_the_languages_that_names_tell_are_written_down(files, tmp_path):
     """So that who reads the settings of a run need not know how files are named."""
     assert read_experiment(None, files).data.located().languages == ("en", "de")
     (tmp_path / "b").write_text("one\ntwo\nthree\n")
-    untold = read_experiment(None, [*files[:1], f"data.target={tmp_path / 'b'}"])
+    untold = read_experiment(None, [*files[:1], f"data.train.target={tmp_path / 'b'}"])
     assert untold.data.located().languages is None
 
 
@@ -105,8 +107,8 @@ def test_all_faults_are_told_at_once_with_the_nearest_name(files):
     [
         (["training.metric=length_ratio"], "training.metric: 'length_ratio' cannot choose"),
         (["text.shared=false"], "model.tied: 'all' needs one vocabulary"),
-        (["data.dev_source=~nobody-at-all/x", "data.dev_target=y"], "data.dev_source: there is no file"),
-        (["data.train=pairs.tsv"], "data.train: is given beside data.source"),
+        (["data.dev.source=~nobody-at-all/x", "data.dev.target=y"], "data.dev.source: there is no file"),
+        (["data.train=pairs.tsv"], "data.train: is given beside data.train.source"),
     ],
 )
 def test_what_is_wrong_together(files, changes, told):

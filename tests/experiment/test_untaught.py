@@ -14,7 +14,7 @@ def told(tmp_path):
     """The warnings of an experiment with these changes."""
     for name in ("train.en", "train.de"):
         (tmp_path / name).write_text("one\ntwo\nthree\n")
-    files = [f"data.source={tmp_path / 'train.en'}", f"data.target={tmp_path / 'train.de'}"]
+    files = [f"data.train.source={tmp_path / 'train.en'}", f"data.train.target={tmp_path / 'train.de'}"]
 
     def warned(*changes: str) -> list[str]:
         with warnings.catch_warnings(record=True) as found:

@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from networks import build_language_model, build_translator
 from torch.testing import assert_close
 
-from regard.attention import Attended, recording
+from regard.attention import Attended, Recorded, Role, recording
 from regard.explain.maps import attention_maps
-from regard.models import ROUTE, AttentionSettings, ModelSettings, build_language_model, build_translator
+from regard.models import ROUTE, AttentionSettings
 from regard.records import PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -26,11 +27,13 @@ def batch():
 def maps(batch):
     def of(encoder, decoder, **attention):
         sockets = [AttentionSettings(**attention)] * 2
-        settings = ModelSettings(8, encoder=encoder, decoder=decoder, attention=sockets[0], self_attention=sockets[1])
+        settings = dict(dim=8, encoder=encoder, decoder=decoder, attention=sockets[0], self_attention=sockets[1])
         model = build_translator(settings, 9, 9).eval()
         with torch.no_grad(), recording(model) as records:
             model.decode(batch, need_weights=True)
-        return records, [attention_maps(records, row, SOURCE[row], TARGET[row]) for row in range(2)]
+        return records, [
+            attention_maps(records, row, {"source": SOURCE[row], "target": TARGET[row]}) for row in range(2)
+        ]
 
     return of
 
@@ -45,7 +48,7 @@ def test_a_transformer_has_maps_of_three_kinds_layer_by_layer(maps):
             weights = torch.tensor(one.weights)
             queries, keys = sizes[one.kind]
             assert weights.shape == (2, queries, keys)
-            assert_close(weights, records[one.name][0].weights[row, :, :queries, :keys], atol=5.1e-5, rtol=0)
+            assert_close(weights, records[one.name].answers[0].weights[row, :, :queries, :keys], atol=5.1e-5, rtol=0)
             assert_close(weights.sum(dim=-1), torch.ones(2, queries), atol=keys * 5.1e-5, rtol=0)
 
 
@@ -58,8 +61,8 @@ def test_a_decoder_that_goes_step_by_step_has_one_map(maps):
 
 
 def test_an_attention_without_weights_has_no_map():
-    records = {"decoders.x.cross": [Attended(torch.zeros(1, 1, 2), None, (), {})]}
-    assert attention_maps(records, 0, 1, 1) == []
+    records = {"looks": Recorded(Role("target", "source"), [Attended(torch.zeros(1, 1, 2))])}
+    assert attention_maps(records, 0, {"source": 1, "target": 1}) == []
 
 
 @pytest.mark.parametrize("tape", [None, 2])
@@ -86,13 +89,11 @@ def test_networks_that_look_at_their_own_states_have_maps_in_the_order_of_the_wo
 def test_a_language_model_that_looks_at_its_last_states_has_a_map_of_its_words():
     """The hidden states that its window begins with are no words."""
     cell = Choice("key_value", {"window": 3})
-    model = build_language_model(
-        ModelSettings(8, decoder=Choice("recurrent", {"hidden_dim": 8, "cell": cell})), 9
-    ).eval()
+    model = build_language_model(dict(dim=8, decoder=Choice("recurrent", {"hidden_dim": 8, "cell": cell})), 9).eval()
     ids = torch.tensor([[5, 6, 7, 8, 2]])
     with torch.no_grad(), recording(model) as records:
         model.decode(Batch({"text": Sequences(ids, ids != PAD)}, ROUTE, torch.arange(1), 5))
-    (found,) = attention_maps(records, 0, 0, 5)
+    (found,) = attention_maps(records, 0, {"text": 5})
     weights = torch.tensor(found.weights)[0]
     assert (found.kind, weights.shape) == ("decoder", (5, 5))
     assert torch.equal(weights != 0, torch.ones(5, 5).triu(-3).tril(-1) > 0)

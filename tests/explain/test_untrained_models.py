@@ -4,13 +4,13 @@ import io
 from dataclasses import replace
 
 import pytest
+from networks import build_translator
 from rich.console import Console
+from tasks import translation_of
 
-from regard.decoding import SEARCHES
 from regard.explain import show, to_json
-from regard.models import AttentionSettings, ModelSettings, build_translator
+from regard.models import AttentionSettings
 from regard.registry import Choice
-from regard.tasks import TranslationTask
 from regard.text import train_tokenizer
 
 TEXTS = ["a dog sees two old cats", "ein Hund sieht zwei alte Katzen"]
@@ -20,10 +20,10 @@ def explained(attention: AttentionSettings):
     """A prediction of an untrained translator whose decoder looks at the source that way."""
     tokenizer = train_tokenizer(Choice("words"), TEXTS)
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
-    settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=attention)
+    settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=attention)
     model = build_translator(settings, len(tokenizer), len(tokenizer)).eval()
-    task = TranslationTask({"source": tokenizer, "target": tokenizer}, SEARCHES.build(Choice("greedy")))
-    batch = task.batch(*([tokenizer.encode(text)] for text in TEXTS))
+    task = translation_of(tokenizer)
+    batch = task.batch(task.encode([task.scored(*TEXTS)]))
     (prediction,) = task.force(model, batch)
     return replace(prediction, explanation=task.explain(model, batch)[0])
 

@@ -4,13 +4,14 @@ import math
 
 import pytest
 import torch
+from networks import build_translator
 from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import ConfigError
 from regard.heads.pointer import PointerHead
-from regard.models import ROUTE, AttentionSettings, ModelSettings, build_translator
+from regard.models import ROUTE, AttentionSettings
 from regard.records import PAD, Batch, Decoded, Encoded, Sequences
 from regard.registry import Choice
 
@@ -124,7 +125,7 @@ def test_keep_must_leave_a_choice(keep):
 
 
 def test_a_decoder_that_looks_at_nothing_has_nothing_to_copy():
-    settings = ModelSettings(
+    settings = dict(
         dim=8,
         encoder=Choice("recurrent", {"hidden_dim": 4}),
         decoder=Choice("recurrent", {"hidden_dim": 8, "reads": "final"}),

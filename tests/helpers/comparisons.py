@@ -18,7 +18,7 @@ from regard.reports.compare import worker
 from regard.reports.compare.child import INTERRUPTED, job_of
 
 CONFIG = """
-data: {source: a.en, target: a.de, dev_source: a.en, dev_target: a.de, test_source: a.en, test_target: a.de}
+data: {train: {source: a.en, target: a.de}, dev: {source: a.en, target: a.de}, test: {source: a.en, target: a.de}}
 model:
   dim: 16
   position: null

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from networks import build_language_model
+from tasks import language_model_of
 from torch import Tensor
 
 from regard.decoders import DECODERS
 from regard.decoders.decoder import Decoder
-from regard.decoding import SEARCHES
-from regard.models import AttentionSettings, LanguageModel, ModelSettings, build_language_model
+from regard.models import AttentionSettings, LanguageModel
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
 from regard.tasks import LanguageModelTask
@@ -28,7 +29,7 @@ def model_of(decoder: str | Choice, vocab: int, **settings: Any) -> LanguageMode
     torch.manual_seed(5)
     choice = small(decoder) if isinstance(decoder, str) else decoder
     heads = {"self_attention": AttentionSettings(num_heads=2)}
-    return build_language_model(ModelSettings(dim=8, decoder=choice, **{**heads, **settings}), vocab).double().eval()
+    return build_language_model(dict(dim=8, decoder=choice, **{**heads, **settings}), vocab).double().eval()
 
 
 def near_sighted(vocab: int, *, radius: int = 2) -> tuple[LanguageModel, int]:
@@ -38,11 +39,14 @@ def near_sighted(vocab: int, *, radius: int = 2) -> tuple[LanguageModel, int]:
     return model, 1 + SMALL["num_layers"] * radius
 
 
-def task_of(texts: Sequence[str], search: str | Choice = "greedy", **settings: Any) -> LanguageModelTask:
+def task_of(texts: Sequence[str], **settings: Any) -> LanguageModelTask:
     """By characters."""
-    choice = Choice(search, {"max_extra": 8}) if isinstance(search, str) else search
-    tokenizer = train_tokenizer(Choice("characters"), texts)
-    return LanguageModelTask({"text": tokenizer}, SEARCHES.build(choice), **settings)
+    return language_model_of(train_tokenizer(Choice("characters"), texts), **settings)
+
+
+def short(search: str) -> Choice:
+    """A search that goes on with a few pieces."""
+    return Choice(search, {"max_extra": 8})
 
 
 class Blind(Decoder):

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from networks import build_translator
 from torch import Tensor
 
 from regard.decoders import DECODERS
 from regard.decoding import Feature, Hypothesis
 from regard.encoders import ENCODERS
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
 from regard.records import BOS, EOS, PAD, UNK, Batch, Sequences, Step
 from regard.registry import Choice, Registry
 
@@ -122,7 +123,7 @@ def translator(encoder: str, decoder: str, *, vocab: int, dim: int = 16, num_lay
     """An untrained model whose every word hangs on the source and on what was written."""
     sizes = {"num_layers": num_layers, "feedforward_dim": 2 * dim, "hidden_dim": dim, "residual": True}
     torch.manual_seed(seed)
-    settings = ModelSettings(
+    settings = dict(
         dim=dim,
         encoder=sized(ENCODERS, encoder, {**sizes, "hidden_dim": dim // 2}),  # in each direction
         decoder=sized(DECODERS, decoder, sizes),

@@ -142,7 +142,7 @@ def test_the_three_parts_tied_are_the_plain_form(assert_agrees):
 def test_weights_are_recorded_and_reach_no_further_than_the_window(layer):
     with recording(layer) as records:
         layer(random(2, LENGTH, DIM), None)
-    weights = records["own"][0].weights
+    weights = records["own"].answers[0].weights
     distance = torch.arange(LENGTH).unsqueeze(-1) - torch.arange(LENGTH)
     seen = (distance >= 1) & (distance <= WINDOW)
     assert bool((weights[:, ~seen] == 0).all()) and bool((weights[:, seen] > 0).all())

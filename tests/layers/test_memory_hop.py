@@ -47,7 +47,7 @@ def test_hops_go_on_from_what_was_read_and_are_recorded():
     hop, query, keys, values = build(False), random(BATCH, DIM), random(BATCH, SLOTS, DIM), random(BATCH, SLOTS, DIM)
     with recording(hop) as records:
         end = hop(hop(query, keys, values, MASK), keys, values, MASK)
-    first, second = (record.weights.squeeze(1) for record in records["attention"])
+    first, second = (record.weights.squeeze(1) for record in records["attention"].answers)
     assert_close(end, query + ((first + second).unsqueeze(1) @ values).squeeze(1))
 
 

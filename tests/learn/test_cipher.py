@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from networks import build_translator
 from torch import Tensor
 
 from regard.decoding import GreedySearch
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -42,7 +43,7 @@ def drawn(rows: int, cipher: Tensor, shortest: int, longest: int) -> Batch:
 
 def trained(name: str, cipher: Tensor, updates: int) -> Translator:
     encoder, decoder = MODELS[name]
-    settings = ModelSettings(
+    settings = dict(
         dim=48,
         position=None,
         encoder=encoder,

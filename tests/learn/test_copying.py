@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from networks import build_translator
 from torch import Tensor
 
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -44,7 +45,7 @@ def padded(rows: list[list[int]]) -> Sequences:
 
 
 def trained(attention: AttentionSettings, task: Rows, head: str = "linear") -> Translator:
-    settings = ModelSettings(
+    settings = dict(
         dim=DIM,
         position=None,
         encoder=Choice("recurrent", {"hidden_dim": DIM}),

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from regard.attention import Role, stamped
 from regard.models import AttentionSettings, build_attention
-from regard.objectives import PenalisedObjective, build_penalties
+from regard.objectives import Context, PenalisedObjective, build_penalties
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -19,7 +20,8 @@ class Captions(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embed, self.queries = nn.Linear(KINDS + 1 + PLACES, DIM), nn.Parameter(torch.randn(QUERIES, DIM))
-        self.attention = build_attention(AttentionSettings(score=Choice("additive", {"hidden_dim": DIM})), DIM, DIM)
+        additive = AttentionSettings(score=Choice("additive", {"hidden_dim": DIM}))
+        self.attention = stamped(build_attention(additive, DIM, DIM), Role("target", "source"))
         self.to_word = nn.Linear(DIM, KINDS)
 
     def forward(self, places: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,10 +52,10 @@ def trained(penalties: list[Choice], shown: float) -> Tensor:
     """The weights (batch, query, place) of a model after training; it must have learned to tell the kind."""
     torch.manual_seed(3)
     model = Captions()
-    objective = PenalisedObjective(LikelihoodObjective(label_smoothing=0.0), build_penalties(penalties))
+    objective = PenalisedObjective(LikelihoodObjective(Context(model), label_smoothing=0.0), build_penalties(penalties))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(UPDATES):
-        loss = objective.loss(model, picture(shown), "model")
+        loss = objective.loss(picture(shown), "model")
         (loss.sum / loss.count).backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -66,7 +68,7 @@ def trained(penalties: list[Choice], shown: float) -> Tensor:
 
 
 def test_the_doubly_stochastic_penalty_evens_out_how_much_each_place_is_looked_at():
-    penalty = Choice("doubly_stochastic", {"weight": 1.0, "attentions": ("attention",)})
+    penalty = Choice("doubly_stochastic", {"weight": 1.0})
     without, with_ = (trained(penalties, shown=0.7).sum(dim=1).var(dim=-1).mean() for penalties in ([], [penalty]))
     assert float(with_) < 0.5 * float(without)
 
@@ -76,6 +78,6 @@ def test_the_overlap_penalty_halves_what_hops_have_in_common():
         products = weights @ weights.mT
         return float(products[:, ~torch.eye(QUERIES, dtype=torch.bool)].mean())
 
-    penalty = Choice("overlap", {"weight": 1.0, "attentions": ("attention",), "between": "hops"})
+    penalty = Choice("overlap", {"weight": 1.0, "between": "hops"})
     without, with_ = (common(trained(penalties, shown=1.0)) for penalties in ([], [penalty]))
     assert with_ <= 0.5 * without

@@ -6,9 +6,7 @@ from torch import Tensor, nn
 
 from regard.attention import Attention
 from regard.models import AttentionSettings, build_attention
-from regard.objectives import Objective
-from regard.objectives.likelihood import LikelihoodObjective
-from regard.objectives.reinforce import ReinforceObjective
+from regard.objectives import OBJECTIVES, Context
 from regard.records import Batch
 from regard.registry import Choice
 from regard.training.schedules import LinearSchedule
@@ -49,21 +47,22 @@ def batch_of(rows: int) -> Batch:
 @pytest.mark.parametrize(
     "weighting, objective",
     [
-        (Choice("hard"), ReinforceObjective()),
-        (Choice("hard", {"soft_share": 0.0}), ReinforceObjective(samples=2)),
-        (Choice("gumbel"), LikelihoodObjective(label_smoothing=0.0)),
-        (Choice("gumbel", {"straight_through": True}), LikelihoodObjective(label_smoothing=0.0)),
+        (Choice("hard"), Choice("reinforce")),
+        (Choice("hard", {"soft_share": 0.0}), Choice("reinforce", {"samples": 2})),
+        (Choice("gumbel"), Choice("likelihood", {"label_smoothing": 0.0})),
+        (Choice("gumbel", {"straight_through": True}), Choice("likelihood", {"label_smoothing": 0.0})),
     ],
     ids=["hard", "hard-only", "gumbel", "straight-through"],
 )
-def test_the_flagged_item_is_found(weighting: Choice, objective: Objective):
+def test_the_flagged_item_is_found(weighting: Choice, objective: Choice):
     model = Selects(weighting)
+    learnt = OBJECTIVES.build(objective, Context(model))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     cooling = LinearSchedule(1.0, updates=UPDATES, floor=0.1)
     for update in range(1, UPDATES + 1):
         if weighting.name == "gumbel":
             model.attention.weighting.temperature = cooling.value(update)
-        loss = objective.loss(model, batch_of(ROWS), "model")
+        loss = learnt.loss(batch_of(ROWS), "model")
         (loss.sum / loss.count).backward()
         optimizer.step()
         optimizer.zero_grad()

@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from networks import build_translator
 
 from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.causal import CausalSpan
 from regard.errors import ConfigError
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_attention, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator, build_attention
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -16,7 +17,7 @@ SMALL = {"num_layers": 1, "feedforward_dim": 8}
 
 def build(**settings: object) -> Translator:
     parts = {"encoder": Choice("transformer", SMALL), "decoder": Choice("transformer", SMALL)}
-    return build_translator(ModelSettings(**{"dim": 8, **parts, **settings}), 9, 9)
+    return build_translator(dict(**{"dim": 8, **parts, **settings}), 9, 9)
 
 
 @pytest.mark.parametrize(("tied", "tables"), [("all", 1), ("target", 2), ("none", 3)])

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from networks import build_translator
 from torch.utils.flop_counter import FlopCounterMode
 
 from regard.decoding import GreedySearch
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
 
@@ -14,7 +15,7 @@ SMALL = {"hidden_dim": 8, "num_layers": 4, "dilations": (1, 2)}
 
 
 def bytenet(**settings: object) -> Translator:
-    settings = ModelSettings(
+    settings = dict(
         dim=16,
         position=None,
         encoder=Choice("bytenet", {**SMALL, "ratio": 1.2, **settings}),

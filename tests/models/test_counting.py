@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from networks import build_translator
 
-from regard.data.batches import Cursor
-from regard.models import ROUTE, ModelSettings, build_translator
+from regard.data.streams import Place
+from regard.models import ROUTE
 from regard.models.counting import _Tally, count_for_embedders
 from regard.records import BOS, EOS, Batch, Sequences
 from regard.registry import Choice
@@ -21,20 +22,20 @@ class Stream:
     def __init__(self) -> None:
         self.given = 0
 
-    def stream(self) -> Iterator[tuple[Cursor, Batch]]:
+    def stream(self) -> Iterator[tuple[Place, Batch]]:
         for number in range(4):
             self.given += 1
             words = torch.tensor([[4 + number, 5, EOS]])
             columns = {
                 name: Sequences(words, torch.ones_like(words, dtype=torch.bool)) for name in ("source", "target")
             }
-            yield Cursor((number + 1) // 2, number), Batch(columns, ROUTE, torch.arange(1), 3)
+            yield {"epoch": (number + 1) // 2}, Batch(columns, ROUTE, torch.arange(1), 3)
 
 
 def model(embedder: str, tied: str):
     given = {"order": 2, "rows": 50} if embedder == "character_ngrams" else {}
     blocks = Choice("transformer", SMALL)
-    settings = ModelSettings(dim=8, embedder=Choice(embedder, given), encoder=blocks, decoder=blocks, tied=tied)
+    settings = dict(dim=8, embedder=Choice(embedder, given), encoder=blocks, decoder=blocks, tied=tied)
     return build_translator(settings, VOCAB, VOCAB)
 
 

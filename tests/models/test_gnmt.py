@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from networks import build_translator
 from small_runs import PAIRS, write_texts
 
 import regard
 from regard.decoders import DECODERS
 from regard.experiment import load_experiment, read_experiment
-from regard.models import build_translator
 from regard.records import Encoded
 from regard.registry import Choice
 from regard.runs import train_run
@@ -36,7 +36,7 @@ def test_the_config_has_the_weights_that_the_paper_describes(dim, num_layers, as
     """Figure 1: the lowest layer of the encoder goes both ways; every layer of the decoder reads the context, too."""
     experiment = load_experiment(CONFIG, sized(dim, num_layers))
     with torch.device("meta"):
-        model = build_translator(experiment.model, VOCAB, VOCAB)
+        model = build_translator(experiment.model.settings, VOCAB, VOCAB)
     encoder = 2 * lstm(dim, dim) + lstm(2 * dim, dim) + (num_layers - 2) * lstm(dim, dim)
     decoder = num_layers * lstm(2 * dim, dim)
     attention = 2 * dim * dim + dim + dim + 1  # query and key, v, and b and g of the normed score
@@ -44,14 +44,23 @@ def test_the_config_has_the_weights_that_the_paper_describes(dim, num_layers, as
     wanted = VOCAB * dim + encoder + decoder + attention + start + readout
     found = sum(parameter.numel() for parameter in model.parameters())
     assert_agrees("C05", torch.tensor(float(found)), torch.tensor(float(wanted)))
-    assert experiment.model.encoder.settings["residual_from"] == experiment.model.decoder.settings["residual_from"] == 3
+    assert (
+        experiment.model.settings["encoder"].settings["residual_from"]
+        == experiment.model.settings["decoder"].settings["residual_from"]
+        == 3
+    )
 
 
 def test_one_layer_is_rnnsearch_that_reads_out_its_state_alone(assert_agrees):
     """The lowest layer is also the highest then."""
     experiment = load_experiment(CONFIG, sized(6, 1))
-    gnmt = build_translator(experiment.model, VOCAB, VOCAB).double().eval()
-    settings = {**experiment.model.decoder.settings, "order": "bahdanau", "residual_from": None, "dropout": 0.0}
+    gnmt = build_translator(experiment.model.settings, VOCAB, VOCAB).double().eval()
+    settings = {
+        **experiment.model.settings["decoder"].settings,
+        "order": "bahdanau",
+        "residual_from": None,
+        "dropout": 0.0,
+    }
     (decoder,) = gnmt.decoders.values()
     twin = DECODERS.build(Choice("recurrent", settings), decoder.embedder, 12, _Sockets(decoder.attention)).double()
     weights = decoder.state_dict()

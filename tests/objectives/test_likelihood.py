@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from networks import build_translator
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.models import ROUTE, ModelSettings, build_translator
+from regard.models import ROUTE
+from regard.objectives import Context
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.records import PAD, Batch, Sequences
 from regard.registry import Choice
@@ -14,7 +16,7 @@ from regard.registry import Choice
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_equals_torch_summed_over_the_target_tokens(smoothing):
     part = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
-    model = build_translator(ModelSettings(dim=8, encoder=part, decoder=part, dropout=0.0), 9, 9).double()
+    model = build_translator(dict(dim=8, encoder=part, decoder=part, dropout=0.0), 9, 9).double()
     ids = torch.tensor([[5, 6, 7, 2], [4, 2, 0, 0]])
     rows = Sequences(ids, ids != PAD)
     batch = Batch({"source": rows, "target": rows}, ROUTE, torch.arange(2), 6)
@@ -23,8 +25,8 @@ def test_equals_torch_summed_over_the_target_tokens(smoothing):
     wanted = functional.cross_entropy(
         scores, ids.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
     )
-    objective = LikelihoodObjective(label_smoothing=smoothing)
-    loss = objective.loss(model, batch, *objective.turns)
+    objective = LikelihoodObjective(Context(model), label_smoothing=smoothing)
+    loss = objective.loss(batch, *objective.turns)
     assert_close(loss.sum, wanted)
     assert loss.count == 6 and not loss.parts["loss"].requires_grad
-    assert list(objective.parameters_of(model, "model")) == list(model.parameters())
+    assert list(objective.parameters_of("model")) == list(model.parameters())

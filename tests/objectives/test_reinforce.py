@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from networks import build_translator
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -12,7 +13,8 @@ from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.hard import HardWeighting
 from regard.errors import ConfigError
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
+from regard.objectives import Context
 from regard.objectives.reinforce import ReinforceObjective
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
@@ -53,10 +55,10 @@ def batch_of(rows: Sequence[Sequence[int]], sources: Sequence[Sequence[int]] | N
 def test_the_mean_of_many_draws_is_the_gradient_of_all_of_them(reward, entropy, baseline, assert_agrees):
     """Within three standard deviations of the mean, as the enumeration tells them too."""
     model = Chooses()
-    objective = ReinforceObjective(reward=reward, entropy=entropy, samples=SAMPLES).double()
+    objective = ReinforceObjective(Context(model), reward=reward, entropy=entropy, samples=SAMPLES).double()
     objective.baseline.fill_(baseline)
     parameters = [model.scores, model.logits]
-    found = torch.autograd.grad(objective.loss(model, batch_of([[WORD]]), "model").sum, parameters)
+    found = torch.autograd.grad(objective.loss(batch_of([[WORD]]), "model").sum, parameters)
     log_shares = model.scores.log_softmax(dim=-1)
     shares = log_shares.exp()
     written = model.logits.log_softmax(dim=-1)[:, WORD]
@@ -82,16 +84,17 @@ def test_the_mean_of_many_draws_is_the_gradient_of_all_of_them(reward, entropy, 
 
 
 def test_the_baseline_is_the_moving_average_per_word_and_is_saved():
-    model, objective = Chooses(), ReinforceObjective().double()
+    model = Chooses()
+    objective = ReinforceObjective(Context(model)).double()
     wanted = 0.0
     for _ in range(3):
-        loss = objective.loss(model, batch_of([[WORD]]), "model")
+        loss = objective.loss(batch_of([[WORD]]), "model")
         wanted = 0.9 * wanted - 0.1 * float(loss.parts["loss"])
     assert float(objective.baseline) == pytest.approx(wanted)
-    again = ReinforceObjective().double()
+    again = ReinforceObjective(Context(model)).double()
     again.load_state_dict(objective.state_dict())
     assert float(again.baseline) == float(objective.baseline)
-    objective.eval().loss(model, batch_of([[WORD]]), "model")
+    objective.eval().loss(batch_of([[WORD]]), "model")
     assert_close(objective.baseline, again.baseline)
 
 
@@ -99,7 +102,7 @@ def translator(decoder: str, weighting: str = "hard", num_heads: int = 2) -> Tra
     parts = {"transformer": {"num_layers": 2, "feedforward_dim": 8}, "recurrent": {"hidden_dim": 8}}
     order = {"order": decoder} if decoder != "transformer" else {}
     name = "transformer" if decoder == "transformer" else "recurrent"
-    settings = ModelSettings(
+    settings = dict(
         dim=8,
         encoder=Choice("transformer", parts["transformer"]),
         decoder=Choice(name, {**parts[name], **order}),
@@ -113,11 +116,12 @@ def translator(decoder: str, weighting: str = "hard", num_heads: int = 2) -> Tra
 @pytest.mark.parametrize("decoder", ["transformer", "luong", "bahdanau"])
 def test_a_batch_is_the_sum_of_its_sentences(decoder):
     """Words of padding neither look nor count, whichever attention of encoder and decoder draws."""
-    model, objective = translator(decoder), ReinforceObjective(entropy=0.3).double().eval()
+    model = translator(decoder)
+    objective = ReinforceObjective(Context(model), entropy=0.3).double().eval()
     objective.baseline.fill_(-1.0)
     targets, sources = [[5, 6, 7, EOS], [4, EOS]], [[4, EOS], [8, 5, 5, 6, EOS]]
-    whole = objective.loss(model, batch_of(targets, sources), "model")
-    alone = [objective.loss(model, batch_of([one], [two]), "model") for one, two in zip(targets, sources, strict=True)]
+    whole = objective.loss(batch_of(targets, sources), "model")
+    alone = [objective.loss(batch_of([one], [two]), "model") for one, two in zip(targets, sources, strict=True)]
     assert_close(whole.sum, sum(loss.sum for loss in alone))
     assert whole.count == sum(loss.count for loss in alone)
     for part in PARTS:
@@ -127,15 +131,18 @@ def test_a_batch_is_the_sum_of_its_sentences(decoder):
 
 
 def test_long_and_short_sentences_share_a_baseline_per_word():
-    model, objective = translator("luong"), ReinforceObjective().double()
-    loss = objective.loss(model, batch_of([[5, 6, 7, EOS], [4, EOS]]), "model")
+    model = translator("luong")
+    objective = ReinforceObjective(Context(model)).double()
+    loss = objective.loss(batch_of([[5, 6, 7, EOS], [4, EOS]]), "model")
     assert float(objective.baseline) == pytest.approx(-0.1 * float(loss.parts["loss"]) / 6)
 
 
 def test_several_draws_are_a_mean():
     """Without draws they are all the same."""
     model, batch = translator("transformer"), batch_of([[5, 6, 7, EOS], [4, EOS]])
-    one, many = (ReinforceObjective(samples=samples).double().eval().loss(model, batch, "model") for samples in (1, 3))
+    one, many = (
+        ReinforceObjective(Context(model), samples=samples).double().eval().loss(batch, "model") for samples in (1, 3)
+    )
     assert_close(many.sum, one.sum)
     assert_close(many.parts, one.parts)
     assert many.count == one.count
@@ -147,7 +154,7 @@ def test_the_loss_is_the_negated_likelihood_where_nothing_was_drawn():
     for attention in (module for module in model.modules() if isinstance(module, Attention)):
         attention.weighting.soft_share = 1.0
     batch = batch_of([[5, 6, 7, EOS], [4, EOS]])
-    loss = ReinforceObjective(entropy=0.0).double().loss(model, batch, "model")
+    loss = ReinforceObjective(Context(model), entropy=0.0).double().loss(batch, "model")
     assert_close(loss.sum, model.nll(batch).sum())
 
 
@@ -155,9 +162,9 @@ def test_a_model_that_draws_nothing_is_refused():
     with pytest.raises(
         ConfigError, match=r"objective: 'reinforce' finds no attention that draws \(attention.weighting=hard"
     ):
-        ReinforceObjective().loss(translator("luong", "softmax"), batch_of([[5, EOS]]), "model")
+        ReinforceObjective(Context(translator("luong", "softmax"))).loss(batch_of([[5, EOS]]), "model")
 
 
 def test_no_sample_at_all_is_refused():
     with pytest.raises(ConfigError, match="samples"):
-        ReinforceObjective(samples=0)
+        ReinforceObjective(Context(Chooses()), samples=0)

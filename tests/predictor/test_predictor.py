@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 import torch
+from networks import build_translator
+from tasks import engine_of, translation_of
 from torch.testing import assert_close
 
 from regard.attention import recording
-from regard.decoding import SEARCHES
 from regard.errors import DataError
 from regard.explain import to_json
-from regard.models import AttentionSettings, ModelSettings, build_translator
+from regard.models import AttentionSettings
 from regard.ops.plain import plain
 from regard.predictor import Predictor, at_once
 from regard.records import EOS
 from regard.registry import Choice
 from regard.results import Prediction
-from regard.tasks import TranslationTask
 from regard.text import train_tokenizer
 
 TEXTS = ["a dog runs", "", "two cats", " \u3000", "he reads a very long book about dogs and cats", "yes", "a dog runs"]
@@ -36,9 +36,9 @@ def predictor_of(search, **model):
     tokenizer = train_tokenizer(Choice("characters"), [*TEXTS, "äöü ß"])
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
     heads = AttentionSettings(num_heads=2)
-    settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads, **model)
-    task = TranslationTask({"source": tokenizer, "target": tokenizer}, SEARCHES.build(search))
-    return Predictor(build_translator(settings, len(tokenizer), len(tokenizer)), task, batch_tokens=60, max_source=60)
+    settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads, **model)
+    model, task = build_translator(settings, len(tokenizer), len(tokenizer)), translation_of(tokenizer)
+    return Predictor(model, task, engine_of(model, task, search), batch_tokens=60, max_source=60)
 
 
 def test_every_text_has_its_answer_in_its_place(predictor):

@@ -5,16 +5,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from tasks import statistics_of
 
-from regard.evaluation import METRICS
-from regard.evaluation.metric import corpus_of
 from regard.experiment import Experiment
 from regard.registry import Choice
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.origin import Origin
 from regard.reports.compare.plan import Contender
 from regard.reports.compare.summary import Compared, summarise
-from regard.runs.texts import Pairs
+from regard.tasks import TranslationTask
 
 WORDS = ("the", "old", "man", "reads", "a", "book", "by", "river", "and", "sees", "two", "small", "dogs")
 NOWHERE = Origin()
@@ -33,8 +32,7 @@ def spoilt(lines: Sequence[str], share: float, seed: int) -> list[str]:
 
 def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object) -> Result:
     """Of a run that wrote these lines."""
-    corpus = corpus_of(lines, judge.test.targets, judge.test.sources)
-    tables = [metric.statistics(corpus) for metric in judge.metrics]
+    tables = [statistics_of(metric, lines, judge.test) for metric in judge.metrics]
     scores = [metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)]
     values = {
         "parameters": 2_600_000,
@@ -55,9 +53,9 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
 
 @pytest.fixture
 def judge() -> Judge:
-    pairs = Pairs(texts(120, 1), texts(120, 2))
+    pairs = {"source": texts(120, 1), "target": texts(120, 2)}
     choices = (Choice("bleu"), Choice("exact_match"))
-    return Judge(pairs, [METRICS.build(choice) for choice in choices], choices, "bleu", None)
+    return Judge(pairs, TranslationTask.measures(choices), choices, "bleu", None, TranslationTask.wording)
 
 
 @pytest.fixture
@@ -80,7 +78,7 @@ def compared(judge: Judge) -> Callable[..., Compared]:
         counts = seeds if isinstance(seeds, dict) else dict.fromkeys(shares, seeds)
         results = {
             name: [
-                result(judge, name, seed, spoilt(judge.test.targets, share, seed), **(known or {}))
+                result(judge, name, seed, spoilt(judge.test["target"], share, seed), **(known or {}))
                 for seed in range(1, counts[name] + 1)
             ]
             for name, share in shares.items()

@@ -10,7 +10,6 @@ from regard.cli.app import app
 from regard.evaluation import METRICS
 from regard.registry import Choice
 from regard.reports.evaluation import length_buckets
-from regard.runs.texts import Pairs
 
 REFERENCES = [f"the {word} sees a house by the river" for word in ("cat", "dog", "man", "owl", "fox", "hen")] * 5
 WORSE = [text.replace("house by", "tree of") if number % 2 else text for number, text in enumerate(REFERENCES)]
@@ -40,9 +39,11 @@ def told(*words: object) -> dict:
 def test_scores_are_those_of_the_metrics_with_signatures(files):
     report = told(files / "worse", "--target", files / "reference")
     wanted = [METRICS.build(Choice(name)).score(WORSE, REFERENCES) for name in ("bleu", "chrf", "ter", "exact_match")]
-    assert report["systems"][0]["scores"] == [score._asdict() for score in wanted]
+    found = report["systems"][0]["scores"]
+    assert [{**score, "interval": None} for score in found] == [{**one._asdict(), "interval": None} for one in wanted]
+    assert all(low <= score["value"] <= high for score in found for low, high in [score["interval"]])
     assert "version:" in wanted[0].signature
-    assert (report["sentences"], report["comparisons"]) == (30, [])
+    assert (report["examples"], report["comparisons"]) == (30, [])
 
 
 def test_two_systems_are_compared_with_p_values(files):
@@ -65,7 +66,7 @@ def test_by_length_every_sentence_is_in_one_row(files):
     metrics = "evaluation.metrics=[untranslated_rate, bleu]"  # needs the source in every row
     words = [files / "worse", "--source", files / "reference", "--target", files / "reference", "--by-length", metrics]
     rows = told(*words)["by_length"]
-    assert [(row["words"], row["sentences"]) for row in rows] == [("6-10", 30)]
+    assert [(row["words"], row["examples"]) for row in rows] == [("6-10", 30)]
 
 
 def test_the_translations_can_be_kept(files):
@@ -99,8 +100,7 @@ def test_the_translations_of_one_system_alone_can_be_kept(files):
 
 def stretches(lengths: list[int], least: int = 1) -> dict[str, int]:
     """What the buckets of texts of so many words are called, and how many are in each."""
-    pairs = Pairs([], [" ".join(["word"] * length) for length in lengths])
-    found = length_buckets(pairs, least)
+    found = length_buckets(lengths, least)
     assert sorted(row for _, rows in found for row in rows) == list(range(len(lengths)))
     return {name: len(rows) for name, rows in found}
 

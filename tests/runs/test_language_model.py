@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from language import task_of
 from safetensors.torch import load_file
 from small_runs import regard, unsaid
@@ -17,8 +18,7 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.texts import dev_texts, training_reader
-from regard.tasks import LanguageModelTask
+from regard.runs.texts import dev_examples, training_reader
 
 LINES = [f"the {who} {does} a {what}" for who in ("man", "dog") for does in ("has", "sees") for what in ("cat", "cow")]
 TEXT = [*LINES, "", *LINES[::-1], "", *LINES[::3]] * 2
@@ -37,7 +37,7 @@ KINDS = {"lines": [], "windows": ["task.window=30", "task.context=10"]}
 
 def settings_of(folder: Path, kind: str = "windows") -> list[str]:
     (folder / "text").write_text("".join(f"{line}\n" for line in TEXT))
-    return [*SMALL, "task.name=language_model", f"data.text={folder / 'text'}", *KINDS[kind]]
+    return [*SMALL, "task.name=language_model", f"data.train.text={folder / 'text'}", *KINDS[kind]]
 
 
 def train(*words: object) -> None:
@@ -52,7 +52,7 @@ def weights(run: Path) -> dict:
 @pytest.fixture(scope="module", params=KINDS)
 def trained(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    files = [f"data.{part}_text={folder / 'text'}" for part in ("dev", "test")]
+    files = [f"data.{part}.text={folder / 'text'}" for part in ("dev", "test")]
     train(*settings_of(folder, request.param), *files, "training.max_updates=4", "--run", folder / "run")
     return folder / "run"
 
@@ -65,7 +65,7 @@ def out(*words: object, given: str | None = None) -> str:
 
 def test_a_run_that_was_broken_off_comes_to_the_same_weights(trained, tmp_path):
     settings = settings_of(tmp_path, trained.parent.name.rstrip("0123456789"))
-    files = [f"data.{part}_text={tmp_path / 'text'}" for part in ("dev", "test")]
+    files = [f"data.{part}.text={tmp_path / 'text'}" for part in ("dev", "test")]
     run = tmp_path / "broken"
     train(*settings, *files, "training.max_updates=2", "--run", run)
     train("--run", run, "--resume", "training.max_updates=4")
@@ -75,16 +75,19 @@ def test_a_run_that_was_broken_off_comes_to_the_same_weights(trained, tmp_path):
 def test_it_is_judged_by_its_test_part_or_any_text(trained, tmp_path):
     told = json.loads(out("evaluate", trained, "--json"))
     (system,) = told["systems"]
-    assert set(system["figures"]) == set(LanguageModelTask.losses)
+    figures = {score["name"]: score for score in system["scores"]}
+    assert set(figures) == {"bits per character", "perplexity", "word perplexity"}
+    assert all(low <= score["value"] <= high for score in figures.values() for low, high in [score["interval"]])
     whole = "windows" in str(trained)
-    assert told["lines"] == len(TEXT) - (0 if whole else TEXT.count(""))
+    assert told["examples"] == len(TEXT) - (0 if whole else TEXT.count(""))
     best = RunFolder(trained).checkpoint().state["best"]["ranked"][0][0]
-    assert system["figures"]["perplexity"] == pytest.approx(best)  # the dev part is the same text
+    assert figures["perplexity"]["value"] == pytest.approx(best)  # the dev part is the same text
     (tmp_path / "other").write_text("the man\n")
     other = json.loads(out("evaluate", trained, "--text", tmp_path / "other", "--json"))
-    assert other["lines"] == 1
+    assert other["examples"] == 1
     shown = out("evaluate", trained, trained)
-    assert shown.count("bits per character") == 2
+    assert shown.count("bits per character = ") == 2
+    assert "bits per character: " in shown and "p = 1" in shown
 
 
 def test_it_goes_on_with_lines_and_begins_after_empty_ones(trained):
@@ -98,8 +101,8 @@ def test_it_goes_on_with_lines_and_begins_after_empty_ones(trained):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["--source", "text"], ["--source", "is for translations", "--text FILE"]),
-        (["text"], ["'text' is no language model"]),
+        (["--source", "text"], ["--source", "is not a column of the task", "--text FILE"]),
+        (["text"], ["'text' is a file", "give a run"]),
     ],
 )
 def test_what_is_said_of_translations_is_refused(trained, monkeypatch, words, parts):
@@ -110,16 +113,18 @@ def test_what_is_said_of_translations_is_refused(trained, monkeypatch, words, pa
 def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
     run = shutil.copytree(trained, tmp_path / "run")
     path = run / "experiment.yaml"
-    path.write_text("".join(row for row in path.read_text().splitlines(True) if "test_text" not in row))
+    settings = yaml.safe_load(path.read_text())
+    settings["data"]["test"] = None
+    path.write_text(yaml.safe_dump(settings))
     assert unsaid(regard("evaluate", run), "--text", "names no test part") == []
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("model.encoder=recurrent", "model.encoder: is nothing that a model of the task 'language_model' has"),
-        ("model.attention.num_heads=2", "model.attention: is nothing that"),
-        ("data.source=text", "data.source: is nothing that this task reads (a text file: data.text)"),
+        ("model.encoder=recurrent", "model.encoder: there is no such setting"),
+        ("model.attention.num_heads=2", "model.attention: there is no such setting"),
+        ("data.train.source=text", "data.train.source: is not a column of this task (a text file: data.train.text)"),
         ("training.metric=bleu", "training.metric: there is no 'bleu'"),
         ("task.window=0", "task.window: must be at least 1, not 0"),
         ("task.window=-5", "task.window: must be at least 1, not -5"),
@@ -167,7 +172,7 @@ def test_a_text_is_all_that_must_be_said(tmp_path):
 def test_what_is_held_out_is_the_end_of_the_text(tmp_path):
     experiment = read_experiment(None, [*settings_of(tmp_path), "data.dev_share=0.25"])
     rest = [example.texts["text"] for example in training_reader(experiment)]
-    held = dev_texts(experiment, task_of(TEXT, window=9), lambda _: None)
+    held = dev_examples(experiment, task_of(TEXT, window=9), lambda _: None)
     assert rest + held["text"] == TEXT
     assert len(held["text"]) == len(TEXT) // 4
 

@@ -18,7 +18,11 @@ def train(folder: Path, *changes: str) -> list[dict[str, float]]:
     """The updates in the log of a small run."""
     (folder / "run").parent.mkdir(parents=True, exist_ok=True)
     _, source, _, target = write_texts(folder)
-    files = [f"data.source={quoted(source)}", f"data.target={quoted(target)}", f"run={quoted(str(folder / 'run'))}"]
+    files = [
+        f"data.train.source={quoted(source)}",
+        f"data.train.target={quoted(target)}",
+        f"run={quoted(str(folder / 'run'))}",
+    ]
     assert train_run(read_experiment(None, [*SMALL, "training.log_every=1", *files, *changes]), quiet=True)
     lines = (folder / "run" / "metrics.jsonl").read_text().splitlines()
     return [line for line in map(json.loads, lines) if line["event"] == "update"]

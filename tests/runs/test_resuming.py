@@ -106,15 +106,15 @@ def edited(file: Path, folder: Path, *, more: str = "") -> Path:
 
 def test_a_text_that_was_moved_is_the_same(run, trained, tmp_path):
     moved = edited(trained.parent / "a.en", tmp_path)
-    code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", f"data.source={moved}")
+    code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", f"data.train.source={moved}")
     assert (code, last(run)) == (0, 3)
-    assert f"data.source: {trained.parent / 'a.en'} → {moved}" in said
+    assert f"data.train.source: {trained.parent / 'a.en'} → {moved}" in said
 
 
 def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
     sides = [edited(trained.parent / name, tmp_path, more="new\n") for name in ("a.en", "a.de")]
     before = content(run)
-    changes = [f"data.source={sides[0]}", f"data.target={sides[1]}", "training.max_updates=3"]
+    changes = [f"data.train.source={sides[0]}", f"data.train.target={sides[1]}", "training.max_updates=3"]
     code, said = regard("train", "--run", run, "--resume", *changes)
     assert (code, content(run), said.count("error:")) == (2, before, 2)
     told = "cannot change in a run that has begun, and '{}' has other content than it had then"
@@ -129,8 +129,8 @@ def test_another_dev_part_is_refused(tmp_path):
     assert regard("train", *SMALL, *sides, *dev, "--run", tmp_path / "run", "--quiet")[0] == 0
     changed = edited(tmp_path / "a.en", tmp_path, more="")
     changed.write_text(changed.read_text("utf-8").upper(), encoding="utf-8")
-    code, said = regard("train", "--run", tmp_path / "run", "--resume", f"data.dev_source={changed}")
-    assert (code, f"data.dev_source: cannot change in a run that has begun, and '{changed}'" in said) == (2, True), said
+    code, said = regard("train", "--run", tmp_path / "run", "--resume", f"data.dev.source={changed}")
+    assert (code, f"data.dev.source: cannot change in a run that has begun, and '{changed}'" in said) == (2, True), said
 
 
 def test_a_dev_part_that_puts_back_what_was_held_out_is_refused(run, trained):

@@ -4,13 +4,13 @@ import math
 
 import pytest
 import torch
+from networks import build_translator
+from tasks import engine_of, translation_of
 
-from regard.decoding import SEARCHES
 from regard.evaluation import METRICS
-from regard.models import AttentionSettings, ModelSettings, build_translator
+from regard.models import AttentionSettings
 from regard.registry import Choice
 from regard.runs.validation import Validation
-from regard.tasks import TranslationTask
 from regard.text import train_tokenizer
 
 PAIRS = {"source": ["a dog", "two old cats", "yes"], "target": ["ein Hund", "zwei alte Katzen", "ja"]}
@@ -21,26 +21,27 @@ def model_and_task():
     tokenizer = train_tokenizer(Choice("characters"), [*PAIRS["source"], *PAIRS["target"]])
     blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
     heads = AttentionSettings(num_heads=2)
-    settings = ModelSettings(8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
+    settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
     model = build_translator(settings, len(tokenizer), len(tokenizer)).eval()
-    return model, TranslationTask({"source": tokenizer, "target": tokenizer}, SEARCHES.build(Choice("greedy")))
+    return model, translation_of(tokenizer)
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 1000])
 def test_figures_do_not_depend_on_the_batches(model_and_task, batch_tokens):
     model, task = model_and_task
-    names = ("bleu", "chrf", "perplexity")
-    validation = Validation(model, task, PAIRS, [Choice(name) for name in names], batch_tokens=batch_tokens)
+    names, engine = ("bleu", "chrf", "perplexity", "loss"), engine_of(model, task)
+    measures = [task.measure(name) for name in names]
+    validation = Validation(model, task, engine, PAIRS, measures, batch_tokens=batch_tokens)
     found = validation(lambda: False)
     total = count = 0.0
     texts = []
     for source, target in zip(*PAIRS.values(), strict=True):
-        batch = task.batch([task.source.encode(source)], [task.target.encode(target)])
+        batch = task.batch(task.encode([task.scored(source, target)]))
         with torch.no_grad():
             total += float(model.nll(batch).sum())
-            texts.append(task.predict(model, batch)[0].text)
+            texts.append(task.predict(engine, batch)[0].text)
         count += batch.count
-    assert set(found) == {"loss", *names}
+    assert set(found) == set(names)
     assert found["loss"] == pytest.approx(total / count, rel=1e-6)
     assert found["perplexity"] == pytest.approx(math.exp(total / count), rel=1e-5)
     for name in ("bleu", "chrf"):
@@ -50,6 +51,6 @@ def test_figures_do_not_depend_on_the_batches(model_and_task, batch_tokens):
 def test_it_stops_between_two_batches(model_and_task):
     model, task = model_and_task
     asked = []
-    validation = Validation(model, task, PAIRS, [], batch_tokens=1)
+    validation = Validation(model, task, engine_of(model, task), PAIRS, task.likelihoods(), batch_tokens=1)
     assert validation(lambda: asked.append(1) or len(asked) == 2) == {}
     assert len(asked) == 2

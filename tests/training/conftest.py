@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 import torch
+from networks import build_translator
 from torch import nn, optim
 
 from regard.data.batches import Batches
 from regard.data.corpus import Corpus
 from regard.data.readers import READERS
-from regard.models import AttentionSettings, ModelSettings, Translator, build_translator
+from regard.models import AttentionSettings, Translator
 from regard.registry import Choice
 from regard.text import train_tokenizer
 from regard.training import checkpoint as files
@@ -48,7 +49,7 @@ def tiny() -> Callable[..., Translator]:
     def make(*, dropout: float = 0.2, vocab: int = 280, seed: int = 5) -> Translator:
         torch.manual_seed(seed)
         one = {"num_layers": 1, "feedforward_dim": 12}
-        settings = ModelSettings(
+        settings = dict(
             dim=8,
             encoder=Choice("transformer", one),
             decoder=Choice("transformer", one),

@@ -9,7 +9,7 @@ from torch import nn
 
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError
-from regard.objectives import LikelihoodObjective
+from regard.objectives import Context, LikelihoodObjective
 from regard.training import checkpoint as files
 
 NAMES = [files.MODEL, files.OBJECTIVE, files.OPTIMIZERS, files.GENERATORS, files.STATE, SEAL]
@@ -69,7 +69,8 @@ def test_another_model_objective_or_optimizer_is_told(saved, trained):
     with pytest.raises(CheckpointError, match="belongs to another model: size mismatch"):
         files.load_model(nn.Linear(4, 2), checkpoint)
     right, small = nn.Linear(1, 1), trained(nn.Linear(3, 2, bias=False))
-    for objective, optimizers in ((LikelihoodObjective(), {}), (right, {"model": small}), (right, {"critic": small})):
+    other = LikelihoodObjective(Context(right))
+    for objective, optimizers in ((other, {}), (right, {"model": small}), (right, {"critic": small})):
         with pytest.raises(CheckpointError, match="belongs to another objective or optimizer") as caught:
             files.load_training(checkpoint, objective, optimizers)
         assert "\n" not in str(caught.value)

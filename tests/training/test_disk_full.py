@@ -9,7 +9,7 @@ import pytest
 from torch import nn
 
 from regard.errors import CheckpointError
-from regard.objectives import LikelihoodObjective
+from regard.objectives import Context, LikelihoodObjective
 from regard.training import checkpoint as files
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
@@ -61,9 +61,10 @@ def trainer(tiny, batches, tmp_path):
     def make(scores=(), **changes):
         told = iter(scores)
         settings = {"max_updates": 4, "validate_every": 1, "metric": "loss", "workers": 0, **changes}
+        model = tiny()
         return Trainer(
-            tiny(),
-            LikelihoodObjective(),
+            model,
+            LikelihoodObjective(Context(model)),
             batches(),
             settings=TrainingSettings(**settings),
             run=tmp_path,

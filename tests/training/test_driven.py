@@ -6,7 +6,7 @@ import math
 import pytest
 
 from regard.errors import ConfigError
-from regard.objectives import LikelihoodObjective
+from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
 from regard.training.driven import Driven
 from regard.training.settings import TrainingSettings
@@ -17,7 +17,8 @@ SMOOTHING = "objective.label_smoothing"
 
 @pytest.fixture
 def parts(tiny):
-    return tiny(dropout=0.4), LikelihoodObjective(label_smoothing=0.2)
+    model = tiny(dropout=0.4)
+    return model, LikelihoodObjective(Context(model), label_smoothing=0.2)
 
 
 def driven_of(parts, schedule=Choice("constant", {"warmup": 2}), **schedules):
@@ -76,7 +77,8 @@ def test_all_hear_of_validations(parts):
 def test_state_and_restore_go_on_as_if_unbroken(parts, tiny):
     plateau = Choice("plateau", {"patience": 2, "warmup": 4})
     first = driven_of(parts, plateau, **{SMOOTHING: plateau})
-    again = (tiny(), LikelihoodObjective(label_smoothing=0.2))
+    model = tiny()
+    again = (model, LikelihoodObjective(Context(model), label_smoothing=0.2))
     second = driven_of(again, plateau, **{SMOOTHING: plateau})
     first.observe(2.0, False)
     first.observe(3.0, False)

@@ -3,12 +3,13 @@
 import json
 import math
 import shutil
+from functools import partial
 
 import pytest
 import torch
 
 from regard.errors import CheckpointError, DataError, TrainingError
-from regard.objectives import LikelihoodObjective
+from regard.objectives import Context, LikelihoodObjective
 from regard.records import Loss
 from regard.registry import Choice
 from regard.training import checkpoint as files
@@ -24,13 +25,13 @@ SETTINGS = {"validate_every": 1, "metric": "loss", "workers": 0, "average": 1, "
 class Failing(LikelihoodObjective):
     """Its loss is no number from some call on."""
 
-    def __init__(self, at):
-        super().__init__()
+    def __init__(self, context, at):
+        super().__init__(context)
         self.left = at
 
-    def loss(self, model, batch, turn):
+    def loss(self, batch, turn):
         self.left -= 1
-        found = super().loss(model, batch, turn)
+        found = super().loss(batch, turn)
         return found if self.left else Loss(found.sum * math.nan, found.count, {})
 
 
@@ -38,9 +39,10 @@ class Failing(LikelihoodObjective):
 def trainer(tiny, batches, tmp_path):
     def make(scores=(), objective=None, **changes):
         told = iter(scores)
+        model = tiny()
         return Trainer(
-            tiny(),
-            objective or LikelihoodObjective(),
+            model,
+            (objective or LikelihoodObjective)(Context(model)),
             batches(),
             settings=TrainingSettings(**{**SETTINGS, **changes}),
             run=tmp_path,
@@ -230,7 +232,7 @@ def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
 
 def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
     with pytest.raises(TrainingError, match=r"loss is nan .* at update 6 "):
-        trainer(objective=Failing(6), save_every_minutes=0.0, max_updates=9).train()
+        trainer(objective=partial(Failing, at=6), save_every_minutes=0.0, max_updates=9).train()
     assert files.latest_valid(tmp_path)[0].state["update"] == 5
     assert trainer(max_updates=7).train(resume=True).updates == 7
 

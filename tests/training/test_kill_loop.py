@@ -48,7 +48,7 @@ class Command:
         (folder / "text.b").write_text("".join(f"{line[::-1]}\n" for line in sources))
 
     def start(self, run, *, resume=False):
-        files_of = [f"data.source={self.folder / 'text.a'}", f"data.target={self.folder / 'text.b'}"]
+        files_of = [f"data.train.source={self.folder / 'text.a'}", f"data.train.target={self.folder / 'text.b'}"]
         words = ["--run", str(run), "--resume"] if resume else [*files_of, f"run={run}", *SETTINGS]
         return subprocess.Popen(
             [sys.executable, "-m", "regard", "train", *words],

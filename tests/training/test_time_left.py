@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from regard.objectives import LikelihoodObjective
+from regard.objectives import Context, LikelihoodObjective
 from regard.training import trainer as module
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
@@ -35,8 +35,9 @@ def told(tiny, batches, tmp_path, monkeypatch):
         clocks = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["core"])
         monkeypatch.setattr(module, "time", clocks)
         monkeypatch.setattr(Progress, "update", lambda self, values, left: found.update({values["update"]: left}))
+        model = tiny()
         trainer = Trainer(
-            tiny(), LikelihoodObjective(), batches(), settings=settings, run=tmp_path, validate=validate,
+            model, LikelihoodObjective(Context(model)), batches(), settings=settings, run=tmp_path, validate=validate,
             progress=Progress(tmp_path, quiet=True),
         )  # fmt: skip
         real = trainer.updater.update

@@ -7,7 +7,7 @@ import signal
 import pytest
 import torch
 
-from regard.objectives import LikelihoodObjective
+from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
 from regard.training import checkpoint as files
 from regard.training.final import FINAL
@@ -42,8 +42,8 @@ class Breaking:
     def __init__(self, batches, at):
         self.batches, self.at = batches, at
 
-    def stream(self, start, *, workers):
-        for number, one in enumerate(self.batches.stream(start, workers=workers), 1):
+    def stream(self, start, **settings):
+        for number, one in enumerate(self.batches.stream(start, **settings), 1):
             if number == self.at:
                 ask_to_end()
             yield one
@@ -77,7 +77,7 @@ def trainer(tiny, batches):
         stream = batches() if batch is None else Breaking(batches(), batch)
         return Trainer(
             model,
-            LikelihoodObjective(),
+            LikelihoodObjective(Context(model)),
             stream,
             settings=TrainingSettings(**{**SETTINGS, **changes}),
             run=run,

@@ -9,7 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from regard.errors import TrainingError
-from regard.objectives import LikelihoodObjective, Objective
+from regard.objectives import Context, LikelihoodObjective, Objective
 from regard.records import Batch, Loss
 from regard.registry import Choice
 from regard.training.settings import TrainingSettings
@@ -20,14 +20,14 @@ EXACT = {"rtol": 0, "atol": 1e-12}
 
 def updater_of(model, objective=None, **changes):
     settings = TrainingSettings(**{"optimizer": Choice("sgd"), "precision": "float32", "clip_norm": 0.0, **changes})
-    return Updater(model, objective or Squares(), settings)
+    return Updater(model, objective or Squares(Context(model)), settings)
 
 
 class Squares(Objective):
     """Half the square of (inputs · weight - outputs), summed over rows."""
 
-    def loss(self, model, batch, turn):
-        error = model(batch.columns["x"]).squeeze(-1) - batch.columns["y"]
+    def loss(self, batch, turn):
+        error = self.context.model(batch.columns["x"]).squeeze(-1) - batch.columns["y"]
         return Loss((error**2).sum() / 2, batch.count, {})
 
 
@@ -36,15 +36,15 @@ class Duel(Squares):
 
     turns = ("critic", "model")
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, context):
+        super().__init__(context)
         self.critic = nn.Linear(2, 1, bias=False).double()
 
-    def parameters_of(self, model, turn):
-        return self.critic.parameters() if turn == "critic" else model.parameters()
+    def parameters_of(self, turn):
+        return self.critic.parameters() if turn == "critic" else super().parameters_of(turn)
 
-    def loss(self, model, batch, turn):
-        error = self.critic(batch.columns["x"]) - model(batch.columns["x"])
+    def loss(self, batch, turn):
+        error = self.critic(batch.columns["x"]) - self.context.model(batch.columns["x"])
         return Loss((error**2).sum() / 2, batch.count, {})
 
 
@@ -89,7 +89,7 @@ def test_two_batches_of_translation_are_two_halves_of_one(tiny, batches):
         for some in (slice(0, 3), slice(3, None))
     ]
     for model, given in zip(models, (halves, [whole]), strict=True):
-        updater_of(model, LikelihoodObjective()).update(given, 0.1, 1)
+        updater_of(model, LikelihoodObjective(Context(model))).update(given, 0.1, 1)
     for one, other in zip(*(model.parameters() for model in models), strict=True):
         assert_close(one, other, **EXACT)
 
@@ -105,7 +105,7 @@ def test_a_quicker_forward_is_nearly_the_same_update(tiny, batches, changes, tol
     for number in range(3):
         batch = batches().batch(0, number)
         updates = [
-            updater_of(model, LikelihoodObjective(), **more).update([batch], 0.1, 1)
+            updater_of(model, LikelihoodObjective(Context(model)), **more).update([batch], 0.1, 1)
             for model, more in ((plain, {}), (quick, changes))
         ]
         assert updates[0].tokens == updates[1].tokens
@@ -176,7 +176,7 @@ def test_other_faults_of_an_update_are_not_taken_for_it(line, monkeypatch):
 
 
 def test_turns_are_taken_in_order_and_move_only_their_own(line):
-    duel, batch = Duel(), rows(4)
+    duel, batch = Duel(Context(line)), rows(4)
     critic, model = (one.weight.detach()[0].clone() for one in (duel.critic, line))
     x = batch.columns["x"]
     critic_after = critic - 0.1 * (x * (x @ (critic - model))[:, None]).mean(0)

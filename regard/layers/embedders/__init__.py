@@ -9,6 +9,7 @@ from regard.registry import Registry
 EMBEDDERS: Registry[Embedder] = Registry(
     "model.embedder",
     {"character_ngrams": CharacterNgramEmbedder, "complex_order": ComplexOrderEmbedder, "words": WordEmbedder},
+    inherits=("dropout",),
 )
 
 __all__ = ["EMBEDDERS", "Embedder"]

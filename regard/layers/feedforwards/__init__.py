@@ -11,14 +11,10 @@ from regard.registry import Choice, Registry
 FEEDFORWARDS: Registry[FeedForward] = Registry(
     "feedforward",
     {"position_wise": PositionWise, "sru": SruFeedForward, "bidirectional_sru": BidirectionalSruFeedForward},
+    inherits=("dropout",),
 )
 
-FeedForwardChoice = Annotated[Choice, PartOf(FEEDFORWARDS, ("dropout",))]  # given none, it takes the block's
+FeedForwardChoice = Annotated[Choice, PartOf(FEEDFORWARDS)]
 
 
-def build_feedforward(choice: Choice, dim: int, hidden_dim: int, dropout: float) -> FeedForward:
-    """A row of the table, with this dropout unless it has its own."""
-    return FEEDFORWARDS.build(Choice(choice.name, {"dropout": dropout, **choice.settings}), dim, hidden_dim)
-
-
-__all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice", "PositionWise", "build_feedforward"]
+__all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice", "PositionWise"]

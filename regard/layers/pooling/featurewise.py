@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.attention import Attention, View, Weighting
+from regard.attention import OWN, Attention, Role, View, Weighting, stamped
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
@@ -32,7 +32,7 @@ class FeaturewisePooling(Pooling):
         self.out_dim = dim
         self.to_scores = nn.Linear(dim, dim)
         weighting = _Damped(eps) if eps else SoftmaxWeighting(1)
-        self.attention = Attention(DotScore(1, 1), EverywhereSpan(1, 1), weighting)
+        self.attention = stamped(Attention(DotScore(1, 1), EverywhereSpan(1, 1), weighting), Role(keys=OWN))
         nn.init.xavier_uniform_(self.to_scores.weight)
         nn.init.zeros_(self.to_scores.bias)
 

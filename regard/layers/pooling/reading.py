@@ -4,7 +4,7 @@ from typing import Annotated
 
 from torch import Tensor
 
-from regard.attention import SCORES, Attention, Score
+from regard.attention import OWN, SCORES, Attention, Role, Score, stamped
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.config import PartOf
@@ -15,7 +15,8 @@ ScoreChoice = Annotated[Choice, PartOf(SCORES)]
 
 def socket(score: Score) -> Attention:
     """Soft attention with this score over all of a sequence."""
-    return Attention(score, EverywhereSpan(1, 1), SoftmaxWeighting(1))  # neither has anything of a width
+    attention = Attention(score, EverywhereSpan(1, 1), SoftmaxWeighting(1))  # neither has anything of a width
+    return stamped(attention, Role(keys=OWN))
 
 
 def read(attention: Attention, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:

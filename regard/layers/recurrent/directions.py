@@ -5,6 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from regard.attention import turn_around
 from regard.layers.recurrent.recurrent import Past, Recurrent
 
 
@@ -18,6 +19,7 @@ class Bidirectional(nn.Module):
         self, forwards: Recurrent, backwards: Recurrent, *, merge: Literal["concatenate", "add"] = "concatenate"
     ) -> None:
         super().__init__()
+        turn_around(backwards)
         self.forwards, self.backwards, self.adds = forwards, backwards, merge == "add"
         self.dim = forwards.dim if self.adds else forwards.dim + backwards.dim
 

@@ -7,7 +7,7 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import Attention, Memory
+from regard.attention import OWN, Attention, Memory, Role, stamped
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
@@ -43,7 +43,8 @@ class LstmnLayer(Recurrent):
         self.dim, self.tape = dim, tape
         asking = input_dim + dim
         score = AdditiveScore(asking, dim, hidden_dim=hidden_dim)
-        self.own = Attention(score, EverywhereSpan(asking, dim), SoftmaxWeighting(asking))
+        own = Attention(score, EverywhereSpan(asking, dim), SoftmaxWeighting(asking))
+        self.own = stamped(own, Role(OWN, OWN, causal=True))
         self.from_input, self.from_state = Linear(input_dim, 4 * dim), Linear(dim, 4 * dim, bias=False)
         for weight, make in (
             (self.from_input.weight, nn.init.xavier_uniform_),

@@ -3,9 +3,10 @@
 from torch import Tensor
 from torch.nn import functional
 
+from regard.attention import Role
 from regard.errors import ConfigError
-from regard.objectives.looking import looks_at_source, mask_of
-from regard.objectives.penalties.penalty import SOURCE, Attentions, Penalty, Weight
+from regard.objectives.attention_roles import mask_of
+from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
 
 
@@ -18,14 +19,14 @@ class DoublyStochasticPenalty(Penalty):
     Cost: O(n·m·num_heads)
     """
 
-    def __init__(self, *, weight: Weight = 1.0, attentions: Attentions = SOURCE) -> None:
+    def __init__(self, *, weight: Weight = 1.0, attentions: Attentions = None) -> None:
         super().__init__(weight, attentions)
 
-    def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
+    def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, source)."""
-        if not looks_at_source(name):
-            raise ConfigError("penalties.attentions", f"'{name}' looks at no source", "decoders.*.cross")
-        target, source = (mask_of(column, batch, len(weights)) for column in ("target", "source"))
+        if role.queries is None or role.keys is None or not role.crosses:
+            raise ConfigError("penalties.attentions", f"'{name}' looks at no source", "leave it out")
+        target, source = (mask_of(column, batch, len(weights)) for column in (role.queries, role.keys))
         more = weights.shape[-1] - source.shape[-1]
         if more < 0:
             problem = f"'{name}' looks at {weights.shape[-1]} places, and the source has {source.shape[-1]} words"

@@ -5,9 +5,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from regard.attention import Role
 from regard.errors import ConfigError
-from regard.objectives.looking import query_mask
-from regard.objectives.penalties.penalty import SOURCE, Attentions, Penalty, Weight
+from regard.objectives.attention_roles import query_mask
+from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
 
 
@@ -24,13 +25,17 @@ class OverlapPenalty(Penalty):
         self,
         *,
         weight: Weight = 1.0,
-        attentions: Attentions = SOURCE,
+        attentions: Attentions = None,
         between: Literal["heads", "hops"] = "heads",
     ) -> None:
         super().__init__(weight, attentions)
         self.between = between
 
-    def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
+    def concerns(self, role: Role) -> bool:
+        """Return whether it looks from one column at another, or for hops also by learned queries."""
+        return role.crosses or (self.between == "hops" and role.queries is None and role.keys is not None)
+
+    def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, query, key) → (rows, query) between heads, (rows, head) between hops."""
         if self.between == "hops":
             return _overlap(weights)
@@ -38,7 +43,7 @@ class OverlapPenalty(Penalty):
             problem = f"'{name}' has one head, which overlaps with no other"
             raise ConfigError("penalties.between", problem, "num_heads of 2 at least, or between: hops")
         apart = _overlap(weights.transpose(1, 2))
-        words = query_mask(name, batch, len(weights), weights.shape[-2])
+        words = query_mask(role, batch, len(weights), weights.shape[-2])
         return apart if words is None else apart * words
 
 

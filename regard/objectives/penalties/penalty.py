@@ -1,4 +1,4 @@
-"""The contract of penalties: what a model should not look like when it looks."""
+"""The contract of penalties: a cost on attention weights, added to the loss."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,60 +9,63 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from regard.attention import Attended
+from regard.attention import Records, Role
+from regard.attention.precision import wide
 from regard.config import OneOrMany
 from regard.errors import ConfigError
-from regard.objectives.looking import Records, joined
 from regard.records import Batch
 
-SOURCE = ("decoders.*.attention", "decoders.*.cross")  # what decoders look at the source with
-
 Weight = Annotated[float, Ge(0)]
-Attentions = Annotated[tuple[str, ...], OneOrMany()]
+Attentions = Annotated[tuple[str, ...], OneOrMany()] | None
 
 
 class Penalty(nn.Module, ABC):
-    """Built with its settings alone: `weight`, which a schedule may drive, and `attentions`, patterns of their names.
+    """Built with its settings alone: `weight`, which a schedule may change, and `attentions`, patterns of module paths.
 
-    In a pattern * stands for anything; a name is the path of a module, as `recording` tells it.
+    In a pattern * stands for anything. None chooses by role: see `concerns`.
     """
 
-    def __init__(self, weight: float, attentions: Sequence[str]) -> None:
+    def __init__(self, weight: float, attentions: Sequence[str] | None) -> None:
         super().__init__()
-        if not attentions:
+        if attentions is not None and not attentions:
             raise ConfigError("penalties.attentions", "is empty", "leave it out, or name one, as decoders.*.cross")
-        self.weight, self.attentions = weight, tuple(attentions)
+        self.weight, self.attentions = weight, attentions
+
+    def concerns(self, role: Role) -> bool:
+        """Return whether it applies to an attention of this role where no pattern names any."""
+        return role.crosses
 
     @abstractmethod
-    def of_one(self, name: str, weights: Tensor, batch: Batch) -> Tensor:
-        """weights (rows, head, query, key) of an attention → what is wrong with them, in any shape, to be added up.
+    def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
+        """weights (rows, head, query, key) of an attention → its costs, in any shape, to be added up.
 
         The rows may be several copies of the batch, one after another.
         """
 
     def forward(self, records: Records, batch: Batch) -> Tensor:
-        """What each attention answered → a sum over the batch and the attentions meant, not weighted yet.
+        """Return the sum of costs over the batch and the chosen attentions, not weighted yet.
 
-        Of several copies of the batch it is the mean. Raises ConfigError where no attention is meant.
+        Of several copies of the batch it is the mean. Raises ConfigError where no attention is chosen.
         """
         found = torch.zeros(())
-        for name in self._meant(records):
-            if records[name]:  # else it is of another route
-                weights = joined([_weights(answer) for answer in records[name]], dim=-2)
+        for name, (role, answers) in self._chosen(records).items():
+            steps = [one.weights.to(wide(one.weights.dtype)) for one in answers if one.weights is not None]
+            if steps:  # else it is of another route
+                weights = torch.cat(steps, dim=-2)
                 weights = weights if weights.dim() == 4 else weights.unsqueeze(1)
                 copies = max(1, len(weights)) / max(1, len(batch.lines))
-                found = found + self.of_one(name, weights, batch).sum() / copies
+                found = found + self.of_one(name, role, weights, batch).sum() / copies
         return found
 
-    def _meant(self, records: Records) -> list[str]:
-        meant = [name for name in records if any(fnmatchcase(name, pattern) for pattern in self.attentions)]
-        if not meant:
+    def _chosen(self, records: Records) -> Records:
+        patterns = self.attentions
+        if patterns is None:
+            chosen = [name for name, seen in records.items() if self.concerns(seen.role)]
+            problem = "no attention looks at a source"
+        else:
+            chosen = [name for name in records if any(fnmatchcase(name, pattern) for pattern in patterns)]
+            problem = f"no attention is called {' or '.join(patterns)}"
+        if not chosen:
             hint = "there is: " + ", ".join(records) if records else "the model has none"
-            raise ConfigError("penalties.attentions", f"no attention is called {' or '.join(self.attentions)}", hint)
-        return meant
-
-
-def _weights(answer: Attended) -> Tensor:
-    if answer.weights is None:
-        raise ValueError("a penalty needs the weights of every attention, as `recording` asks for them")
-    return answer.weights.to(torch.promote_types(answer.weights.dtype, torch.float32))
+            raise ConfigError("penalties.attentions", problem, hint)
+        return {name: records[name] for name in chosen}

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from regard.config import parse_changes, read_settings, warned_last
 from regard.errors import ConfigError, Fault
-from regard.experiment.settings import SOCKET
-from regard.models.settings import AttentionSettings
+from regard.models.settings import SOCKET, AttentionSettings
 from regard.reports.bench.passes import Mechanism
 
 USUAL = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.attention import Attention, recording
+from regard.attention import Attention, Role, recording
 from regard.experiment import MECHANISMS
 from regard.explain import svg
 from regard.layers.pooling import POOLINGS
@@ -69,7 +69,7 @@ def pooled(name: str) -> tuple[list[str], list[str], Tensor | None]:
         pooling = POOLINGS.build(_small(POOLINGS, name), DIM).eval()
         with recording(pooling) as records:
             pooling(2 * states)
-    found = [attended.weights for answers in records.values() for attended in answers if attended.weights is not None]
+    found = [attended.weights for seen in records.values() for attended in seen.answers if attended.weights is not None]
     weights = found[0].reshape(-1, len(SOURCE))[: len(SOURCE)] if found else None
     rows = [f"#{number}" for number in range(1, 1 + (0 if weights is None else len(weights)))]
     return SOURCE, rows, weights
@@ -96,7 +96,8 @@ def pulled(name: str) -> tuple[list[str], list[str], Tensor]:
         free = weights.detach().requires_grad_()
         words = Sequences(torch.zeros(1, len(SOURCE), dtype=torch.long), torch.ones(1, len(SOURCE), dtype=torch.bool))
         batch = Batch({"source": words, "target": words}, "", torch.arange(1), len(SOURCE))
-        PENALTIES.build(choice).of_one("decoders.example.cross", free[None, None], batch).sum().backward()
+        role = Role("target", "source")
+        PENALTIES.build(choice).of_one("example", role, free[None, None], batch).sum().backward()
     assert free.grad is not None, "it depends on the weights"
     return columns, rows, -free.grad / free.grad.abs().max()
 

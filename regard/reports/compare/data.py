@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from regard.data.columns import small_columns
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError, Fault
 from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
@@ -12,11 +13,11 @@ from regard.explain import align
 from regard.explain.alignment import merge
 from regard.explain.tokens import SPACE_MARK, byte_of, is_end
 from regard.predictor import Predictor
-from regard.reports.compare.kinds import same_kind
 from regard.reports.compare.plan import Contender
 from regard.results import Prediction
 from regard.runs.resuming import origins_of
-from regard.runs.texts import Pairs, held_out, part_reader, test_pairs
+from regard.runs.texts import held_out, part_reader, test_examples
+from regard.tasks import TASKS, Examples
 
 SPACES = (SPACE_MARK, " ")
 
@@ -51,21 +52,21 @@ def with_settings(origins: Mapping[str, Any], share: float, longest: int) -> dic
     return {"train": {**origins["train"], "held_out": share, "max_length": longest}, "dev": origins.get("dev")}
 
 
-def common_test(contenders: Sequence[Contender], learnt: Learnt, *, any_data: bool) -> Pairs:
+def common_test(contenders: Sequence[Contender], learnt: Learnt, *, any_data: bool) -> Examples:
     """The sentences that all are judged on. Raises ConfigError of all that is not the same for everyone.
 
     With `any_data` they may learn from other texts, but are still judged on the same ones.
     """
-    same_kind([one.experiment for one in contenders])
+    _check_tasks(contenders)
     first, *others = _by_data(contenders)
-    test, ours = test_pairs(first.experiment), learnt.of(first)
+    test, ours = _test(first), learnt.of(first)
     if test is None:
-        named = [f"data.test_{column}" for column in first.experiment.columns]
+        named = [f"data.test.{column}" for column in first.experiment.columns]
         hint = " ".join(f"{name}=FILE" for name in named)
         raise ConfigError(named[0], f"must be given: '{first.name}' names no test part to be judged on", hint)
     faults = []
     for other in others:
-        if test_pairs(other.experiment) != test:
+        if _test(other) != test:
             faults.append(_differ("test", "is judged on", first, other, ""))
         if not any_data:
             theirs = learnt.of(other)
@@ -74,6 +75,21 @@ def common_test(contenders: Sequence[Contender], learnt: Learnt, *, any_data: bo
     if faults:
         raise ConfigError.of(faults)
     return test
+
+
+def _check_tasks(contenders: Sequence[Contender]) -> None:
+    """Raises ConfigError where contenders are for several tasks."""
+    first, *others = contenders
+    for other in others:
+        if other.experiment.task.name != first.experiment.task.name:
+            names = f"'{other.experiment.task.name}' and '{first.experiment.task.name}'"
+            raise ConfigError("task", f"{names} have no figure in common", "compare each task alone")
+
+
+def _test(one: Contender) -> Examples | None:
+    """The test part of a contender. What of it is judged depends on the settings of the task alone."""
+    columns = small_columns(one.experiment.columns, shared=one.experiment.text.shared)
+    return test_examples(one.experiment, TASKS.build(one.experiment.task, columns))
 
 
 def _by_data(contenders: Sequence[Contender]) -> Iterator[Contender]:
@@ -87,8 +103,7 @@ def _by_data(contenders: Sequence[Contender]) -> Iterator[Contender]:
 
 def _differ(part: Any, verb: str, first: Contender, other: Contender, more: str) -> Fault:
     problem = f"'{other.name}' {verb} {_files(other, part)}, '{first.name}' {verb} {_files(first, part)}"
-    start = "" if part == "train" else f"{part}_"
-    files = " ".join(f"data.{start}{column}=FILE" for column in first.experiment.columns)
+    files = " ".join(f"data.{part}.{column}=FILE" for column in first.experiment.columns)
     hint = f"say the same for all: {files}{more}"
     return Fault(f"data.{part}", problem, hint)
 

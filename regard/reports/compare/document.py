@@ -23,12 +23,12 @@ def terminal(compared: Compared, width: int) -> str:
 
 def by_length(compared: Compared) -> str:
     """What the table by length is called."""
-    return f"{compared.metrics[0]} by {compared.kind.length} ({compared.kind.sentences})"
+    return f"{compared.metrics[0]} by {compared.wording.length} ({compared.wording.examples})"
 
 
 def gains_by_length(compared: Compared) -> str:
     """What the table of differences by length is called."""
-    return f"{compared.metrics[0]}: difference to {compared.baseline} by {compared.kind.length}"
+    return f"{compared.metrics[0]}: difference to {compared.baseline} by {compared.wording.length}"
 
 
 def _blocks(compared: Compared) -> Iterator[str]:

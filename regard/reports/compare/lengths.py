@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from regard.evaluation.scripts import words
 from regard.reports.compare.measure import Judge
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains
-from regard.reports.evaluation import length_buckets, lengths_of
+from regard.reports.evaluation import length_buckets
 
 LEAST = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything
 
@@ -30,15 +31,15 @@ class Halves(NamedTuple):
 def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[Bucket]:
     """Neighbours are one where there are few sentences."""
     metric, found = judge.metrics[0], []
-    for words, lines in length_buckets(judge.test, LEAST):
+    for label, lines in length_buckets(_lengths(judge), LEAST):
         some = {name: [table[lines] for table in several] for name, several in tables.items()}
-        found.append(Bucket(words, len(lines), list(figures(metric, some, baseline).values())))
+        found.append(Bucket(label, len(lines), list(figures(metric, some, baseline).values())))
     return found
 
 
 def halves_of(tables: Tables, judge: Judge, baseline: str) -> Halves | None:
     """None where there are few sentences, or nobody to compare."""
-    lengths = lengths_of(judge.test)
+    lengths = _lengths(judge)
     edge = min(set(lengths), key=lambda edge: (abs(2 * sum(length > edge for length in lengths) - len(lengths)), edge))
     longer = [place for place, length in enumerate(lengths) if length > edge]
     shorter = [place for place, length in enumerate(lengths) if length <= edge]
@@ -46,6 +47,11 @@ def halves_of(tables: Tables, judge: Judge, baseline: str) -> Halves | None:
         return None
     found = gains(judge.metrics[0], tables, baseline, longer, shorter)
     return Halves(edge, len(shorter), len(longer), [found.get(name) for name in tables]) if found else None
+
+
+def _lengths(judge: Judge) -> list[int]:
+    """Words of each given text."""
+    return [len(words(text)) for text in next(iter(judge.test.values()))]
 
 
 def bucket_values(bucket: Bucket, names: Sequence[str]) -> dict[str, Any]:

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from regard.config import plain, write_whole
 from regard.errors import CheckpointError, ConfigError
-from regard.evaluation.metric import Measure, corpus_of
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.reports.compare.data import Gold, error_rate
-from regard.reports.compare.kinds import TRANSLATORS, Kind, kind_of
 from regard.reports.compare.log import events
 from regard.reports.compare.plan import Planned
 from regard.reports.compare.speeds import Point, by_the_clock, by_the_core, curve_of
+from regard.reports.evaluation import count_of
+from regard.reports.timing import Spent, timed
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
-from regard.runs.texts import Pairs
+from regard.tasks import TASKS, Examples, Measure, Outcome, Wording
 from regard.training import checkpoint as files
 from regard.training.final import FINAL
 from regard.training.progress import METRICS_FILE
@@ -61,29 +61,28 @@ class Result(NamedTuple):
 class Judge(NamedTuple):
     """What all runs are judged by."""
 
-    test: Pairs
+    test: Examples
     metrics: Sequence[Measure]
     choices: Sequence[Choice]  # the metrics as settings
     steering: str  # what of the dev part the curves tell
     gold: Gold | None
-    kind: Kind = TRANSLATORS
+    wording: Wording = Wording()
 
     @classmethod
-    def of(cls, experiment: Experiment, test: Pairs, gold: Gold | None) -> "Judge":
+    def of(cls, experiment: Experiment, test: Examples, gold: Gold | None) -> "Judge":
         """By the metrics of an experiment, BLEU where it names none; language models by what they find likely.
 
         Raises ConfigError for gold links of words that no model is to link.
         """
-        kind = kind_of(experiment)
-        if gold is not None and not kind.links:
+        task: Any = TASKS[experiment.task.name]
+        if gold is not None and not {"source", "target"} <= task.columns.keys():
             raise ConfigError("--gold", "is for translators", "leave it out")
         choices = experiment.evaluation.metrics or (Choice("bleu"),)
-        return cls(test, kind.metrics(choices), choices, experiment.training.metric, gold, kind)
+        return cls(test, task.measures(choices), choices, experiment.training.metric, gold, task.wording)
 
     def signatures(self) -> list[str]:
         """Of the metrics."""
-        corpus = corpus_of(self.test.targets, self.test.targets, self.test.sources or None)
-        return [metric.signature(corpus) for metric in self.metrics]
+        return [metric.signature(self.test) for metric in self.metrics]
 
 
 def measured(planned: Planned, judge: Judge) -> Result:
@@ -104,9 +103,9 @@ def measured(planned: Planned, judge: Judge) -> Result:
 
 def _measure(planned: Planned, judge: Judge) -> Result:
     predictor = load(planned.path)
-    texts, tables, spent = judge.kind.judged(predictor, judge.test, judge.choices)
+    texts, tables, spent = _judged(predictor, judge)
     latest, _ = files.latest_valid(planned.path, training=False)
-    log, count = events(planned.path), len(judge.test.targets)
+    log, count = events(planned.path), count_of(judge.test)
     here = next(predictor.model.parameters()).device.type == "cpu"
     return Result(
         name=planned.name,
@@ -117,7 +116,7 @@ def _measure(planned: Planned, judge: Judge) -> Result:
         core_seconds=latest.state.get("core_seconds"),
         tokens_per_second=by_the_clock(log),
         tokens_per_core_second=by_the_core(log) if _trained_on_a_cpu(planned) else None,
-        tokens_per_word=_tokens_per_word(predictor, judge.test.targets),
+        tokens_per_word=_tokens_per_word(predictor, judge.test),
         sentences_per_second=count / spent.seconds,
         sentences_per_core_second=count / max(spent.core_seconds, 1e-9) if here else None,
         error_rate=None if judge.gold is None else error_rate(predictor, judge.gold),
@@ -126,6 +125,17 @@ def _measure(planned: Planned, judge: Judge) -> Result:
         scores=[metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)],
         statistics=tables,
     )
+
+
+def _judged(predictor: Predictor, judge: Judge) -> tuple[list[str], list[NDArray[np.float64]], Spent]:
+    """The answers to the test part, if any were asked for, and the statistics of each measure."""
+
+    def measured(rows: Sequence[int]) -> tuple[Outcome, list[NDArray[np.float64]]]:
+        outcome = predictor.outcome({name: [values[row] for row in rows] for name, values in judge.test.items()})
+        return outcome, [metric.statistics(outcome) for metric in judge.metrics]
+
+    (outcome, tables), spent = timed(measured, range(count_of(judge.test)))
+    return outcome.texts, tables, spent
 
 
 def _key(planned: Planned, judge: Judge) -> str:
@@ -154,11 +164,11 @@ def _trained_on_a_cpu(planned: Planned) -> bool:
     return True
 
 
-def _tokens_per_word(predictor: Predictor, targets: Sequence[str]) -> float:
+def _tokens_per_word(predictor: Predictor, test: Examples) -> float:
     """With the end of each text as a token, as training counts them; punctuation marks are words.
 
     A tokenizer that cuts texts anew each time they are trained on cuts them so here, too.
     """
-    tokenizer = predictor.task.target
-    cut = [tokenizer.sample(text, seed) for seed, text in enumerate(targets)]
+    column, targets = predictor.task.vocabularies[predictor.task.last], test[predictor.task.last]
+    cut = [column.sample(text, seed) for seed, text in enumerate(targets)]
     return sum(len(ids) + 1 for ids in cut) / max(1, sum(len(words(text)) for text in targets))

@@ -21,7 +21,7 @@ def notes(compared: Compared) -> list[str]:
 
 def colours(compared: Compared) -> str:
     """What colours in a table mean."""
-    alone = " over other " + compared.kind.sentences + " alone" if compared.one_seed else ""
+    alone = " over other " + compared.wording.examples + " alone" if compared.one_seed else ""
     return f"Coloured: better or worse than {compared.baseline} with p < {SURE:g}{alone}; pointed at: the difference."
 
 
@@ -32,18 +32,18 @@ def length_note(compared: Compared) -> str:
 
 def gain_note(compared: Compared) -> str:
     """How to read the differences by length."""
-    halves, kind = compared.halves, compared.kind
+    halves, examples = compared.halves, compared.wording.examples
     edge = f"of more than {halves.words:,} words" if halves else ""
     return (
         f"The system less {compared.baseline}, with the 95 % interval (paired bootstrap). Last column: that difference "
-        f"on the {kind.sentences} {edge} less that on the rest, {kind.sentences} of either half drawn by themselves; "
+        f"on the {examples} {edge} less that on the rest, {examples} of either half drawn by themselves; "
         f"away from zero, a lead grows or shrinks with length.{_alone(compared)}"
     )
 
 
 def _certainty(compared: Compared) -> Iterator[str]:
     chance, one_seed = _chance(compared), compared.one_seed
-    part, everyone = f"{compared.sentences:,} {compared.kind.sentences} of the test part", len(compared.rows)
+    part, everyone = f"{compared.sentences:,} {compared.wording.examples} of the test part", len(compared.rows)
     if len(one_seed) == everyone:
         yield f"{part}; one training of each system. 95 %: over {chance} alone (bootstrap)."
     else:
@@ -63,7 +63,7 @@ def _certainty(compared: Compared) -> Iterator[str]:
 def _chance(compared: Compared) -> str:
     """What is drawn anew."""
     seeds = "" if len(compared.one_seed) == len(compared.rows) else " and other seeds"
-    return f"other {compared.kind.sentences}{seeds}"
+    return f"other {compared.wording.examples}{seeds}"
 
 
 def _alone(compared: Compared) -> str:

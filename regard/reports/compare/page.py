@@ -83,7 +83,7 @@ def _lengths(compared: Compared) -> str:
         )
         for place, row in enumerate(compared.rows)
     ]
-    across = f"{compared.kind.length} ({compared.kind.sentences})"
+    across = f"{compared.wording.length} ({compared.wording.examples})"
     drawn = chart(lines, across=across, up=compared.metrics[0], names=names)
     return _card("By length", drawn and drawn + _legend(compared))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from regard.config import plain
-from regard.data.batches import Cursor
+from regard.data.streams import epoch_of, saved_place
 from regard.errors import ConfigError, Fault
 from regard.experiment import SETTINGS_FILE, Experiment
 from regard.experiment.reading import LIMITS
@@ -115,7 +115,7 @@ def _texts(experiment: Experiment, noted: dict[str, Any]) -> dict[str, Any]:
 def _done(folder: RunFolder) -> dict[str, float]:
     """How far a run has come, by the setting that limits it."""
     state = files.latest_valid(folder.path, training=False)[0].state if folder.started else {}
-    found = {"max_updates": state.get("update", 0), "max_epochs": Cursor(*state.get("cursor", ())).epoch}
+    found = {"max_updates": state.get("update", 0), "max_epochs": epoch_of(saved_place(state))}
     spent = {"max_minutes": state.get("seconds", 0.0) / 60, "max_core_minutes": state.get("core_seconds", 0.0) / 60}
     return {f"training.{name}": value for name, value in {**found, **spent}.items()}
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.evaluation import Interval
-from regard.evaluation.metric import Measure
 from regard.evaluation.significance import RESAMPLES, SEED, TAIL, resampled, two_sided
+from regard.tasks import Measure
 
 Table = NDArray[np.float64]  # (sentence, statistic) of one run
 Tables = Mapping[str, Sequence[Table]]  # system → those of its runs

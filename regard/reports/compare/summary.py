@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Any, NamedTuple
 
-from regard.reports.compare.kinds import TRANSLATORS, Kind
 from regard.reports.compare.lengths import Bucket, Halves, bucket_values, buckets_of, halves_of, halves_values
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, differing
 from regard.reports.compare.row import Row, figure_values
 from regard.reports.compare.statistics import Tables, figures, spread
+from regard.reports.evaluation import count_of
+from regard.tasks import Wording
 
 SHOWN = 4  # names in a title
 OF_ROWS = (
@@ -38,7 +39,7 @@ class Compared(NamedTuple):
     failed: dict[str, str]  # runs without a result, and why
     about: dict[str, Any]  # command, machine …
     halves: Halves | None = None  # the first metric in the longer half of the test part, and in the other
-    kind: Kind = TRANSLATORS
+    wording: Wording = Wording()
 
     def values(self) -> dict[str, Any]:
         """As JSON values."""
@@ -129,13 +130,13 @@ def summarise(
         signatures=judge.signatures(),
         higher_is_better=[metric.higher_is_better for metric in judge.metrics],
         steering=judge.steering,
-        sentences=len(judge.test.targets),
+        sentences=count_of(judge.test),
         buckets=buckets_of(tables[0], judge, baseline),
         differing=differing(there),
         failed=dict(failed),
         about=dict(about),
         halves=halves_of(tables[0], judge, baseline),
-        kind=judge.kind,
+        wording=judge.wording,
     )
 
 

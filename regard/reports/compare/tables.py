@@ -97,7 +97,7 @@ def _speed_names(compared: Compared, *, words: bool) -> list[str]:
     """Of the columns that `_speeds` fills."""
     unit, time = ("core s", "core minutes") if compared.by_core else ("s", "minutes")
     trained = ["train tokens", "train words"] if words else ["train tokens"]
-    return [*(f"{what}/{unit}" for what in (*trained, compared.kind.speed)), time]
+    return [*(f"{what}/{unit}" for what in (*trained, compared.wording.speed)), time]
 
 
 def _speeds(compared: Compared, one: Row | Result, words: Sequence[float | None] = ()) -> list[Cell]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 
-from regard.decoding import SEARCHES
+from regard.decoding import SEARCHES, Search
 from regard.errors import CheckpointError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
@@ -60,27 +60,23 @@ class Answering:
         predictor = load(run, [f"decoding.batch_tokens={batch_tokens}"])
         folder = RunFolder(run)
         experiment = folder.experiment()
-        if not predictor.task.translates:
+        if not {"source", "target"} <= predictor.task.columns.keys():
             raise CheckpointError(run, "is no translator", "translators can be served")
         return cls(predictor, experiment.decoding.search), info_of(predictor, experiment, folder)
 
     def beside(self) -> "Answering":
         """For another thread: the same weights in modules of its own, so that a recording hears nobody else."""
-        model, known = self.predictor.model, dict[int, Any]()
-        for tensor in (*model.parameters(), *model.buffers()):
-            known[id(tensor)] = tensor
         other = copy.copy(self)
-        other.predictor = copy.copy(self.predictor)
-        other.predictor.model = copy.deepcopy(model, known)
+        other.predictor = self.predictor.replica()
         other.looking = self.looking.of(other.predictor)
         return other
 
     def translate(self, texts: Sequence[str], options: Options) -> Answered:
         """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
-        predictor, wanted = self._searching(options.n_best), options.explain or options.maps
+        search, wanted = self._search(options.n_best), options.explain or options.maps
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
-            found = predictor.predict([texts[row] for row in rows])
+            found = self.predictor.predict([texts[row] for row in rows], search=search)
             return self.looking.explained(found, maps=options.maps) if wanted else found
 
         return self._answered([texts], ask)
@@ -98,27 +94,24 @@ class Answering:
 
         return self._answered([sources, targets], ask)
 
-    def _searching(self, n_best: int) -> Predictor:
-        """The run's own search, or where it finds one target alone, a beam as wide as there are targets wanted."""
+    def _search(self, n_best: int) -> Search | None:
+        """None: the run's own. Where that finds one target alone, a beam as wide as there are targets wanted."""
         if n_best == 1:
-            return self.predictor
-        task, search = self.predictor.task, self.search
+            return None
+        search = self.search
         if "n_best" not in SEARCHES.settings(search.name):
-            search = Choice("beam", {name: search.settings[name] for name in KEPT if name in search.settings})
-            search = Choice("beam", {**search.settings, "size": n_best})
-        several = copy.copy(self.predictor)
-        several.task = copy.copy(task)
-        several.task.search = SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
-        return several
+            kept = {name: search.settings[name] for name in KEPT if name in search.settings}
+            search = Choice("beam", {**kept, "size": n_best})
+        return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
 
     def _answered(self, sides: Sequence[Sequence[str]], ask: Ask) -> Answered:
         """Sources, and targets if they are given; what is too long on either side is left out."""
-        most, task = self.predictor.max_source - 1, self.predictor.task
-        tokenizers = (task.source, task.target)[: len(sides)]
+        most, columns = self.predictor.max_source - 1, self.predictor.task.vocabularies
+        codecs = [columns[name] for name in ("source", "target")][: len(sides)]
 
         def count(rows: list[int]) -> Sequence[tuple[int, ...]]:
             some = [[clean(texts[row]) for row in rows] for texts in sides]
-            read = [tokenizer.encode_batch(texts) for tokenizer, texts in zip(tokenizers, some, strict=True)]
+            read = [codec.encode_batch(texts) for codec, texts in zip(codecs, some, strict=True)]
             return [tuple(map(len, ids)) for ids in zip(*read, strict=True)]
 
         pieces, unread, short = _one_by_one(list(range(len(sides[0]))), count)

@@ -42,9 +42,8 @@ class Looking:
 
     def weights(self, prediction: Prediction) -> int:
         """How many weights all heads together give to a text and its translation."""
-        task, ids = self.predictor.task, prediction.ids
-        read = len(task.source.encode(clean(prediction.source))) + 1
-        written = len(task.target.encode(prediction.text) if ids is None else ids) + 1
+        ids = self.predictor.task.answered(replace(prediction, source=clean(prediction.source)))
+        read, written = len(ids["source"]) + 1, len(ids["target"]) + 1
         pairs = {"encoder": read * read, "cross": read * written, "decoder": written * written}
         return sum(count * pairs[kind] for kind, count in self.heads.items()) + read * written
 

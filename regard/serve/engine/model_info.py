@@ -13,28 +13,29 @@ from regard.training.checkpoint import MODEL
 
 def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> dict[str, Any]:
     """Plain values: sizes, parts, and the SHA-256 of the file of weights."""
-    model = experiment.model
+    model = experiment.model.settings
+    columns = predictor.task.vocabularies
     source, target = experiment.data.language_pair()
     return {
         "source": source,
         "target": target,
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
         "attention": _attention(experiment),
-        "encoder": model.encoder.name,
-        "decoder": model.decoder.name,
-        "layers": {"encoder": _layers(model.encoder), "decoder": _layers(model.decoder)},
-        "heads": model.attention.num_heads,
-        "vocabulary": {"source": len(predictor.task.source), "target": len(predictor.task.target)},
+        "encoder": model["encoder"].name,
+        "decoder": model["decoder"].name,
+        "layers": {"encoder": _layers(model["encoder"]), "decoder": _layers(model["decoder"])},
+        "heads": model["attention"].num_heads,
+        "vocabulary": {"source": len(columns["source"]), "target": len(columns["target"])},
         "pieces": predictor.max_source - 1,  # that a text may have
         "search": experiment.decoding.search.name,
-        "device": next(predictor.model.parameters()).device.type,
+        "device": predictor.model.device.type,
         "sha256": _digest(folder),
     }
 
 
 def _attention(experiment: Experiment) -> str:
     """Its parts by name; a span or a weighting is told where it is not the usual one."""
-    parts = experiment.model.attention
+    parts = experiment.model.settings["attention"]
     spans = [span.name for span in parts.span if span.name != "everywhere"]
     weighting = [parts.weighting.name] if parts.weighting.name != "softmax" else []
     return " + ".join([parts.score.name, *spans, *weighting])

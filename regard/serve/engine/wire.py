@@ -11,11 +11,11 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction
 
 HEAD = 8  # bytes that hold the length, the highest first
 
-_PREDICTION = tuple(field.name for field in fields(Prediction))
+_PREDICTION = tuple(field.name for field in fields(TextPrediction))
 _EXPLANATION = tuple(field.name for field in fields(Explanation))
 
 
@@ -69,7 +69,7 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
             for each in found["maps"]
         ]
         values["explanation"] = Explanation(**found)
-    return Prediction(**values)
+    return TextPrediction(**values)
 
 
 def _to_bytes(rows: Sequence[Sequence[float]]) -> list[Any]:

@@ -106,13 +106,13 @@ def answer(answering: Answering, message: Message) -> Message:
 
 def warm(answering: Answering) -> dict[str, float]:
     """First answers cost more than later ones: memory, kernels. → source pieces per second, at best."""
-    task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
+    column, speed, start = answering.predictor.task.vocabularies["source"], 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
-        ids = [FIRST + place * STRIDE % max(len(task.source) - FIRST, 1) for place in range(pieces)]
+        ids = [FIRST + place * STRIDE % max(len(column) - FIRST, 1) for place in range(pieces)]
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
             break
-        done = answering.translate([task.source.decode(ids)] * count, Options())
+        done = answering.translate([column.decode(ids)] * count, Options())
         speed = max(speed, done.pieces / (time.perf_counter() - before))
     answering.translate(["a"], Options(explain=True))
     return {"speed": speed}

@@ -4,6 +4,7 @@ import cmath
 
 import pytest
 import torch
+from networks import build_translator
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -15,7 +16,7 @@ from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 from regard.layers.embedders.complex_order import ComplexOrderEmbedder
 from regard.layers.positions.sinusoidal import SinusoidalPosition, sinusoids
-from regard.models import ROUTE, AttentionSettings, ModelSettings, build_translator
+from regard.models import ROUTE, AttentionSettings
 from regard.records import PAD
 from regard.registry import Choice
 
@@ -125,9 +126,9 @@ def test_wrong_settings_are_refused():
         ComplexOrderEmbedder(WORDS, DIM, SinusoidalPosition(DIM))
 
 
-def settings(**choices: object) -> ModelSettings:
+def settings(**choices: object) -> dict:
     small = {"num_layers": 1, "feedforward_dim": 8}
-    return ModelSettings(
+    return dict(
         dim=8,
         position=None,
         encoder=Choice("transformer", small),

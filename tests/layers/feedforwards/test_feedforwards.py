@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.layers.feedforwards import FEEDFORWARDS, build_feedforward
+from regard.layers.feedforwards import FEEDFORWARDS
 from regard.layers.feedforwards.sru import BidirectionalSruFeedForward, SruFeedForward
 from regard.layers.recurrent import reverse
 from regard.registry import Choice
@@ -20,7 +20,7 @@ def random(*shape: int) -> Tensor:
 
 @pytest.mark.parametrize("name", FEEDFORWARDS)
 def test_widths_and_gradients(name):
-    layer, inputs = build_feedforward(Choice(name), DIM, HIDDEN, 0.0).double(), random(3, LENGTH, DIM).requires_grad_()
+    layer, inputs = FEEDFORWARDS.build(Choice(name), DIM, HIDDEN).double(), random(3, LENGTH, DIM).requires_grad_()
     outputs, _ = layer(inputs, MASK)
     assert outputs.shape == (3, LENGTH, layer.dim) and layer.dim == DIM
     assert torch.autograd.gradcheck(lambda some: layer(some, MASK)[0], inputs)
@@ -31,7 +31,8 @@ def test_widths_and_gradients(name):
 @pytest.mark.parametrize("name", FEEDFORWARDS)
 def test_a_dropout_of_its_own_comes_before_the_block(name):
     shares = [
-        build_feedforward(Choice(name, own), DIM, HIDDEN, 0.25).dropout.probability for own in ({}, {"dropout": 0.5})
+        FEEDFORWARDS.build(Choice(name, own), DIM, HIDDEN, given={"dropout": 0.25}).dropout.probability
+        for own in ({}, {"dropout": 0.5})
     ]
     assert shares == [0.25, 0.5]
 

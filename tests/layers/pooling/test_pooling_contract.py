@@ -92,7 +92,7 @@ def test_recording_sees_the_weights_and_changes_nothing(name, length):
     with recording(pooling) as records:
         seen = pooling(states, mask)
     assert_close(seen, pooling(states, mask), rtol=0, atol=0)
-    weights = records["attention"][0].weights
+    weights = records["attention"].answers[0].weights
     hidden = ~mask.view(BATCH, *[1] * (weights.dim() - 2), length).expand_as(weights)
     assert bool((weights[hidden] == 0).all())
     assert_close(

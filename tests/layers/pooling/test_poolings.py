@@ -111,7 +111,7 @@ def test_hops_are_questions_of_one_text(states, assert_agrees):
     pooling = shaken(StructuredPooling(DIM, hops=3, hidden_dim=2))
     with recording(pooling) as records:
         pooled = pooling(states, MASK)
-    weights = records["attention"][0].weights
+    weights = records["attention"].answers[0].weights
     assert pooled.shape == (BATCH, pooling.out_dim) == (BATCH, 12) and weights.shape == (BATCH, 3, LENGTH)
     for row, length in enumerate(LENGTHS):
         seen = states[row, :length]

@@ -70,7 +70,7 @@ def test_what_it_looks_at_is_recorded_place_by_place(tape, assert_agrees):
     assert_close(outputs, plain, rtol=0, atol=0)
     assert list(records) == ["own"]
     seen, later = (
-        torch.cat([one.weights for one in records["own"][a:b]], dim=1) for a, b in ((0, LENGTH), (LENGTH, 8))
+        torch.cat([one.weights for one in records["own"].answers[a:b]], dim=1) for a, b in ((0, LENGTH), (LENGTH, 8))
     )
     for row, length in enumerate(LENGTHS):
         wanted = torch.zeros(length, LENGTH, dtype=torch.float64)

@@ -41,14 +41,14 @@ def test_the_same_texts_in_other_files_are_the_same(files):
     for name in "ab":
         (files / name.upper()).write_bytes((files / name).read_bytes())
     others = contender("other", files, train="AB", dev="AB", test="AB")
-    assert common_test([contender("first", files), others], Learnt(), any_data=False).targets == ["eins", "zwei"]
+    assert common_test([contender("first", files), others], Learnt(), any_data=False)["target"] == ["eins", "zwei"]
 
 
 def test_other_texts_are_told_with_their_files(files):
     lines = told(contender("first", files), contender("other", files, train="ac", dev="ac", test="ac"))
     assert [line.partition(":")[0] for line in lines] == ["data.test", "data.train", "data.dev"]
     assert f"'other' learns from {files / 'a'} and {files / 'c'}" in lines[1]
-    assert "say the same for all: data.source=FILE data.target=FILE, or --any-data" in lines[1]
+    assert "say the same for all: data.train.source=FILE data.train.target=FILE, or --any-data" in lines[1]
     assert "any-data" not in lines[0]
 
 
@@ -68,7 +68,7 @@ def test_other_training_texts_may_be_allowed_but_no_other_test(files):
 
 
 def test_there_must_be_a_test_part(files):
-    assert told(contender("first", files, test=""))[0].startswith("data.test_source: must be given: 'first' names no")
+    assert told(contender("first", files, test=""))[0].startswith("data.test.source: must be given: 'first' names no")
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)

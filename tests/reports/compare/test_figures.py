@@ -22,7 +22,7 @@ PAIRS = [
     ("the man sees two dogs", "der Mann sieht zwei Hunde"),
 ]
 CONFIG = """
-data: {source: a.en, target: a.de, dev_source: a.en, dev_target: a.de, test_source: b.en, test_target: b.de}
+data: {train: {source: a.en, target: a.de}, dev: {source: a.en, target: a.de}, test: {source: b.en, target: b.de}}
 model:
   dim: 24
   dropout: 0.0

@@ -4,18 +4,18 @@ import json
 
 import numpy as np
 import pytest
+from tasks import statistics_of
 
-from regard.evaluation import METRICS, compare
-from regard.evaluation.metric import corpus_of
+from regard.evaluation import compare
 from regard.registry import Choice
 from regard.reports.compare.document import markdown
 from regard.reports.compare.lengths import LEAST, buckets_of, halves_of
 from regard.reports.compare.measure import Judge
 from regard.reports.compare.statistics import gains
 from regard.reports.compare.tables import gain_table, length_table
-from regard.runs.texts import Pairs
+from regard.tasks import TranslationTask
 
-EXACT = METRICS.build(Choice("exact_match"))
+(EXACT,) = TranslationTask.measures([Choice("exact_match")])
 SHORT, LONG = 40, 50  # sentences
 
 
@@ -23,15 +23,17 @@ SHORT, LONG = 40, 50  # sentences
 def exact() -> Judge:
     """40 sources of 3 words, then 50 of 12."""
     sources = ["a b c"] * SHORT + ["a b c d e f g h i j k l"] * LONG
-    return Judge(Pairs(sources, [f"right {place}" for place in range(len(sources))]), [EXACT], (), "bleu", None)
+    targets = [f"right {place}" for place in range(len(sources))]
+    return Judge({"source": sources, "target": targets}, [EXACT], (), "bleu", None)
 
 
 def right(judge: Judge, share_of_short: float, share_of_long: float, seed: int = 0):
     """The table of a system that has so many right of either."""
     draw = np.random.default_rng(seed)
     shares = np.where(np.arange(SHORT + LONG) < SHORT, share_of_short, share_of_long)
-    texts = [text if draw.random() < share else "wrong" for text, share in zip(judge.test.targets, shares, strict=True)]
-    return EXACT.statistics(corpus_of(texts, judge.test.targets)), texts
+    pairs = zip(judge.test["target"], shares, strict=True)
+    texts = [text if draw.random() < share else "wrong" for text, share in pairs]
+    return statistics_of(EXACT, texts, judge.test), texts
 
 
 def test_each_bucket_is_a_comparison_of_its_own_sentences(exact):
@@ -39,7 +41,7 @@ def test_each_bucket_is_a_comparison_of_its_own_sentences(exact):
     short, long = buckets_of({"a": [a], "b": [b]}, exact, "a")
     assert [(one.words, one.sentences) for one in (short, long)] == [("1-5", SHORT), ("11-15", LONG)]
     for bucket, lines in ((short, slice(0, SHORT)), (long, slice(SHORT, None))):
-        wanted = compare(EXACT, texts_a[lines], texts_b[lines], exact.test.targets[lines])
+        wanted = compare(EXACT, texts_a[lines], texts_b[lines], exact.test["target"][lines])
         assert bucket.figures[1].difference == (wanted.difference, wanted.interval, wanted.p_value)
         assert bucket.figures[0].difference is None
 
@@ -76,7 +78,7 @@ def test_seeds_that_are_lucky_throughout_tell_nothing_of_length(exact):
 
 
 def test_of_few_sentences_no_halves_are_made(exact):
-    few = exact._replace(test=Pairs(exact.test.sources[: LEAST + 20], exact.test.targets[: LEAST + 20]))
+    few = exact._replace(test={name: values[: LEAST + 20] for name, values in exact.test.items()})
     tables = {"a": [right(exact, 0.5, 0.5)[0][: LEAST + 20]]}
     assert halves_of({**tables, "b": tables["a"]}, few, "a") is None
     assert halves_of({"a": [right(exact, 0.5, 0.5)[0]]}, exact, "a") is None  # nobody to compare

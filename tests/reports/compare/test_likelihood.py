@@ -5,23 +5,25 @@ import unicodedata
 
 import numpy as np
 import pytest
-import torch
 from language import model_of, task_of
 from small_runs import regard, unsaid
+from tasks import engine_of
 
-from regard.reports import evaluate_texts
-from regard.reports.compare.likelihood import LIKELIHOODS
+from regard.reports import evaluate
 from regard.reports.compare.statistics import figures
 from regard.runs.validation import Validation
+from regard.tasks import LanguageModelTask
 
 LINES = ["the man has a cat", "", "the dog sees a cow", "a", "", "the cow sees the man"]
 DECOMPOSED = ["cafe\u0301 e\u0301te\u0301", "", "a", "bad \ud800 sign", "the man"]  # NFD, and a lone surrogate
+LIKELIHOODS = LanguageModelTask.measures([])
 BITS, PERPLEXITY, BY_WORD = LIKELIHOODS
 
 
-def table_of(model, task, lines, tokens=1000):
-    with torch.inference_mode():
-        return task.by_line(model, {"text": lines}, tokens)
+def tables_of(model, task, lines, tokens=1000):
+    """Of each measure: nats and counts line by line."""
+    outcome = task.outcome(model, engine_of(model, task), {"text": lines}, tokens)
+    return [measure.statistics(outcome) for measure in LIKELIHOODS]
 
 
 @pytest.mark.parametrize("lines", [LINES, DECOMPOSED], ids=["ascii", "decomposed"])
@@ -29,31 +31,39 @@ def table_of(model, task, lines, tokens=1000):
 @pytest.mark.parametrize("tokens", [1, 1000])
 def test_sums_over_the_lines_are_the_figures_of_the_text(settings, tokens, lines):
     task = task_of(lines, **settings)
-    model = model_of("recurrent", len(task.target))
-    table = table_of(model, task, lines, tokens)
-    wanted = Validation(model, task, {"text": lines}, [], batch_tokens=tokens)(lambda: False)
-    assert table[:, 1].tolist() == [len(task.target.encode(line)) + 1 for line in lines]
-    for metric in LIKELIHOODS:
-        assert metric.value(table.sum(axis=0)) == pytest.approx(wanted[metric.name.replace(" ", "_")])
+    model = model_of("recurrent", len(task.text))
+    tables, engine = tables_of(model, task, lines, tokens), engine_of(model, task)
+    wanted = Validation(model, task, engine, {"text": lines}, LIKELIHOODS, batch_tokens=tokens)(lambda: False)
+    assert tables[1][:, 1].tolist() == [len(task.text.encode(line)) + 1 for line in lines]
+    batches = task.held({"text": lines}, tokens)
+    total = sum(float(model.nll(batch).double().sum()) for batch in batches)
+    assert [table[:, 0].sum() for table in tables] == pytest.approx([total] * 3)
+    assert wanted["perplexity"] == pytest.approx(np.exp(total / tables[1][:, 1].sum()))
+    assert wanted["bits_per_character"] == pytest.approx(total / np.log(2) / tables[0][:, 1].sum())
+    assert wanted["word_perplexity"] == pytest.approx(np.exp(total / tables[2][:, 1].sum()))
 
 
 def test_a_letter_with_its_accent_is_one_character_however_it_is_spelt():
     task = task_of(DECOMPOSED)
-    model = model_of("recurrent", len(task.target))
+    model = model_of("recurrent", len(task.text))
     composed = [unicodedata.normalize("NFC", line) for line in DECOMPOSED]
     assert len(composed[0]) == len(DECOMPOSED[0]) - 3
-    tables = [table_of(model, task, lines) for lines in (DECOMPOSED, composed)]
-    assert np.array_equal(*tables)
-    assert tables[0][:, 3].tolist() == [len(line) + 1 for line in composed]
+    tables = [tables_of(model, task, lines) for lines in (DECOMPOSED, composed)]
+    assert all(np.array_equal(*pair) for pair in zip(*tables, strict=True))
+    assert tables[0][0][:, 1].tolist() == [len(line) + 1 for line in composed]
 
 
 def test_what_pieces_do_to_a_perplexity_is_no_difference_of_models():
     """Two models that find the text equally likely; one spells it in characters, the other in words."""
-    by_character = np.array([[12.0, 10, 3, 10], [7.0, 6, 2, 6]] * 20)
-    by_word = by_character.copy()
-    by_word[:, 1] = by_word[:, 2]
-    tables = {"characters": [by_character], "words": [by_word], "again": [by_character + np.array([1, 0, 0, 0])]}
-    found = {metric.name: figures(metric, tables, "characters") for metric in LIKELIHOODS}
+    nats, characters, words = (np.array(column * 20) for column in ([12.0, 7.0], [10.0, 6.0], [3.0, 2.0]))
+
+    def tables(metric):
+        first = {"bits per character": characters, "perplexity": characters, "word perplexity": words}[metric.name]
+        pieces = words if metric is PERPLEXITY else first  # of the second model
+        counts = {"characters": (nats, first), "words": (nats, pieces), "again": (nats + 1, first)}
+        return {name: [np.stack(both, axis=1)] for name, both in counts.items()}
+
+    found = {metric.name: figures(metric, tables(metric), "characters") for metric in LIKELIHOODS}
     assert next(iter(found)) == "bits per character"
     assert found["perplexity"]["words"].mean > 10 * found["perplexity"]["characters"].mean
     assert found["perplexity"]["words"].difference is None
@@ -64,9 +74,9 @@ def test_what_pieces_do_to_a_perplexity_is_no_difference_of_models():
 
 def test_a_line_has_the_loss_of_its_pieces():
     task = task_of(LINES, window=1000)
-    model = model_of("recurrent", len(task.target))
+    model = model_of("recurrent", len(task.text))
     (batch,) = task.held({"text": LINES}, 1000)
-    losses, table, start = model.nll(batch)[0].tolist(), table_of(model, task, LINES), 0
+    losses, table, start = model.nll(batch)[0].tolist(), tables_of(model, task, LINES)[0], 0
     for line, row in zip(LINES, table, strict=True):
         end = start + len(line) + 1
         assert row[0] == pytest.approx(sum(losses[start:end]))
@@ -77,10 +87,11 @@ def test_a_line_has_the_loss_of_its_pieces():
 def configs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     (folder / "text").write_text("".join(f"{line}\n" for line in LINES * 3))
+    files = f"{{text: {folder / 'text'}}}"
     for name, window in (("short", 8), ("long", 24)):
         (folder / f"{name}.yaml").write_text(
             f"task: {{name: language_model, window: {window}}}\n"
-            f"data: {{text: {folder / 'text'}, dev_text: {folder / 'text'}, test_text: {folder / 'text'}}}\n"
+            f"data: {{train: {files}, dev: {files}, test: {files}}}\n"
             "text: {tokenizer: characters}\n"
             "model: {dim: 8, position: null, decoder: {name: recurrent, hidden_dim: 8}}\n"
             "training: {batch_tokens: 48, average: 1, workers: 0}\n"
@@ -97,9 +108,9 @@ def test_two_language_models_are_compared_line_by_line(configs):
     assert told["sentences"] == len(LINES) * 3
     for system in told["systems"]:
         runs = [configs / "compare" / f"{system['name']}-seed{seed}" for seed in (1, 2)]
-        found = evaluate_texts(runs)
-        for name, score in system["scores"].items():
-            wanted = [run.figures[name.replace(" ", "_")] for run in found.runs]
+        found = evaluate(runs)
+        for place, score in enumerate(system["scores"].values()):
+            wanted = [run.scores[place].value for run in found.systems]
             assert score["values"] == pytest.approx(wanted, rel=1e-5)
             assert score["mean"] == pytest.approx(np.mean(wanted), rel=1e-5)
     assert told["metrics"][0]["name"] == "bits per character"
@@ -129,7 +140,8 @@ def test_a_report_of_language_models_speaks_of_lines_and_of_pieces(configs):
 
 def test_a_translator_is_not_compared_with_a_language_model(configs, tmp_path):
     lines = (configs / "short.yaml").read_text().splitlines()[2:]
-    files = ", ".join(f"{part}{side}: {configs / 'text'}" for part in ("", "test_") for side in ("source", "target"))
+    both = f"{{source: {configs / 'text'}, target: {configs / 'text'}}}"
+    files = f"train: {both}, test: {both}"
     (tmp_path / "other.yaml").write_text("\n".join([f"data: {{{files}}}", *lines[:1]]) + "\n")
     words = [configs / "short.yaml", tmp_path / "other.yaml", "--updates", 1, "--run", tmp_path / "compare"]
     assert unsaid(regard("compare", *words), "task", "no figure in common") == []

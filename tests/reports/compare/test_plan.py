@@ -14,7 +14,7 @@ from regard.reports.compare.grid import crossed, flattened, said
 from regard.reports.compare.plan import Budget, contenders_of, differing, runs_of
 
 CONFIG = """
-data: {source: a.en, target: a.de}
+data: {train: {source: a.en, target: a.de}}
 model:
   dim: 16
   encoder: {name: transformer, num_layers: 1, feedforward_dim: 16}
@@ -46,8 +46,14 @@ def faults(*configs: str, **settings) -> list[str]:
 def test_a_grid_over_one_config_is_named_by_its_values():
     found = plan("first.yaml", grids=["model.attention.score=dot,additive", "model.dim=16,32"])
     assert [one.name for one in found] == ["dot-dim-16", "dot-dim-32", "additive-dim-16", "additive-dim-32"]
-    assert [one.experiment.model.dim for one in found] == [16, 32, 16, 32]
-    assert [one.experiment.model.attention.score.name for one in found] == ["dot", "dot", "additive", "additive"]
+    assert [one.experiment.model.settings["dim"] for one in found] == [16, 32, 16, 32]
+    attentions = [one.experiment.model.settings["attention"] for one in found]
+    assert [one.score.name for one in attentions] == [
+        "dot",
+        "dot",
+        "additive",
+        "additive",
+    ]
 
 
 def test_a_grid_over_several_is_named_after_them_too():
@@ -94,7 +100,7 @@ def test_a_budget_takes_the_place_of_every_limit(budget, limits):
 def test_a_group_stands_before_what_is_inside_it():
     """model.attention=bahdanau would discard the score of the grid, came it later."""
     found = plan("first.yaml", changes=["model.attention=bahdanau"], grids=["model.attention.score.hidden_dim=4,8"])
-    assert [one.experiment.model.attention.score.settings["hidden_dim"] for one in found] == [4, 8]
+    assert [one.experiment.model.settings["attention"].score.settings["hidden_dim"] for one in found] == [4, 8]
 
 
 def test_all_that_is_wrong_is_told_at_once_with_whom_it_concerns():

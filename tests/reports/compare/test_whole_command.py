@@ -22,7 +22,7 @@ class Command:
         lines = [f"the {number} th of {number % 7} words" for number in range(400)]
         (folder / "a.en").write_text("".join(f"{line}\n" for line in lines))
         (folder / "a.de").write_text("".join(f"{line[::-1]}\n" for line in lines))
-        parts = ", ".join(f"{part}source: a.en, {part}target: a.de" for part in ("", "dev_", "test_"))
+        parts = ", ".join(f"{part}: {{source: a.en, target: a.de}}" for part in ("train", "dev", "test"))
         (folder / "a.yaml").write_text(
             f"data: {{{parts}}}\n"
             "model: {dim: 16, encoder: {name: transformer, num_layers: 1, feedforward_dim: 16},\n"

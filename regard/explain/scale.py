@@ -23,12 +23,12 @@ def bounded(weights: Weights) -> bool:
     return all(0 <= weight <= 1 + SLACK for weight in _finite(weights))
 
 
-def full(weights: Weights) -> float:
+def largest(weights: Weights) -> float:
     """What the strongest colour stands for: 1, or beyond that range the greatest weight, whatever its sign."""
     return 1.0 if bounded(weights) else max(map(abs, _finite(weights)))
 
 
-def strength(weight: float, most: float) -> float:
+def scaled(weight: float, most: float) -> float:
     """From -1 to 1, where 1 is the strongest colour; 0 for what is no number."""
     return min(max(weight / most, -1.0), 1.0) if math.isfinite(weight) else 0.0
 
@@ -41,11 +41,11 @@ def amount(weight: float, shares: bool) -> str:
     return f"{weight:.0%}" if shares else f"{weight:.3g}".replace("-", "−")
 
 
-def scale(weights: Weights) -> str:
+def legend(weights: Weights) -> str:
     """What colours stand for, in words; "" where they are weights between 0 and 1."""
     if bounded(weights):
         return ""
-    most = f"full colour: {amount(full(weights), False)}" if full(weights) != 1 else ""
+    most = f"full colour: {amount(largest(weights), False)}" if largest(weights) != 1 else ""
     return ", ".join(filter(None, [most, "with a bar: below zero" if min(_finite(weights)) < 0 else ""]))
 
 

@@ -5,17 +5,16 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
+from networks import build_language_model
 from rich.console import Console
+from tasks import language_model_of
 
-from regard.decoding import SEARCHES
 from regard.errors import RegardError
 from regard.explain import by_words, show, svg
-from regard.explain.looked import OWN, START, looked
+from regard.explain.alignment_view import OWN, START, alignment_view
 from regard.explain.maps import without_end
-from regard.models import ModelSettings, build_language_model
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction
-from regard.tasks import LanguageModelTask
 from regard.text import train_tokenizer
 
 HEADS = [[[1.0, 0.0], [0.2, 0.8]], [[1.0, 0.0], [0.6, 0.4]]]
@@ -30,7 +29,7 @@ def told(found: Explanation) -> str:
 
 
 def test_the_last_layer_is_averaged_over_its_heads():
-    seen = looked(OWNED)
+    seen = alignment_view(OWNED)
     assert (seen.columns, seen.rows, seen.about) == ([START, "▁the"], ["▁the", "</s>"], OWN)
     assert seen.weights == [[1.0, 0.0], [pytest.approx(0.4), pytest.approx(0.6)]]
 
@@ -43,17 +42,17 @@ def test_a_terminal_shows_it_and_says_where_the_rest_is():
 
 def test_an_alignment_comes_before_it():
     found = replace(OWNED, source_tokens=["▁das", "</s>"], weights=[[0.9, 0.1], [0.1, 0.9]])
-    assert looked(found) == (["▁das", "</s>"], ["▁the", "</s>"], [[0.9, 0.1], [0.1, 0.9]], "")
+    assert alignment_view(found) == (["▁das", "</s>"], ["▁the", "</s>"], [[0.9, 0.1], [0.1, 0.9]], "")
 
 
 def test_what_is_cut_off_has_as_many_columns_as_weights():
     found = without_end(replace(OWNED, target_tokens=["▁the", "</s>"]))
-    assert looked(found).columns == [START] and looked(found).weights == [[1.0]]
+    assert alignment_view(found).columns == [START] and alignment_view(found).weights == [[1.0]]
 
 
 def test_without_any_map_there_is_no_picture():
     found = replace(OWNED, maps=[])
-    assert looked(found) is None and "│" not in told(found)
+    assert alignment_view(found) is None and "│" not in told(found)
     with pytest.raises(RegardError, match="no single words"):
         by_words(found)
 
@@ -61,9 +60,9 @@ def test_without_any_map_there_is_no_picture():
 def test_each_word_of_a_language_model_is_written_by_what_was_there():
     tokenizer = train_tokenizer(Choice("words"), ["a dog sees two cats"])
     decoder = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8})
-    model = build_language_model(ModelSettings(8, decoder=decoder), len(tokenizer)).eval()
-    task = LanguageModelTask({"text": tokenizer}, SEARCHES.build(Choice("greedy")))
-    found = task.explain(model, task.batch([tokenizer.encode("a dog")], [tokenizer.encode("sees cats")]))[0]
+    model = build_language_model(dict(dim=8, decoder=decoder), len(tokenizer)).eval()
+    task = language_model_of(tokenizer)
+    found = task.explain(model, task.batch(task.encode([task.scored("a dog", "sees cats")])))[0]
     columns, rows, weights = by_words(found)
     assert columns == [START, "a", "dog", "sees", "cats"] and rows == columns[1:]
     assert [sum(weight > 0 for weight in row) for row in weights] == [1, 2, 3, 4]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.attention import WEIGHTINGS
-from regard.explain.strength import amount, are_shares, bounded, full, scale, strength
+from regard.explain.scale import amount, are_shares, bounded, largest, legend, scaled
 from regard.models import AttentionSettings, build_attention
 from regard.registry import Choice
 
@@ -45,16 +45,16 @@ def test_a_weighting_gives_shares_where_it_says_so(name, dtype):
 
 
 def test_what_the_strongest_colour_stands_for():
-    assert (full([[0.2, 0.4]]), full([[0.2, -0.4]]), full([[3, -4, NAN]]), full([])) == (1.0, 0.4, 4, 1.0)
-    assert [strength(weight, 4.0) for weight in (2.0, -2.0, -8.0, NAN)] == [0.5, -0.5, -1.0, 0.0]
-    assert full([[1.0000001, 0.0]]) == 1.0  # a sum of rounded shares
+    assert (largest([[0.2, 0.4]]), largest([[0.2, -0.4]]), largest([[3, -4, NAN]]), largest([])) == (1.0, 0.4, 4, 1.0)
+    assert [scaled(weight, 4.0) for weight in (2.0, -2.0, -8.0, NAN)] == [0.5, -0.5, -1.0, 0.0]
+    assert largest([[1.0000001, 0.0]]) == 1.0  # a sum of rounded shares
 
 
 def test_it_is_said_in_words():
-    assert scale([[0.2, 0.9]]) == ""
-    assert scale([[0.2, -1.0]]) == "with a bar: below zero"
-    assert scale([[0.2, 2.5]]) == "full colour: 2.5"
-    assert scale([[0.2, -2.5]]) == "full colour: 2.5, with a bar: below zero"
+    assert legend([[0.2, 0.9]]) == ""
+    assert legend([[0.2, -1.0]]) == "with a bar: below zero"
+    assert legend([[0.2, 2.5]]) == "full colour: 2.5"
+    assert legend([[0.2, -2.5]]) == "full colour: 2.5, with a bar: below zero"
 
 
 def test_no_per_cent_of_what_is_no_share():

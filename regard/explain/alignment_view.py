@@ -1,4 +1,4 @@
-"""What a picture of an explanation shows: the source that was looked at, or the words that were there already."""
+"""The attention that pictures show: to the source, or of a language model to its own words."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ START = "<s>"  # what a decoder reads before the first word
 OWN = "the last layer's attention to the words before, mean of its heads (--html, --json: every layer and head)"
 
 
-class Looked(NamedTuple):
+class AlignmentView(NamedTuple):
     """Rows are what is written, columns what was looked at."""
 
     columns: list[str]  # tokens, as rows are
@@ -18,17 +18,17 @@ class Looked(NamedTuple):
     about: str = ""  # where it is not the decoder's own alignment
 
 
-def looked(found: Explanation) -> Looked | None:
-    """The decoder's own alignment; where it has none, what its last layer looked at of its own words; None: nothing.
+def alignment_view(found: Explanation) -> AlignmentView | None:
+    """Return the decoder's alignment, without one its last layer's attention to its own words, without both None.
 
     A word is written by what has read those before it, so the first column is the start.
     """
     if found.weights:
-        return Looked(found.source_tokens, found.target_tokens, found.weights)
+        return AlignmentView(found.source_tokens, found.target_tokens, found.weights)
     own = [each for each in found.maps if each.kind == "decoder" and each.weights]
     if not own or not found.target_tokens:
         return None
-    return Looked([START, *found.target_tokens[:-1]], found.target_tokens, _mean(own[-1]), OWN)
+    return AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, _mean(own[-1]), OWN)
 
 
 def _mean(each: AttentionMap) -> list[list[float]]:

@@ -1,0 +1,80 @@
+"""Columns: what an example is made of. One file a row."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.data.columns.column import Column
+from regard.data.columns.label import LabelColumn
+from regard.data.columns.labels import LabelsColumn
+from regard.data.columns.text import TextColumn
+from regard.data.examples import Example
+from regard.registry import Choice, Registry
+
+COLUMNS: Registry[Column] = Registry(
+    "column",
+    {
+        "label": LabelColumn,
+        "labels": LabelsColumn,
+        "text": TextColumn,
+    },
+)
+Columns = Mapping[str, Column]
+
+
+def learn_columns(
+    kinds: Mapping[str, str], examples: Iterable[Example], tokenizer: Choice, *, shared: bool
+) -> dict[str, Column]:
+    """Return a column of each name, learnt from examples, which are read once for each vocabulary."""
+    learnt: dict[str, Column] = {}
+    for folder, names in _by_folder(kinds, shared).items():
+        values = (example.texts[name] for example in examples for name in names)
+        learnt[folder] = _row(kinds[names[0]]).learn(values, tokenizer)
+    return _by_name(kinds, learnt, shared)
+
+
+def save_columns(columns: Columns, kinds: Mapping[str, str], folder: Path, *, shared: bool) -> None:
+    """Write each vocabulary into a folder of its own."""
+    for place, names in _by_folder(kinds, shared).items():
+        columns[names[0]].save(folder / place)
+
+
+def load_columns(kinds: Mapping[str, str], folder: Path, *, shared: bool) -> dict[str, Column]:
+    """Return what `save_columns` wrote. Raises CheckpointError."""
+    places = _by_folder(kinds, shared)
+    return _by_name(
+        kinds, {place: _row(kinds[names[0]]).load(folder / place) for place, names in places.items()}, shared
+    )
+
+
+def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column]:
+    """Return columns that know their example values alone: for rehearsals."""
+    examples = [
+        Example(number + 1, {name: _row(kind).examples[number] for name, kind in kinds.items()}) for number in (0, 1)
+    ]
+    return learn_columns(kinds, examples, Choice("characters"), shared=shared)
+
+
+def example_values(kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the example values of each column."""
+    return {name: list(_row(kind).examples) for name, kind in kinds.items()}
+
+
+def _row(kind: str) -> Any:
+    """The class of a row, of which nothing has been learnt yet."""
+    return COLUMNS[kind]
+
+
+def _by_folder(kinds: Mapping[str, str], shared: bool) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        places.setdefault(_row(kind).folder(name, shared=shared), []).append(name)
+    return places
+
+
+def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[str, Column]:
+    return {name: learnt[_row(kind).folder(name, shared=shared)] for name, kind in kinds.items()}
+
+
+__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "example_values", "learn_columns", "load_columns",
+           "save_columns", "small_columns"]  # fmt: skip

@@ -1,0 +1,73 @@
+"""The contract of columns: what one field of an example is made of."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.records import Sequences
+from regard.registry import Choice
+
+
+class Column(ABC):
+    """Values of one field ↔ ids ↔ tensors. A row of COLUMNS: the class; what it has learnt is its instance."""
+
+    examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
+    samples = False  # True: `sample` differs from `encode`
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, values: Iterable[str], tokenizer: Choice) -> "Column":
+        """Return the column that knows these values; text is cut as `tokenizer` says. Raises DataError."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> "Column":
+        """Return what `save` wrote. Raises CheckpointError where it is damaged."""
+
+    @classmethod
+    def folder(cls, name: str, *, shared: bool) -> str:
+        """Return the name of the folder that keeps this column's vocabulary; columns of one folder are one."""
+        return name
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write into a folder, which is made."""
+
+    @abstractmethod
+    def key(self) -> str:
+        """Return a SHA-256 over everything that decides the ids."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of different ids."""
+
+    @abstractmethod
+    def encode(self, value: str) -> list[int]:
+        """Return the ids of one value. Raises DataError for a value that has none."""
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the value that ids stand for."""
+
+    @abstractmethod
+    def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences | Tensor:
+        """Return rows that lie one after the other (sum of lengths) as one tensor, with whatever ends a row."""
+
+    def collate(self, rows: Sequence[Sequence[int]]) -> Sequences | Tensor:
+        """Return rows of ids, as `encode` gives them, as one tensor."""
+        lengths = np.array([len(row) for row in rows], np.int64)
+        flat = np.fromiter((one for row in rows for one in row), np.int64, int(lengths.sum()))
+        return self.join(flat, lengths)
+
+    def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
+        """Return `encode` of each."""
+        return [self.encode(value) for value in values]
+
+    def sample(self, value: str, seed: int) -> list[int]:
+        """Return ids drawn by the value and `seed` alone, where there are several ways to encode it."""
+        return self.encode(value)

@@ -1,0 +1,65 @@
+"""A label for each word of a text: what a tagger chooses."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.collate import padded
+from regard.data.columns.column import Column
+from regard.data.columns.label import load_labels, save_labels
+from regard.errors import DataError, nearest
+from regard.records import PAD, Sequences
+from regard.registry import Choice
+
+
+class LabelsColumn(Column):
+    """Labels parted by spaces, one a word: ids (batch, longest), from 1 on; 0 is padding."""
+
+    examples = ("a", "b")
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self.labels = tuple(labels)
+        self._numbers = {label: number for number, label in enumerate(self.labels, start=PAD + 1)}
+
+    @classmethod
+    def learn(cls, values: Iterable[str], tokenizer: Choice) -> "LabelsColumn":
+        """Collect all labels. Raises DataError where there is none."""
+        labels = sorted({label for value in values for label in value.split()})
+        if not labels:
+            raise DataError("labels", "needs a label for each word, and there is none")
+        return cls(labels)
+
+    @classmethod
+    def load(cls, folder: Path) -> "LabelsColumn":
+        """Read the labels. Raises CheckpointError."""
+        return cls(load_labels(folder))
+
+    def save(self, folder: Path) -> None:
+        """Write the labels."""
+        save_labels(folder, self.labels)
+
+    def key(self) -> str:
+        """SHA-256 of the labels."""
+        return hashlib.sha256(json.dumps(["labels", *self.labels]).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.labels) + 1
+
+    def encode(self, value: str) -> list[int]:
+        """Return a number for each label. Raises DataError for a label that training has not seen."""
+        strange = next((label for label in value.split() if label not in self._numbers), None)
+        if strange is not None:
+            raise DataError("labels", f"there is no '{strange:.60}'", hint=nearest(strange, self.labels))
+        return [self._numbers[label] for label in value.split()]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the labels of numbers, parted by spaces."""
+        return " ".join(self.labels[one - PAD - 1] for one in ids if one != PAD)
+
+    def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
+        """Pad on the right; nothing ends a row."""
+        return padded(flat, lengths)

@@ -1,0 +1,70 @@
+"""Text, cut into pieces by a tokenizer."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.collate import ended
+from regard.data.columns.column import Column
+from regard.records import Sequences
+from regard.registry import Choice
+from regard.text import Tokenizer, load_tokenizer, train_tokenizer
+
+
+class TextColumn(Column):
+    """Pieces of a text, the end symbol behind them: ids (batch, longest + 1)."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer, self.samples = tokenizer, tokenizer.samples
+
+    @classmethod
+    def learn(cls, values: Iterable[str], tokenizer: Choice) -> "TextColumn":
+        """Learn a tokenizer from texts."""
+        return cls(train_tokenizer(tokenizer, values))
+
+    @classmethod
+    def load(cls, folder: Path) -> "TextColumn":
+        """Read a tokenizer."""
+        return cls(load_tokenizer(folder))
+
+    @classmethod
+    def folder(cls, name: str, *, shared: bool) -> str:
+        """All texts share a vocabulary, or each has its own."""
+        return "shared" if shared else name
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder)
+
+    def key(self) -> str:
+        """That of the tokenizer."""
+        return self.tokenizer.key()
+
+    def __len__(self) -> int:
+        return len(self.tokenizer)
+
+    def encode(self, value: str) -> list[int]:
+        """Clean and cut; neither BOS nor EOS is added."""
+        return self.tokenizer.encode(value)
+
+    def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
+        """Cut all, as fast as the tokenizer can."""
+        return self.tokenizer.encode_batch(values)
+
+    def sample(self, value: str, seed: int) -> list[int]:
+        """Cut anew."""
+        return self.tokenizer.sample(value, seed)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Join pieces; specials are left out."""
+        return self.tokenizer.decode(ids)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return what each id stands for, as shown to a person."""
+        return self.tokenizer.pieces(ids)
+
+    def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
+        """Pad on the right, EOS after each."""
+        return ended(flat, lengths)

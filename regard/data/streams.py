@@ -1,0 +1,112 @@
+"""Streams: batches without end, from any place on, for one process or for many.
+
+A stream plans first and makes later: plans are cheap and known to every process, batches are made by threads, and only
+in the process that trains on them. A place is the saved state of a stream, opaque to its holder.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from regard.data.prefetch import prefetch
+from regard.errors import DataError
+from regard.records import Batch
+
+AHEAD = 4  # batches kept ready per worker
+
+Place = Mapping[str, Any]  # JSON; always with "epoch", the number to show
+
+
+class Shard(NamedTuple):
+    """Of every `size` successive batches the one numbered `rank` from 0."""
+
+    rank: int = 0
+    size: int = 1
+
+
+WHOLE = Shard()
+
+
+class Stream(Protocol):
+    """Batches without end."""
+
+    def stream(
+        self, start: Place | None = None, *, workers: int = 0, shard: Shard = WHOLE
+    ) -> Generator[tuple[Place, Batch], None, None]:
+        """Each batch of a shard from a place on (None: the beginning), with the place after it.
+
+        The place stands behind the whole group of `shard.size` batches, so all ranks have the same one.
+        """
+        ...
+
+
+class Plan(NamedTuple):
+    """A batch that is yet to be made."""
+
+    after: Place
+    epoch: int  # of the batch in its own corpus
+    make: Callable[[], Batch]
+
+
+class PlannedStream(ABC):
+    """A stream that knows the place after a batch before the batch is made."""
+
+    @abstractmethod
+    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+        """The plans of all batches from a place on. With workers a thread may look ahead; closing ends it.
+
+        Raises DataError where the stream has no such place, as with other data or settings than the place comes from.
+        """
+
+    def stream(
+        self, start: Place | None = None, *, workers: int = 0, shard: Shard = WHOLE
+    ) -> Generator[tuple[Place, Batch], None, None]:
+        """Each batch of a shard from a place on, with the place after its group.
+
+        `workers` threads make batches ahead; neither content nor order depends on them. Closing it ends them.
+        """
+        with closing(self.plans(start, workers=workers)) as plans:
+            own = (Plan(group[-1].after, *group[shard.rank][1:]) for group in groups(plans, shard.size))
+            with closing(prefetch(_made, own, workers, AHEAD * workers)) as batches:
+                yield from batches
+
+
+def groups(plans: Iterator[Plan], size: int) -> Iterator[tuple[Plan, ...]]:
+    """Successive plans, so many together."""
+    return zip(*[plans] * size, strict=False)
+
+
+def epoch_of(place: Place | None) -> int:
+    """The epoch of a place; the beginning is in epoch 0."""
+    return 0 if place is None else int(place["epoch"])
+
+
+def epoch_and_index(place: Place | None, folder: Path) -> tuple[int, int]:
+    """The two numbers of a place in one corpus. Raises DataError for a place in another kind of stream."""
+    if place is None:
+        return 0, 0
+    if place.keys() != {"epoch", "index"}:
+        raise no_such_place(folder, place)
+    return place["epoch"], place["index"]
+
+
+def no_such_place(folder: Path, place: Place) -> DataError:
+    """The error for a place that a stream does not have."""
+    index = f"batch {place['index']:,}" if "index" in place else "such place"
+    problem = f"epoch {epoch_of(place)} has no {index}, where a run was to go on"
+    return DataError(folder, problem, hint="these are not the data or settings of that run")
+
+
+def saved_place(state: Mapping[str, Any]) -> Place | None:
+    """The place in the state of a checkpoint; older ones have a `cursor` of epoch and index."""
+    if "cursor" in state:
+        epoch, index = state["cursor"]
+        return {"epoch": epoch, "index": index}
+    place: Place | None = state.get("place")
+    return place
+
+
+def _made(plan: Plan) -> tuple[Place, Batch]:
+    return plan.after, plan.make()

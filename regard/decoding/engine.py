@@ -1,0 +1,35 @@
+"""Who answers: the native search over a model, or another program that searches by itself."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from regard.decoding.features.feature import Feature
+from regard.decoding.search import Hypothesis, Search
+from regard.records import Batch, Writer
+
+
+class Engine(Protocol):
+    """Batches in, ranked hypotheses out."""
+
+    @property
+    def width(self) -> int:
+        """Rows worked on at once for each example: batches hold fewer examples the more there are."""
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each example, best first, at least one."""
+
+
+class SearchEngine:
+    """A search over a writer: the native engine."""
+
+    def __init__(self, writer: Writer, search: Search, features: Sequence[Feature] = ()) -> None:
+        self.writer, self.search, self.features = writer, search, tuple(features)
+
+    @property
+    def width(self) -> int:
+        """Hypotheses or draws of an example at once."""
+        return self.search.width
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Search."""
+        return self.search.run(self.writer, batch, features=self.features)

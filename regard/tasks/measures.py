@@ -1,0 +1,128 @@
+"""Figures of a task: each a function of sums over examples, so that it has an interval and a p-value."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from regard.evaluation import Metric
+from regard.evaluation.metric import Corpus, Statistics, corpus_of
+from regard.results import Prediction
+
+Examples = Mapping[str, Sequence[str]]  # values by column, all columns of one length
+MOST_NATS = 50.0  # per piece; a larger loss has no perplexity worth telling
+
+
+class Outcome:
+    """What a system made of some examples: answers and losses, each computed when a measure first asks for it."""
+
+    def __init__(
+        self, examples: Examples, answers: Callable[[], Sequence[Prediction]], losses: Callable[[], Statistics]
+    ) -> None:
+        """`losses` gives (example, 2): nats, and the number of items they are a sum over."""
+        self.examples, self._answer, self._lose = examples, answers, losses
+
+    @cached_property
+    def answers(self) -> Sequence[Prediction]:
+        """Return a prediction for each example."""
+        return self._answer()
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the answers as lines; none where no measure asked for them."""
+        return [str(one) for one in self.answers] if "answers" in vars(self) else []
+
+    @cached_property
+    def losses(self) -> Statistics:
+        """Return (example, 2): nats, and the number of items they are a sum over."""
+        return self._lose()
+
+
+class Measure(ABC):
+    """A figure out of statistics, which are summed over examples."""
+
+    key: str  # as settings name it: bits_per_character
+    name: str  # as tables name it: bits per character
+    higher_is_better: bool | None  # None: neither, as for a length ratio
+
+    @abstractmethod
+    def statistics(self, outcome: Outcome) -> Statistics:
+        """Return (example, statistic)."""
+
+    @abstractmethod
+    def value(self, sums: Statistics) -> float:
+        """Return the figure of examples with these sums (statistic,)."""
+
+    @abstractmethod
+    def signature(self, examples: Examples) -> str:
+        """Return all settings that the figure depends on, as `key:value|key:value`."""
+
+    def comparable(self, one: Statistics, other: Statistics) -> bool:
+        """Whether the figures of two systems count the same things: (example, statistic) of each."""
+        return True
+
+
+class TextMeasure(Measure):
+    """A metric of answers beside references: a row of METRICS."""
+
+    def __init__(self, key: str, metric: Metric, source: str, target: str) -> None:
+        """`source` and `target` are the columns that hold what was given, which may be missing, and the reference."""
+        self.key, self.name, self.higher_is_better = key, metric.name, metric.higher_is_better
+        self.metric, self.source, self.target = metric, source, target
+
+    def statistics(self, outcome: Outcome) -> Statistics:
+        """Return those of the metric."""
+        return self.metric.statistics(self._corpus([str(one) for one in outcome.answers], outcome.examples))
+
+    def value(self, sums: Statistics) -> float:
+        """Return the metric's figure."""
+        return self.metric.value(sums)
+
+    def signature(self, examples: Examples) -> str:
+        """Return that of the metric."""
+        return self.metric.signature(self._corpus(examples[self.target], examples))
+
+    def _corpus(self, texts: Sequence[str], examples: Examples) -> Corpus:
+        return corpus_of(texts, examples[self.target], examples.get(self.source))
+
+
+class LikelihoodMeasure(Measure):
+    """exp(nats / count), or nats or bits per item: how well a model knows given examples."""
+
+    higher_is_better = False
+
+    def __init__(
+        self,
+        key: str,
+        per: str = "pieces",
+        counts: Callable[[Examples], Statistics] | None = None,
+        unit: str = "perplexity",
+    ) -> None:
+        """`counts` gives (example,), how many of what it divides by; None: the items that have a loss.
+
+        `unit` is "perplexity", "nats" or "bits".
+        """
+        self.key, self.name, self.per = key, key.replace("_", " "), per
+        self.counts, self.unit = counts, unit
+
+    def statistics(self, outcome: Outcome) -> Statistics:
+        """Return (example, 2): nats and counts."""
+        losses = outcome.losses
+        return losses if self.counts is None else np.stack([losses[:, 0], self.counts(outcome.examples)], axis=1)
+
+    def value(self, sums: Statistics) -> float:
+        """Return the figure."""
+        each = float(sums[0]) / max(1.0, float(sums[1]))
+        if self.unit == "perplexity":
+            return math.exp(min(each, MOST_NATS))
+        return each / math.log(2) if self.unit == "bits" else each
+
+    def signature(self, examples: Examples) -> str:
+        """Return what is counted."""
+        return f"per:{self.per}|line ends:counted"
+
+    def comparable(self, one: Statistics, other: Statistics) -> bool:
+        """Whether both divide by the same counts: a perplexity of long pieces is high whatever a model knows."""
+        return bool(np.array_equal(one[:, 1], other[:, 1]))

@@ -1,0 +1,75 @@
+"""Shards of a stream are together the stream of one process, and each makes its own batches alone."""
+
+from itertools import islice
+
+import pytest
+import torch
+
+from regard.data.batches import Batches
+from regard.data.ragged import Ragged
+from regard.data.streams import Shard, epoch_of, saved_place
+from regard.data.windows import Windows
+
+COLUMNS = ("source", "target")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory, corpus_of, sentences):
+    return corpus_of(tmp_path_factory.mktemp("streams"), sentences[:90])
+
+
+@pytest.fixture(params=["one pool", "pools", "windows"])
+def stream(request, corpus):
+    if request.param == "windows":
+        lines = Ragged.of([list(range(4, 14))] * 9, "uint16")
+        return Windows(lines, column="text", route="any", window=5, context=2, tokens=15, seed=1)
+    return Batches(corpus, COLUMNS, sentences=7, pool=30 if request.param == "pools" else 1000, seed=2)
+
+
+def take(stream, count, start=None, **settings):
+    batches = stream.stream(start, **settings)
+    found = list(islice(batches, count))
+    batches.close()
+    return found
+
+
+def tensors(batch):
+    columns = [batch.columns[name] for name in sorted(batch.columns)]
+    return [batch.lines, *(one for column in columns for one in (column if isinstance(column, tuple) else (column,)))]
+
+
+def assert_same(one, other):
+    assert [place for place, _ in one] == [place for place, _ in other]
+    for (_, a), (_, b) in zip(one, other, strict=True):
+        assert (a.route, a.count) == (b.route, b.count)
+        assert all(torch.equal(x, y) for x, y in zip(tensors(a), tensors(b), strict=True))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_shards_are_together_the_whole_stream(stream, size, workers):
+    whole = take(stream, 12 * size)
+    groups = [whole[first : first + size] for first in range(0, len(whole), size)]
+    for rank in range(size):
+        own = [(group[-1][0], group[rank][1]) for group in groups]
+        assert_same(take(stream, 12, workers=workers, shard=Shard(rank, size)), own)
+
+
+def test_shards_go_on_from_their_common_place(stream):
+    for rank in range(2):
+        found = take(stream, 12, shard=Shard(rank, 2))
+        for stop in (1, 5, 11):
+            assert_same(take(stream, 12 - stop, found[stop - 1][0], shard=Shard(rank, 2)), found[stop:])
+
+
+def test_a_shard_makes_no_batch_of_others(corpus, monkeypatch):
+    made, make = [], Batches._make
+    monkeypatch.setattr(Batches, "_make", lambda self, *plan: made.append(plan) or make(self, *plan))
+    take(Batches(corpus, COLUMNS, sentences=7), 10, shard=Shard(1, 3))
+    assert len(made) == 10
+
+
+def test_places_of_checkpoints_old_and_new():
+    assert saved_place({"cursor": [3, 17]}) == {"epoch": 3, "index": 17}
+    assert saved_place({"place": {"epoch": 1, "parts": {}}}) == {"epoch": 1, "parts": {}}
+    assert saved_place({}) is None and epoch_of(None) == 0 and epoch_of({"epoch": 2}) == 2
