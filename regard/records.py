@@ -6,7 +6,24 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 import torch
 from torch import Tensor
 
-PAD, BOS, EOS, UNK = 0, 1, 2, 3
+from regard.pieces import BOS, EOS, PAD, UNK
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
+    "UNK",
+    "Batch",
+    "Decoded",
+    "Encoded",
+    "Loss",
+    "Sequences",
+    "State",
+    "Step",
+    "Writer",
+    "place",
+    "select",
+]
 
 
 class Sequences(NamedTuple):

@@ -24,10 +24,6 @@ class Explanation:
     weights: list[list[float]]  # (target, source): the decoder's own alignment
     maps: list[AttentionMap] = field(default_factory=list)
 
-    def pharaoh(self) -> str:
-        """The links as `0-0 1-2`, source before target (the format of word aligners)."""
-        return " ".join(f"{source}-{target}" for source, target in self.alignment)
-
 
 @dataclass(frozen=True)
 class Prediction:

@@ -34,11 +34,6 @@ def gram(points: Tensor, kernel: Kernel) -> Tensor:
     return kernel(points, points)
 
 
-def smallest_eigenvalue(symmetric: Tensor) -> Tensor:
-    """(..., n, n) → (...); of a Gram matrix it is at least 0, up to rounding."""
-    return torch.linalg.eigvalsh(symmetric)[..., 0]
-
-
 def chebyshev(numbers: Tensor, degree: int) -> Tensor:
     """T_0 … T_degree: T_0 = 1, T_1 = x, T_i = 2 x T_(i-1) - T_(i-2). x (...) in [-1, 1] → (..., degree + 1)."""
     terms = [torch.ones_like(numbers), numbers]
@@ -52,14 +47,3 @@ def chebyshev_kernel(first: Tensor, second: Tensor, *, degree: int = 3) -> Tenso
     features = (chebyshev(some.transpose(-2, -1), degree) for some in (first, second))  # (..., dim, points, degree + 1)
     one, other = features
     return (one @ other.mT).prod(dim=-3)
-
-
-def orthogonality_defect(degree: int, num_nodes: int) -> float:
-    """The largest inner product of two different T_i, T_j, i, j <= degree, by `num_nodes` nodes; 0 up to rounding.
-
-    Under the weight 1 / sqrt(1 - x²) the sum over the nodes cos((2k - 1) π / 2N) is the integral where 2 degree < 2N.
-    """
-    nodes = torch.cos((torch.arange(num_nodes, dtype=torch.float64) + 0.5) * math.pi / num_nodes)
-    features = chebyshev(nodes, degree)
-    products = features.T @ features * (math.pi / num_nodes)
-    return float((products - products.diagonal().diag()).abs().max())

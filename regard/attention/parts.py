@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 
@@ -74,7 +75,11 @@ class Part(nn.Module):
 
     sequential = False  # True: needs `after` between any two queries, so the socket takes them one by one
     whole = False  # True: must know every key from the start, so it cannot read a memory that grows word by word
-    by_place = False  # True: knows keys by where they stand, so they may come neither reordered nor, to a score, a few
+    by_place = False  # True: depends on key positions: keys must not be permuted nor, for a score, be a subset
+
+    def __init__(self, *dims: int) -> None:
+        """`dims` are those that a row of its table is built with; many parts need none of them."""
+        super().__init__()
 
     def begin(self, queries: Tensor, memory: Memory) -> Any:
         """The past before the first query, None for a part without one. There may be no queries yet (query = 0)."""
@@ -105,20 +110,24 @@ class Span(Part, ABC):
     """What may be looked at. Built with (query_dim, key_dim)."""
 
     @abstractmethod
+    def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
+        """queries (..., query, query_dim) → the view of the keys at `places` alone, (..., query, key) or (key).
+
+        Every field broadcasts to the places. The caller hides what the memory's mask hides, and places without a key.
+        """
+
     def forward(self, queries: Tensor, memory: Memory, past: Any) -> View:
-        """queries (..., query, query_dim) → what each may see; hides at least what the memory's mask hides."""
+        """queries (..., query, query_dim) → what each may see of all keys that the memory's mask shows."""
+        view = self.view_at(queries, memory, past, places_of(memory))
+        if memory.mask is None:
+            return view
+        shown = memory.mask.unsqueeze(-2)
+        return view._replace(mask=shown if view.mask is None else view.mask & shown)
 
     def window(self, queries: Tensor, memory: Memory, past: Any) -> Window | None:
         """Where the only keys lie that each query may see, if that is known and they are few: lets a fast kernel in.
 
-        It must be cheap: of the size of the queries, never of queries times keys. Who tells it tells `at`, too.
-        """
-        return None
-
-    def at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View | None:
-        """The view of the keys at `places` alone, (..., query, key) or (key): every field broadcasts to these.
-
-        What the memory's own mask hides, and places that hold no key, are left to the caller. None: it cannot tell.
+        It must be cheap: of the size of the queries, never of queries times keys.
         """
         return None
 
@@ -134,3 +143,8 @@ class Weighting(Part, ABC):
     @abstractmethod
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key), bias added → weights, exactly 0 where hidden, and terms; gain comes later."""
+
+
+def places_of(memory: Memory) -> Tensor:
+    """(key): where the keys stand, from 0."""
+    return torch.arange(memory.keys.shape[-2], device=memory.keys.device)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from regard.serve.settings import Settings
 
 EXTRA = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "babel", "fastapi_offline")
-SETTINGS_FILE = "experiment.yaml"
 
 Runs = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of trained models; several share the cores.")
@@ -229,6 +228,8 @@ def check_installed() -> None:
 
 
 def _check_run(run: Path) -> None:
+    from regard.config import SETTINGS_FILE
+
     if not run.exists():
         raise CheckpointError(
             run, "there is no such folder", "the folder of a trained model: regard train --run FOLDER"

@@ -4,11 +4,12 @@ from regard.config.fields import Fields, read_settings, schema_of, spelled
 from regard.config.markers import FieldsOf, OneOrMany, PartOf
 from regard.config.merging import lay, merge, parse_changes
 from regard.config.plain import plain
-from regard.config.reading import read_yaml, write_yaml
+from regard.config.reading import SETTINGS_FILE, read_yaml, write_yaml
 from regard.config.warned import warned_last
 from regard.config.whole import write_whole
 
 __all__ = [
+    "SETTINGS_FILE",
     "Fields",
     "FieldsOf",
     "OneOrMany",

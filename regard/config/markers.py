@@ -154,7 +154,7 @@ class PartOf(Marker):
         if isinstance(value, str) and len(group) == 1:
             return group["name"]
         name = group.get("name")
-        rows = [self.fields[name]] if name in self.table else list(self.fields.values())
+        rows = [self.fields[name]] if isinstance(name, str) and name in self.table else list(self.fields.values())
         return {key: next((row.spelled({key: item})[key] for row in rows if key in row.settings), item)
                 for key, item in group.items()}  # fmt: skip
 

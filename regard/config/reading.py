@@ -10,6 +10,7 @@ import yaml
 from regard.config.whole import write_whole
 from regard.errors import ConfigError
 
+SETTINGS_FILE = "experiment.yaml"  # in the folder of a run
 MAX_BYTES = 2**20  # of a file
 MAX_NODES = 100_000  # once aliases are written out: a few nested ones can mean billions
 

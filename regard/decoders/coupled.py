@@ -6,33 +6,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import Sockets
-from regard.decoders.decoder import Decoder
+from regard.attention import Attended, Sockets
+from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.layer import Layer
-from regard.layers.shared_source import SharedSource, has_past, look
+from regard.layers.shared_source import Reading, begin, look, shared
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
-from regard.records import Decoded, Encoded, Sequences, select
+from regard.records import Decoded, Encoded
 
 Merge = Literal["add", "concatenate"]
 
 
-class CoupledState(NamedTuple):
-    """What is remembered of the rows being written."""
+class CoupledPast(NamedTuple):
+    """What the layers remember of the rows being written."""
 
-    words: Any  # past of the embedder
-    layers: Any  # past of the stack
-    looked: Any  # past of the coupling
-    written: int  # how many words
-    source: SharedSource
-
-    def select(self, rows: Tensor) -> "CoupledState":
-        """Rows in that order."""
-        source = self.source.select(rows, together=not has_past(self.looked))
-        kept: CoupledState = select(self._replace(source=SharedSource(())), rows)
-        return kept._replace(source=source)
+    stack: Any = None
+    written: int = 0  # how many words
 
 
 class Coupling(nn.Module):
@@ -64,29 +55,29 @@ class Coupling(nn.Module):
         self.enter = nn.Identity() if read == dim else Linear(read, dim)
         self.from_context = nn.Identity() if not self.adds or width in (0, dim) else Linear(width, dim, bias=False)
 
-    def start(self, seen: Encoded) -> tuple[SharedSource, Any]:
-        """The source's memory, and the past before the first word."""
-        if self.attention is None:
-            return SharedSource(()), None
-        memory = self.attention.remember(seen.states, seen.read, mask=seen.mask)
-        nothing = seen.states.new_zeros(len(seen.states), 0, self.word_dim)
-        return SharedSource((memory,)), self.attention.begin(nothing, memory)
+    def readings(self, seen: Encoded | None) -> list[Reading]:
+        """The source before the first word; none where it is not read."""
+        if seen is None or self.attention is None:
+            return []
+        return [begin(self.attention, self.word_dim, seen.states, seen.read, seen.mask)]
 
-    def forward(self, words: Tensor, state: CoupledState, *, need_weights: bool) -> tuple[Tensor, Tensor | None, Any]:
-        """words (rows, n, word_dim) → inputs of the stack (rows, n, dim), weights if asked for, past."""
-        if self.attention is None:
-            return self.enter(words), None, None
-        (memory,), fold = state.source.memories, state.source.fold
-        seen = look(self.attention, words, memory, state.looked, fold=fold, need_weights=need_weights)
-        context, weights = seen.context, seen.weights
+    def forward(
+        self, words: Tensor, written: int, source: Reading | None, *, need_weights: bool
+    ) -> tuple[Tensor, Attended | None]:
+        """words (rows, n, word_dim), `written` before → inputs of the stack (rows, n, dim), what was seen."""
+        if self.attention is None or source is None:
+            return self.enter(words), None
+        seen = look(self.attention, words, source, need_weights=need_weights)
+        context = seen.context
         if self.couplings is not None:
-            places = torch.arange(state.written, state.written + words.shape[1], device=words.device)
+            places = torch.arange(written, written + words.shape[1], device=words.device)
             far = (places >= self.couplings).unsqueeze(-1)
             context = context.masked_fill(far, 0.0)
-            weights = None if weights is None else weights.masked_fill(far, 0.0)
+            weights = None if seen.weights is None else seen.weights.masked_fill(far, 0.0)
+            seen = seen._replace(weights=weights)
         if not self.adds:
-            return self.enter(torch.cat([words, context], dim=-1)), weights, seen.past
-        return self.enter(words) + self.from_context(context), weights, seen.past
+            return self.enter(torch.cat([words, context], dim=-1)), seen
+        return self.enter(words) + self.from_context(context), seen
 
 
 class CoupledDecoder(Decoder):
@@ -105,27 +96,16 @@ class CoupledDecoder(Decoder):
         self.coupling, self.stack = coupling, stack
         self.to_state, self.dropout, self.masked = Linear(stack.dim, self.dim), Dropout(dropout), masked
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> CoupledState:
-        """The source's keys are computed here, once per sentence. Without a source nothing is known of the rows yet."""
-        source, looked = self.coupling.start(encoded[0]) if encoded else (SharedSource(()), None)
-        state = CoupledState(None, None, looked, 0, source)
-        return state if rows is None or not encoded else state.select(rows)
+    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        return DecoderState(CoupledPast(), shared(self.coupling.readings(seen)))
 
-    def forced(self, read: Sequences, state: CoupledState, *, need_weights: bool = False) -> Decoded:
-        """In training under the mask, if the stack is to know it."""
-        mask = read.mask if self.masked and self.training else None
-        decoded: Decoded = self(read.items, state, mask=mask, need_weights=need_weights)[0]
-        return decoded
-
-    def forward(
-        self, ids: Tensor, state: CoupledState, *, mask: Tensor | None = None, need_weights: bool = False
-    ) -> tuple[Decoded, CoupledState]:
-        """ids (rows, n), mask (rows, n) of the words, or None for all → states (rows, n, dim)."""
-        vectors, words = self.embedder(ids, state.words)
-        if ids.shape[-1] != 1:
-            state = state._replace(source=state.source.unfolded())
-        inputs, weights, looked = self.coupling(vectors, state, need_weights=need_weights)
-        states, layers = self.stack(inputs, mask, state.layers)
+    def _steps(
+        self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
+    ) -> tuple[Decoded, DecoderState]:
+        past: CoupledPast = state.layers
+        inputs, seen = self.coupling(vectors, past.written, state.source.reading(0), need_weights=need_weights)
+        states, after = self.stack(inputs, mask, past.stack)
         outputs = self.dropout(functional.relu(self.to_state(states)))
-        written = state.written + ids.shape[-1]
-        return Decoded(outputs, weights), CoupledState(words, layers, looked, written, state.source)
+        layers = CoupledPast(after, past.written + vectors.shape[1])
+        weights = None if seen is None else seen.weights
+        return Decoded(outputs, weights), state._replace(layers=layers, source=state.source.after([seen]))

@@ -1,12 +1,26 @@
 """The contract of decoders."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
 from regard.layers.embedders.embedder import Embedder
-from regard.records import Decoded, Encoded, Sequences, State
+from regard.layers.shared_source import SharedSource
+from regard.records import Decoded, Encoded, Sequences, select
+
+
+class DecoderState(NamedTuple):
+    """What a decoder remembers of the rows being written."""
+
+    layers: Any  # nested tuples, as the decoder's own layers want them
+    source: SharedSource = SharedSource()
+    words: Any = None  # past of the embedder
+
+    def select(self, rows: Tensor) -> "DecoderState":
+        """Rows in that order."""
+        layers, words = select((self.layers, self.words), rows)
+        return DecoderState(layers, self.source.select(rows), words)
 
 
 class Decoder(nn.Module, ABC):
@@ -18,22 +32,47 @@ class Decoder(nn.Module, ABC):
 
     dim: int
     embedder: Embedder
+    masked = False  # True: its layers look at other rows, so in training they must know what is padding
 
-    @abstractmethod
-    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> State:
+    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> DecoderState:
         """A state with one row per source sentence, or with `rows` (long) naming the sentence of each row.
 
-        Rows of one sentence stand together. Without a source `rows` tells by its length how many rows there are.
+        Rows of one sentence stand together. Without a source `rows` tells by its length how many rows there are. The
+        source's keys are computed here, once per sentence.
         """
+        if not encoded:
+            return self._begin(None, 0 if rows is None else len(rows))
+        (seen,) = encoded
+        state = self._begin(seen, len(seen.states))
+        return state if rows is None else state.select(rows)
 
-    @abstractmethod
-    def forward(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Decoded, State]:
+    def forward(
+        self, ids: Tensor, state: DecoderState, *, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Decoded, DecoderState]:
         """ids (rows, n), each the one before what is to be written → states (rows, n, dim) and the state after.
 
-        Any split of the ids into chunks gives the same. The state given is spent.
+        Any split of the ids into chunks gives the same. The state given is spent. `mask` (rows, n): True = no padding;
+        None: nothing is.
         """
+        vectors, words = self.embedder(ids, state.words)
+        source = state.source if ids.shape[-1] == 1 else state.source.unfolded()
+        return self._steps(vectors, mask, state._replace(words=words, source=source), need_weights)
 
-    def forced(self, read: Sequences, state: Any, *, need_weights: bool = False) -> Decoded:
-        """Teacher forcing: all that is read at once. A decoder that must know what is padding asks the mask."""
-        decoded: Decoded = self(read.items, state, need_weights=need_weights)[0]
+    def forced(self, read: Sequences, state: DecoderState, *, need_weights: bool = False) -> Decoded:
+        """Teacher forcing: all that is read at once."""
+        mask = read.mask if self.masked and self.training else None
+        decoded: Decoded = self(read.items, state, mask=mask, need_weights=need_weights)[0]
         return decoded
+
+    @abstractmethod
+    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        """The state before the first word: a row per source sentence, or so many rows without a source."""
+
+    @abstractmethod
+    def _steps(
+        self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
+    ) -> tuple[Decoded, DecoderState]:
+        """vectors (rows, n, dim) of the words read → states (rows, n, dim) and the state after.
+
+        The source is folded only where n = 1. Weights (rows, n, source) are there if asked for.
+        """

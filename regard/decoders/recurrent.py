@@ -1,37 +1,28 @@
 """Recurrent decoders: of https://arxiv.org/abs/1409.0473, https://arxiv.org/abs/1508.04025 and https://arxiv.org/abs/1406.1078."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from regard.attention import Sockets
-from regard.decoders.decoder import Decoder
+from regard.attention import Attended, Sockets
+from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Past, Stack
-from regard.layers.shared_source import SharedSource, has_past, look
+from regard.layers.shared_source import begin, look, shared
 from regard.ops.dropout import Dropout
-from regard.records import Decoded, Encoded, select
+from regard.records import Decoded, Encoded
 from regard.registry import Choice
 
 
-class RecurrentState(NamedTuple):
-    """What is remembered of the rows being written."""
+class RecurrentPast(NamedTuple):
+    """What the layers remember of the rows being written."""
 
-    words: Any  # past of the embedder
-    layers: tuple[Past, ...]
+    stack: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding
     fixed: Tensor  # (rows, fixed_dim): what every step reads without attention
-    source: SharedSource
-    looked: tuple[Any, ...] | None  # past of the attention
-
-    def select(self, rows: Tensor) -> "RecurrentState":
-        """Rows in that order."""
-        source = self.source.select(rows, together=not has_past(self.looked))
-        kept: RecurrentState = select(self._replace(source=SharedSource(())), rows)
-        return kept._replace(source=source)
 
 
 class RecurrentDecoder(Decoder):
@@ -82,32 +73,24 @@ class RecurrentDecoder(Decoder):
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
         self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> RecurrentState:
-        """The source's keys are computed here, once per sentence."""
-        if not encoded:
-            nothing = self.to_state.weight.new_zeros(0 if rows is None else len(rows), self.dim)
+    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        if seen is None:
+            nothing = self.to_state.weight.new_zeros(rows, self.dim)
             layers = tuple(layer.nothing(nothing) for layer in self.stack.layers)
-            return RecurrentState(None, layers, nothing, nothing[:, :0], SharedSource(()), None)
-        (seen,) = encoded
+            return DecoderState(RecurrentPast(layers, nothing, nothing[:, :0]))
         final = seen.final if self.to_summary is None else torch.tanh(self.to_summary(seen.final))
-        first, fed = self._first(seen, final), final.new_zeros(len(final), self.dim)
-        state = RecurrentState(None, first, fed, final[:, : self.fixed_dim], SharedSource(()), None)
-        if self.attention is not None:
-            memory = self.attention.remember(seen.states, seen.read, mask=seen.mask)
-            looked = self.attention.begin(first[-1][0].unsqueeze(1)[:, :0], memory)
-            state = state._replace(source=SharedSource((memory,)), looked=looked)
-        return state if rows is None else state.select(rows)
+        first = self._first(seen, final)
+        past = RecurrentPast(first, final.new_zeros(len(final), self.dim), final[:, : self.fixed_dim])
+        if self.attention is None:
+            return DecoderState(past)
+        query_dim = first[-1][0].shape[-1]
+        return DecoderState(past, shared([begin(self.attention, query_dim, seen.states, seen.read, seen.mask)]))
 
-    def forward(
-        self, ids: Tensor, state: RecurrentState, *, need_weights: bool = False
-    ) -> tuple[Decoded, RecurrentState]:
-        """ids (rows, n) → states (rows, n, dim); all steps at once where no step needs the one before."""
-        vectors, words = self.embedder(ids, state.words)
-        state = state._replace(words=words)
-        if ids.shape[-1] > 1:
-            state = state._replace(source=state.source.unfolded())
+    def _steps(
+        self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
+    ) -> tuple[Decoded, DecoderState]:
         if not self.feeds and (self.order == "luong" or self.attention is None):
-            return self._together(vectors, state, need_weights)
+            return self._together(vectors, state, need_weights)  # no step needs the one before
         steps = []
         for vector in vectors.split(1, dim=1):
             decoded, state = self._together(vector, state, need_weights)
@@ -116,21 +99,25 @@ class RecurrentDecoder(Decoder):
         joined = torch.cat([step.states for step in steps], dim=1) if steps else vectors
         return Decoded(joined, torch.cat(weights, dim=1) if weights else None), state
 
-    def _together(self, vectors: Tensor, state: RecurrentState, need_weights: bool) -> tuple[Decoded, RecurrentState]:
-        inputs = [vectors, state.fed.unsqueeze(1).expand(-1, vectors.shape[1], -1)] if self.feeds else [vectors]
+    def _together(self, vectors: Tensor, state: DecoderState, need_weights: bool) -> tuple[Decoded, DecoderState]:
+        past: RecurrentPast = state.layers
+        inputs = [vectors, past.fed.unsqueeze(1).expand(-1, vectors.shape[1], -1)] if self.feeds else [vectors]
         if self.order == "luong":
-            outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, state.layers)
-            context, weights, looked = self._read(outputs, state, need_weights)
-            read = [context, outputs]
+            outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, past.stack)
+            seen = self._read(outputs, state, need_weights)
+            read = [seen.context, outputs]
         else:
-            asking = state.layers[0 if self.order == "gnmt" else -1][0].unsqueeze(1).expand(-1, vectors.shape[1], -1)
-            context, weights, looked = self._read(asking, state, need_weights)  # of one word, or without attention
+            asking = past.stack[0 if self.order == "gnmt" else -1][0].unsqueeze(1).expand(-1, vectors.shape[1], -1)
+            seen = self._read(asking, state, need_weights)  # of one word, or without attention
+            context = seen.context
             inputs, beside = ([*inputs, context], None) if self.order == "bahdanau" else (inputs, context)
-            outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, state.layers, beside)
+            outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, past.stack, beside)
             read = [outputs, vectors, context] if self.order == "bahdanau" else [outputs]
         states = self._written(torch.cat(read, dim=-1))
-        fed = states[:, -1] if states.shape[1] else state.fed
-        return Decoded(self.dropout(states), weights), state._replace(layers=layers, fed=fed, looked=looked)
+        fed = states[:, -1] if states.shape[1] else past.fed
+        source = state.source.after([seen])
+        after = state._replace(layers=RecurrentPast(layers, fed, past.fixed), source=source)
+        return Decoded(self.dropout(states), seen.weights), after
 
     def _written(self, read: Tensor) -> Tensor:
         states: Tensor = self.to_state(read)
@@ -138,15 +125,12 @@ class RecurrentDecoder(Decoder):
             return states.unflatten(-1, (-1, 2)).amax(dim=-1)
         return torch.tanh(states) if self.readout == "tanh" else states
 
-    def _read(
-        self, queries: Tensor, state: RecurrentState, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None, tuple[Any, ...] | None]:
+    def _read(self, queries: Tensor, state: DecoderState, need_weights: bool) -> Attended:
         """queries (rows, n, hidden_dim) → contexts (rows, n, context_dim), weights if asked for, past."""
-        if self.attention is None:
-            return state.fixed.unsqueeze(1).expand(-1, queries.shape[1], -1), None, None
-        (memory,), fold = state.source.memories, state.source.fold
-        seen = look(self.attention, queries, memory, state.looked, fold=fold, need_weights=need_weights)
-        return seen.context, seen.weights, seen.past
+        reading = state.source.reading(0)
+        if self.attention is None or reading is None:
+            return Attended(state.layers.fixed.unsqueeze(1).expand(-1, queries.shape[1], -1))
+        return look(self.attention, queries, reading, need_weights=need_weights)
 
     def _first(self, seen: Encoded, final: Tensor) -> tuple[Past, ...]:
         """The past of each layer before the first word."""

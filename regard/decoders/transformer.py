@@ -1,41 +1,27 @@
 """The decoder of https://arxiv.org/abs/1706.03762, with what a search needs: a cache, and one source per sentence."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from torch import Tensor, nn
 
-from regard.attention import Sockets
-from regard.decoders.decoder import Decoder
+from regard.attention import Attended, Sockets
+from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
-from regard.layers.shared_source import SharedSource, has_past
+from regard.layers.shared_source import shared
 from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.ops.modules import module_list
-from regard.records import Decoded, Encoded, select
+from regard.records import Decoded, Encoded
 from regard.registry import Choice
-
-
-class TransformerState(NamedTuple):
-    """What is remembered of the rows being written."""
-
-    words: Any  # past of the embedder
-    blocks: tuple[BlockPast, ...]  # one row per row being written
-    source: SharedSource  # one memory per block
-
-    def select(self, rows: Tensor) -> "TransformerState":
-        """Rows in that order."""
-        together = not any(has_past(block.source_past) for block in self.blocks)
-        words, blocks = select((self.words, self.blocks), rows)
-        return TransformerState(words, blocks, self.source.select(rows, together=together))
 
 
 class TransformerDecoder(Decoder):
     """num_layers blocks of causal self-attention, attention to the source if there is one, and feed-forward.
 
     history: what stands in the place of self-attention, such as an average or a recurrent layer, whose cost for a word
-    does not grow with the words before it.
+    does not grow with the words before it. Weights are the mean over the heads of `alignment_layer`.
     """
 
     def __init__(
@@ -80,27 +66,21 @@ class TransformerDecoder(Decoder):
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None) -> TransformerState:
-        """Keys and values of the source are computed here, once per sentence."""
-        if not encoded:
-            return TransformerState(None, (BlockPast(),) * len(self.blocks), SharedSource(()))
-        (seen,) = encoded
-        memories = tuple(block.remember(seen) for block in self.blocks)
-        begun = tuple(block.begin(memory) for block, memory in zip(self.blocks, memories, strict=True))
-        state = TransformerState(None, begun, SharedSource(memories))
-        return state if rows is None else state.select(rows)
+    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        readings = [] if seen is None else [block.begin(seen) for block in self.blocks]
+        return DecoderState((BlockPast(),) * len(self.blocks), shared(readings))
 
-    def forward(
-        self, ids: Tensor, state: TransformerState, *, need_weights: bool = False
-    ) -> tuple[Decoded, TransformerState]:
-        """ids (rows, n) → states (rows, n, dim); weights are the mean over the heads of `alignment_layer`."""
-        states, words = self.embedder(ids, state.words)
-        source = state.source if ids.shape[-1] == 1 else state.source.unfolded()
-        memories = source.memories or (None,) * len(self.blocks)
-        pasts, aligned = [], None
-        for layer, (block, past, memory) in enumerate(zip(self.blocks, state.blocks, memories, strict=True)):
+    def _steps(
+        self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
+    ) -> tuple[Decoded, DecoderState]:
+        states, pasts, looked = vectors, list[BlockPast](), list[Attended | None]()
+        for layer, (block, past) in enumerate(zip(self.blocks, state.layers, strict=True)):
             wanted = need_weights and layer == self.alignment_layer
-            states, after, weights = block.run(states, None, past, memory, fold=source.fold, need_weights=wanted)
+            states, after, seen = block.run(states, None, past, state.source.reading(layer), need_weights=wanted)
             pasts.append(after)
-            aligned = weights if wanted else aligned
-        return Decoded(self.norm(states), aligned), TransformerState(words, tuple(pasts), source)
+            looked.append(seen)
+        aligned = looked[self.alignment_layer]
+        weights = None if aligned is None else aligned.weights
+        return Decoded(self.norm(states), weights), state._replace(
+            layers=tuple(pasts), source=state.source.after(looked)
+        )

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Iterable
 
-HAN = "\u2e80-\u2fdf\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer: words without spaces between them
+from regard.scripts import HAN, KANA, SOUTH_EAST_ASIAN
 
 _HAN = re.compile(f"[{HAN}]")
 _KANA = re.compile(f"[{KANA}]")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
+_SOUTH_EAST_ASIAN = re.compile(f"[{SOUTH_EAST_ASIAN}]")
 _WORD = re.compile(rf"[{HAN}{KANA}]|(?:(?![{HAN}{KANA}])\w)+|[^\w\s]")
 SAMPLE = 1000  # texts looked at
 
@@ -25,7 +23,7 @@ def bleu_tokenizer(texts: Iterable[str]) -> str:
     """
     sample = "".join(text for text, _ in zip(texts, range(SAMPLE), strict=False))
     letters = sum(character.isalpha() for character in sample)
-    han, kana, unspaced = (len(script.findall(sample)) for script in (_HAN, _KANA, _UNSPACED))
-    if 2 * (han + kana + unspaced) <= letters:
+    han, kana, other = (len(script.findall(sample)) for script in (_HAN, _KANA, _SOUTH_EAST_ASIAN))
+    if 2 * (han + kana + other) <= letters:
         return "13a"
-    return "zh" if han > 10 * (kana + unspaced) else "char"
+    return "zh" if han > 10 * (kana + other) else "char"

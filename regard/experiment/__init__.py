@@ -1,5 +1,6 @@
 """The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
 
+from regard.config import SETTINGS_FILE
 from regard.experiment.data import DataSettings
 from regard.experiment.reading import (
     count_examples,
@@ -11,7 +12,6 @@ from regard.experiment.reading import (
     too_long_sources,
 )
 from regard.experiment.settings import (
-    SETTINGS_FILE,
     DecodingSettings,
     EvaluationSettings,
     Experiment,

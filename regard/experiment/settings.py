@@ -22,8 +22,6 @@ from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
 from regard.training.settings import TrainingSettings
 
-SETTINGS_FILE = "experiment.yaml"  # in a run folder
-
 _TRAINING = FieldsOf(
     TrainingSettings,
     optimizer=Annotated[Choice, PartOf(OPTIMIZERS)],

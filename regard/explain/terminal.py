@@ -9,7 +9,8 @@ from rich.text import Text
 from regard.explain.alignment import Weights, merge, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_view
 from regard.explain.scale import amount, are_shares, largest, legend, scaled
-from regard.explain.tokens import END, is_end, told_apart, visible, visible_line
+from regard.explain.tokens import is_end, told_apart, visible, visible_line
+from regard.pieces import END
 from regard.results import Prediction
 
 SHADES, BAR = " ░▒▓█", "-"  # the bar marks what is below zero

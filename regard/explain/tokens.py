@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-END = "</s>"  # how the end symbol is shown beside pieces
+from regard.pieces import END, byte_of
+from regard.scripts import HAN, KANA
+
 SPACE_MARK = "▁"  # U+2581, the space before a piece
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}  # controls, formats (bidi), surrogates, separators
 _JOINERS = {"\u200c", "\u200d"}  # needed inside words of many scripts
-_BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
 _CONTROL_PICTURES = 0x2400
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC")
+_ALONE = re.compile(f"[{HAN}{KANA}]")
 
 
 class Word(NamedTuple):
@@ -96,11 +97,6 @@ def right_to_left(tokens: Sequence[str]) -> bool:
     return right > directions.count("L")
 
 
-def byte_of(token: str) -> int | None:
-    """The byte that a fallback piece such as `<0xE4>` stands for."""
-    return int(token[3:5], 16) if _BYTE.fullmatch(token) else None
-
-
 def _continues(before: str, token: str) -> bool:
     if END in (before, token):
         return False
@@ -113,8 +109,7 @@ def _joins(token: str, end: int) -> bool:
     if not token or byte_of(token) is not None:
         return True
     character = token[end]
-    letter = unicodedata.category(character)[0] in "LMN"
-    return letter and not unicodedata.name(character, "").startswith(_UNSPACED)
+    return unicodedata.category(character)[0] in "LMN" and not _ALONE.match(character)
 
 
 def _joined(pieces: Sequence[str]) -> str:

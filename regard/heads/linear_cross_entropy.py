@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.ops.functional import wide
 from regard.ops.linear import linear, summed
 
 CHUNK = 512  # rows: 20 MB of logits at 10,000 words, which stays in a processor's cache
@@ -21,7 +22,7 @@ class LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Tensor:
         """states (n, dim), weight (vocab, dim), targets (n,) → losses (n,), in float32 at least."""
-        losses = states.new_empty(len(states), dtype=torch.promote_types(states.dtype, torch.float32))  # to be summed
+        losses = states.new_empty(len(states), dtype=wide(states.dtype))  # to be summed
         need_gradient = any(ctx.needs_input_grad[:2])
         for_states = torch.empty_like(states) if need_gradient else None
         for_weight = torch.zeros_like(weight) if need_gradient else None

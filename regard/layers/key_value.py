@@ -10,8 +10,8 @@ from regard.attention import OWN, Attention, Memory, Role, Span, View, Window, e
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
-from regard.layers.latest import gathered
 from regard.layers.layer import Layer
+from regard.ops.functional import gathered
 
 PARTS = {"plain": 1, "key_value": 2, "key_value_predict": 3}  # in how many a state is split
 
@@ -60,16 +60,11 @@ class _Preceding(Span):
         super().__init__()
         self.width = width
 
-    def forward(self, queries: Tensor, memory: Memory, past: Any) -> View:
-        """queries (..., query, query_dim) → a band below the diagonal, and the memory's mask."""
-        near = self.at(queries, memory, past, torch.arange(memory.keys.shape[-2], device=queries.device)).mask
-        return View(near if near is None or memory.mask is None else near & memory.mask.unsqueeze(-2))
-
     def window(self, queries: Tensor, memory: Memory, past: Any) -> Window:
         """The `width` places that end before the query."""
         return Window(_places(queries, memory) - self.width, self.width, steady=True)
 
-    def at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
+    def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
         """places (..., query, key) or (key) → which of them come before, and are near enough."""
         query = _places(queries, memory).unsqueeze(-1)
         return View((places < query) & (places >= query - self.width))

@@ -1,14 +1,13 @@
 """Attention in every layer of a convolutional decoder (https://arxiv.org/abs/1705.03122, section 3.3)."""
 
 import math
-from typing import Any
 
 from torch import Tensor, nn
 
 from regard.attention import Attended, Attention, Memory
 from regard.layers.convolutional import projection
 from regard.layers.convolutional.gated_block import HALF
-from regard.layers.shared_source import look
+from regard.layers.shared_source import Reading, begin, look
 
 
 class MultiStepAttention(nn.Module):
@@ -33,35 +32,26 @@ class MultiStepAttention(nn.Module):
     ) -> None:
         """`dim` is that of h; `word_dim` that of g, `context_dim` that of the contexts, if they differ from it."""
         super().__init__()
-        self.attention = attention
-        self.from_state = projection(dim, word_dim or dim)
+        self.attention, self.query_dim = attention, word_dim or dim
+        self.from_state = projection(dim, self.query_dim)
         self.from_context = projection(context_dim or dim, dim)
 
-    def remember(self, states: Tensor, embeddings: Tensor | None, mask: Tensor | None = None) -> Memory:
+    def begin(self, states: Tensor, embeddings: Tensor | None, mask: Tensor | None = None) -> Reading:
         """z and e (batch, source, dim), mask (batch, source) → what is compared with z and read as z + e.
 
         An encoder that tells of no embeddings is read as z.
         """
         values = states if embeddings is None else (states + embeddings) * HALF
-        return self.attention.remember(states, values, mask)
+        return begin(self.attention, self.query_dim, states, values, mask)
 
-    def forward(
-        self,
-        states: Tensor,
-        embeddings: Tensor,
-        memory: Memory,
-        past: tuple[Any, ...] | None = None,
-        *,
-        fold: int = 1,
-        need_weights: bool = False,
-    ) -> Attended:
+    def forward(self, states: Tensor, embeddings: Tensor, source: Reading, *, need_weights: bool = False) -> Attended:
         """h and g (batch, target, dim) → with h + c (batch, target, dim) as the context; weights are a head's mean.
 
-        With `fold` > 1 the memory has one row per `fold` rows of states, which then must be one word long (target = 1).
+        Where the source is folded, states must be one word long (target = 1).
         """
         queries = (self.from_state(states) + embeddings) * HALF
-        looked = look(self.attention, queries, memory, past, fold=fold, need_weights=need_weights)
-        context = self.from_context(looked.context * _roots(memory, fold))
+        looked = look(self.attention, queries, source, need_weights=need_weights)
+        context = self.from_context(looked.context * _roots(source.memory, source.fold))
         return looked._replace(context=(states + context) * HALF)
 
 

@@ -7,8 +7,8 @@ from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
-from regard.layers.latest import latest
 from regard.layers.layer import Layer
+from regard.ops.functional import latest
 
 
 class NgramLayer(Layer):

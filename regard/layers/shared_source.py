@@ -1,5 +1,6 @@
 """What decoders read, kept once per sentence however many rows are written of it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -9,22 +10,41 @@ from regard.attention import Attended, Attention, Memory
 from regard.records import select
 
 
-class SharedSource(NamedTuple):
-    """Rows stand in groups of `fold` that read the same sentence."""
+class Reading(NamedTuple):
+    """A source as one attention reads it. Rows of queries stand in groups of `fold` that share a row of the memory."""
 
-    memories: tuple[Memory, ...]  # one row per group
+    memory: Memory  # one row per group
+    past: Any = None  # of the attention; one row per row of queries
     fold: int = 1
 
-    def select(self, rows: Tensor, *, together: bool = True) -> "SharedSource":
-        """Rows in that order. Whole groups stay folded; torn ones, or all if not `together`, get a memory per row."""
+
+class SharedSource(NamedTuple):
+    """A source as each attention of a decoder reads it. Rows stand in groups of `fold` that read the same sentence."""
+
+    memories: tuple[Memory, ...] = ()  # of each attention; one row per group
+    pasts: tuple[Any, ...] = ()  # of each attention; one row per row being written
+    fold: int = 1
+
+    def reading(self, number: int) -> Reading | None:
+        """What attention `number` reads. None without a source."""
+        return Reading(self.memories[number], self.pasts[number], self.fold) if self.memories else None
+
+    def after(self, seen: Sequence[Attended | None]) -> "SharedSource":
+        """With the pasts of the attentions that saw something."""
+        return self._replace(pasts=tuple(one.past for one in seen if one is not None)) if self.memories else self
+
+    def select(self, rows: Tensor) -> "SharedSource":
+        """Rows in that order. Whole groups stay folded; torn ones, or all if a past differs, get a memory per row."""
+        if not self.memories:
+            return self
         sentences, counts = torch.unique_consecutive(rows // self.fold, return_counts=True)
         fold = int(counts[0]) if len(rows) else 1
-        if not together or bool((counts != fold).any()):
+        if has_past(self.pasts) or bool((counts != fold).any()):
             sentences, fold = rows // self.fold, 1
         memories = self.memories
-        if len(memories) and not _is_range(sentences, len(memories[0].keys)):
+        if not _is_range(sentences, len(memories[0].keys)):
             memories = select(memories, sentences)
-        return SharedSource(memories, fold)
+        return SharedSource(memories, select(self.pasts, rows), fold)
 
     def unfolded(self) -> "SharedSource":
         """A memory per row."""
@@ -32,15 +52,29 @@ class SharedSource(NamedTuple):
             return self
         keys = self.memories[0].keys
         sentences = torch.arange(len(keys), device=keys.device).repeat_interleave(self.fold)
-        return SharedSource(select(self.memories, sentences), 1)
+        return self._replace(memories=select(self.memories, sentences), fold=1)
 
 
-def look(
-    attention: Attention, queries: Tensor, memory: Memory, past: Any, *, fold: int, need_weights: bool
-) -> Attended:
+def shared(readings: list[Reading]) -> SharedSource:
+    """The source of a decoder whose attentions begin with these readings, one per attention, none of them folded."""
+    return SharedSource(tuple(one.memory for one in readings), tuple(one.past for one in readings))
+
+
+def begin(
+    attention: Attention, query_dim: int, keys: Tensor, values: Tensor | None = None, mask: Tensor | None = None
+) -> Reading:
+    """keys (batch, key, key_dim), values (default: the keys), mask (batch, key) → what is read, projected once.
+
+    The past is that before the first query, so rows may be repeated before any was answered.
+    """
+    memory = attention.remember(keys, values, mask)
+    return Reading(memory, attention.begin(keys.new_zeros(len(keys), 0, query_dim), memory))
+
+
+def look(attention: Attention, queries: Tensor, reading: Reading, *, need_weights: bool = False) -> Attended:
     """queries (rows, n, dim), n = 1 where fold > 1 → contexts (rows, n, dim); weights are the mean over the heads."""
-    folded = queries.view(-1, fold, queries.shape[-1]) if fold > 1 else queries
-    looked: Attended = attention(folded, memory, past, need_weights=need_weights)
+    folded = queries.view(-1, reading.fold, queries.shape[-1]) if reading.fold > 1 else queries
+    looked: Attended = attention(folded, reading.memory, reading.past, need_weights=need_weights)
     weights = looked.weights
     if weights is not None:
         weights = weights.mean(dim=1) if weights.dim() == 4 else weights  # (batch, head, query, key)

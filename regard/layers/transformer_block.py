@@ -4,10 +4,10 @@ from typing import Any, Literal, NamedTuple
 
 from torch import Tensor, nn
 
-from regard.attention import Attention, Memory, extend
+from regard.attention import Attended, Attention, Memory, extend
 from regard.layers.feedforwards import FeedForward
 from regard.layers.layer import Layer
-from regard.layers.shared_source import look
+from regard.layers.shared_source import Reading, begin, look
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
 from regard.records import Encoded
@@ -18,7 +18,6 @@ class BlockPast(NamedTuple):
 
     own: Memory | None = None  # keys and values of the words so far, where attention reads them
     own_past: Any = None  # of that attention, or of what stands in its place
-    source_past: tuple[Any, ...] | None = None
     feedforward: Any = None
 
 
@@ -58,42 +57,33 @@ class TransformerBlock(Layer):
         outputs, past, _ = self.run(inputs, mask, past or BlockPast())
         return outputs, past
 
-    def remember(self, encoded: Encoded) -> Memory:
+    def begin(self, encoded: Encoded) -> Reading:
         """The source as this block will read it: keys and values projected once per sentence."""
         if self.cross is None:
             raise ValueError("this block was built without attention to a source")
-        return self.cross.remember(encoded.states, encoded.read, mask=encoded.mask)
-
-    def begin(self, source: Memory) -> BlockPast:
-        """The past before the first word about this source, so that its rows may be repeated before that."""
-        nothing = source.values.new_zeros(len(source.values), 0, self.dim)
-        return BlockPast(source_past=None if self.cross is None else self.cross.begin(nothing, source))
+        return begin(self.cross, self.dim, encoded.states, encoded.read, encoded.mask)
 
     def run(
         self,
         inputs: Tensor,
         mask: Tensor | None,
         past: BlockPast,
-        source: Memory | None = None,
+        source: Reading | None = None,
         *,
-        fold: int = 1,
         need_weights: bool = False,
-    ) -> tuple[Tensor, BlockPast, Tensor | None]:
-        """inputs (rows, n, dim), and the source's memory → outputs, past, cross weights (rows, n, source) if asked.
+    ) -> tuple[Tensor, BlockPast, Attended | None]:
+        """inputs (rows, n, dim), a source → outputs, past, what was seen of the source, with weights if asked for.
 
-        With `fold` > 1 the memory has one row per `fold` rows of inputs, which then must be one word long (n = 1).
+        Where the source is folded, inputs must be one word long (n = 1).
         """
         seen, own, own_past = self._look_back(self._enter(inputs, self.own_norm), mask, past)
-        outputs = self._leave(inputs, seen, self.own_norm)
-        source_past = weights = None
+        outputs, looked = self._leave(inputs, seen, self.own_norm), None
         if self.cross is not None and self.cross_norm is not None and source is not None:
-            states = self._enter(outputs, self.cross_norm)
-            looked = look(self.cross, states, source, past.source_past, fold=fold, need_weights=need_weights)
+            looked = look(self.cross, self._enter(outputs, self.cross_norm), source, need_weights=need_weights)
             outputs = self._leave(outputs, self.from_context(looked.context), self.cross_norm)
-            source_past, weights = looked.past, looked.weights
         states, after = self.feedforward(self._enter(outputs, self.feedforward_norm), mask, past.feedforward)
         outputs = self._leave(outputs, states, self.feedforward_norm)
-        return outputs, BlockPast(own, own_past, source_past, after), weights
+        return outputs, BlockPast(own, own_past, after), looked
 
     def _look_back(self, states: Tensor, mask: Tensor | None, past: BlockPast) -> tuple[Tensor, Memory | None, Any]:
         if self.history is not None:

@@ -1,1 +1,1 @@
-"""Operations on tensors that torch lacks or does slower: products, dropout, typed lists of modules, memory."""
+"""Operations on tensors that torch lacks or does slower: products, dropout, functions, lists of modules, memory."""

@@ -3,12 +3,10 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from regard.config import read_yaml
+from regard.config import SETTINGS_FILE, read_yaml
 from regard.errors import ConfigError, nearest
 from regard.serve.engine import Translates
 from regard.serve.languages import inward
-
-SETTINGS_FILE = "experiment.yaml"  # of a run; what knows the rest of its settings needs torch
 
 
 class Catalogue:

@@ -24,12 +24,13 @@ from regard.evaluation.metric import Statistics
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
 from regard.models.language_model import COUNTED, TEXT, counted, prompts
+from regard.pieces import END
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.measures import Examples, LikelihoodMeasure, Measure
 from regard.tasks.task import Ids, Task, Wording
-from regard.tasks.writing import END, text_prediction
+from regard.tasks.writing import text_prediction
 from regard.text.clean import clean
 
 CONTINUATION = "continuation"  # of a prompt, beside TEXT: what the loss counts

@@ -9,10 +9,11 @@ from regard.decoding import Engine, forced
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
+from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.task import Ids, Task, Wording
-from regard.tasks.writing import END, rows_of, text_prediction
+from regard.tasks.writing import rows_of, text_prediction
 
 
 class TranslationTask(Task):

@@ -7,8 +7,6 @@ from regard.decoding import Hypothesis
 from regard.records import PAD, Sequences
 from regard.results import TextPrediction
 
-END = "</s>"  # how the end symbol is shown beside pieces
-
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
     """Return the best hypothesis as a prediction, the rest of the n best as its alternatives."""

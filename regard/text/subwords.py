@@ -12,9 +12,10 @@ from typing import Literal
 import sentencepiece
 
 from regard.errors import CheckpointError, ConfigError, DataError
+from regard.pieces import BOS, EOS, PAD, UNK
 from regard.text.clean import clean
 from regard.text.sampling import BpeSampler, Sampler, UnigramSampler
-from regard.text.tokenizer import BOS, EOS, PAD, UNK, Recipe, Tokenizer
+from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import FIRST_PIECE
 
 FILE = "subwords.model"

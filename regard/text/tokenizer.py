@@ -4,9 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-PAD, BOS, EOS, UNK = 0, 1, 2, 3
-SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
-
 
 class Tokenizer(ABC):
     """Text ↔ ids. For any string, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from regard.text.tokenizer import SPECIALS, UNK
+from regard.pieces import SPECIALS, UNK, byte_piece
 
 FIRST_BYTE = len(SPECIALS)
 FIRST_PIECE = FIRST_BYTE + 256
@@ -44,5 +44,5 @@ class Vocabulary:
         if number < FIRST_BYTE:
             return SPECIALS[max(number, 0)]
         if number < FIRST_PIECE:
-            return f"<0x{number - FIRST_BYTE:02X}>"
+            return byte_piece(number - FIRST_BYTE)
         return self.listed[number - FIRST_PIECE] if number < len(self) else SPECIALS[UNK]

@@ -242,7 +242,7 @@ class Marked(Span):
         super().__init__()
         self.view = view
 
-    def forward(self, queries: Tensor, memory: Memory, past: object) -> View:
+    def view_at(self, queries: Tensor, memory: Memory, past: object, places: Tensor) -> View:
         return self.view
 
 

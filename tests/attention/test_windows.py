@@ -28,7 +28,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     used: list[int] = []
     by_window = choose.by_window
 
-    def counting(*arguments: Any, **settings: Any) -> Attended | None:
+    def counting(*arguments: Any, **settings: Any) -> Attended:
         used.append(1)
         return by_window(*arguments, **settings)
 
@@ -100,14 +100,10 @@ class Near(Span):
         super().__init__()
         self.view = view  # of the five places -2 … 2
 
-    def forward(self, queries: Tensor, memory: Memory, past: object) -> View:
-        view = self.at(queries, memory, past, torch.arange(memory.keys.shape[-2]))
-        return view._replace(mask=view.mask & memory.mask.unsqueeze(-2))
-
     def window(self, queries: Tensor, memory: Memory, past: object) -> Window:
         return Window(torch.arange(queries.shape[-2]) - 2, 5, steady=True)
 
-    def at(self, queries: Tensor, memory: Memory, past: object, places: Tensor) -> View:
+    def view_at(self, queries: Tensor, memory: Memory, past: object, places: Tensor) -> View:
         offset = places - torch.arange(queries.shape[-2]).unsqueeze(-1)
         near, index = offset.abs() <= 2, offset.clamp(-2, 2) + 2
         mask, bias, gain, values = self.view

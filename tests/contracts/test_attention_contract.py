@@ -196,15 +196,13 @@ def test_what_a_span_says_of_a_few_keys_is_what_it_says_of_all(name, queries, ke
     whole, window = span(queries, memory, past), span.window(queries, memory, past)
     num_keys = keys.shape[1]
     order = torch.randperm(num_keys)
-    few = span.at(queries, memory, past, order)
-    assert window is None or few is not None
-    if few is not None:
-        unseen = torch.zeros(BATCH, QUERY, num_keys, dtype=torch.bool)
-        shown = (unseen.logical_not() if few.mask is None else few.mask) & mask[:, None, order]
-        assert torch.equal(shown, unseen | whole.mask[..., order])
-        for said, wanted in ((few.bias, whole.bias), (few.gain, whole.gain)):
-            assert (said is None) == (wanted is None)
-            assert said is None or torch.equal(said, wanted[..., order])
+    few = span.view_at(queries, memory, past, order)
+    unseen = torch.zeros(BATCH, QUERY, num_keys, dtype=torch.bool)
+    shown = (unseen.logical_not() if few.mask is None else few.mask) & mask[:, None, order]
+    assert torch.equal(shown, unseen | whole.mask[..., order])
+    for said, wanted in ((few.bias, whole.bias), (few.gain, whole.gain)):
+        assert (said is None) == (wanted is None)
+        assert said is None or torch.equal(said, wanted[..., order])
     if window is not None:
         offset = torch.arange(num_keys) - window.first.unsqueeze(-1)
         inside = (offset >= 0) & (offset < window.width * window.step) & (offset % window.step == 0)

@@ -11,9 +11,9 @@ from regard.attention import Sockets, recording
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.layers.embedders.words import WordEmbedder
-from regard.layers.gradients import scale_gradient
 from regard.layers.multi_step_attention import MultiStepAttention
 from regard.models import AttentionSettings, build_attention
+from regard.ops.functional import scale_gradient
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
 
@@ -133,10 +133,10 @@ def test_contexts_of_any_number_of_words_keep_the_variance(num_words, assert_agr
     dot = build_attention(AttentionSettings(score=Choice("dot")), 128, 128)
     step = MultiStepAttention(128, dot)
     source, words = torch.randn(64, num_words, 128) * 0.1, torch.randn(64, 1, 128) * 0.1
-    memory = step.remember(torch.zeros_like(source), source)  # keys of zeros: all weights are equal
-    assert_close(memory.values, source * HALF)
-    context = step(torch.zeros(64, 1, 128), words, memory).context / HALF
-    assert 0.85 < float(context.var() / memory.values.var()) < 1.15
+    reading = step.begin(torch.zeros_like(source), source)  # keys of zeros: all weights are equal
+    assert_close(reading.memory.values, source * HALF)
+    context = step(torch.zeros(64, 1, 128), words, reading).context / HALF
+    assert 0.85 < float(context.var() / reading.memory.values.var()) < 1.15
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from regard.attention import Sockets
 from regard.decoders import DECODERS
-from regard.decoders.coupled import CoupledDecoder, CoupledState
+from regard.decoders.coupled import CoupledDecoder, CoupledPast
 from regard.layers.embedders.words import WordEmbedder
 from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded
@@ -113,7 +113,7 @@ def test_couplings_are_counted_over_steps(name, couplings, assert_agrees):
     for place in range(IDS.shape[1]):
         step, state = model(IDS[:, place : place + 1], state)
         assert_agrees(ENTRIES[name], step.states[:, 0], whole.states[:, place], tolerance=1e-10)
-    assert isinstance(state, CoupledState) and state.written == 6
+    assert isinstance(state.layers, CoupledPast) and state.layers.written == 6
 
 
 @pytest.mark.parametrize("name", MODELS)

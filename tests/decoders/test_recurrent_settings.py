@@ -131,7 +131,7 @@ def test_a_decoder_that_reads_the_final_state_never_sees_the_others(make, encode
 def test_copied_pasts_are_the_encoders_own(cell, make, encoded, assert_agrees):
     seen = encoded(2, STATES[cell])
     model = make(AttentionSettings(score=Choice("additive")), cell=Choice(cell), num_layers=2, copy_past=True)
-    layers = model.start(seen).layers
+    layers = model.start(seen).layers.stack
     assert list(map(len, layers)) == list(map(len, seen.past))
     for mine, oracle in zip(sum(layers, ()), sum(seen.past, ()), strict=True):
         assert_agrees("C02", mine, oracle, tolerance=0.0)

@@ -42,7 +42,7 @@ def test_equals_a_loop_over_layers(layers, assert_agrees):
     states, written, source, embeddings = (random(BATCH, *s, DIM) for s in ((TARGET,), (TARGET,), (SOURCE,), (SOURCE,)))
     outputs, looked = states, []
     for layer in layers:
-        attended = layer(torch.tanh(outputs), written, layer.remember(source, embeddings, MASK), need_weights=True)
+        attended = layer(torch.tanh(outputs), written, layer.begin(source, embeddings, MASK), need_weights=True)
         outputs = attended.context
         looked.append(attended.weights)
     for row, length in enumerate(LENGTHS):
@@ -61,15 +61,15 @@ def test_equals_a_loop_over_layers(layers, assert_agrees):
 def test_what_is_compared_is_not_what_is_read(layers):
     """Keys are the states, values the states with their embeddings."""
     source, embeddings = random(BATCH, SOURCE, DIM), random(BATCH, SOURCE, DIM)
-    memory = layers[0].remember(source, embeddings, MASK)
+    memory, _, _ = layers[0].begin(source, embeddings, MASK)
     assert_close(memory.keys, source)
     assert_close(memory.values, HALF * (source + embeddings))
 
 
 def test_a_source_that_may_not_be_looked_at_adds_nothing(layers):
     states, source = random(BATCH, TARGET, DIM), random(BATCH, SOURCE, DIM)
-    memory = layers[0].remember(source, source, torch.zeros_like(MASK))
-    context = layers[0](states, random(BATCH, TARGET, DIM), memory).context
+    hidden = layers[0].begin(source, source, torch.zeros_like(MASK))
+    context = layers[0](states, random(BATCH, TARGET, DIM), hidden).context
     assert_close(context, HALF * (states + layers[0].from_context.bias), rtol=0, atol=0)
 
 
@@ -77,6 +77,6 @@ def test_gradients_are_those_of_finite_differences(layers):
     inputs = [random(BATCH, n, DIM).requires_grad_() for n in (2, 2, SOURCE, SOURCE)]
 
     def outputs(states: Tensor, written: Tensor, source: Tensor, embeddings: Tensor) -> Tensor:
-        return layers[0](states, written, layers[0].remember(source, embeddings, MASK)).context
+        return layers[0](states, written, layers[0].begin(source, embeddings, MASK)).context
 
     assert torch.autograd.gradcheck(outputs, inputs)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import SCORES, Attention, Memory
+from regard.attention import SCORES, Attended, Attention, Memory
 from regard.attention.parts import Score
-from regard.layers.shared_source import SharedSource, has_past, look
+from regard.layers.shared_source import Reading, SharedSource, begin, has_past, look, shared
 from regard.models import AttentionSettings, build_attention
 from regard.records import select
 from regard.registry import Choice
@@ -31,7 +31,7 @@ def per_row(source: SharedSource) -> tuple[Memory, ...]:
 
 @st.composite
 def journeys(draw: st.DrawFn) -> list[tuple[list[int], bool]]:
-    """Selections one after the other, each of the rows the one before left."""
+    """Selections one after the other, each of the rows the one before left, and whether rows by then have a past."""
     count, steps = SENTENCES, []
     for _ in range(draw(st.integers(1, 4))):
         rows = draw(
@@ -47,10 +47,12 @@ def journeys(draw: st.DrawFn) -> list[tuple[list[int], bool]]:
 def test_any_selection_equals_plain_indexing_of_a_memory_per_row(journey):
     source = SharedSource((memory(), memory(100)))
     wanted = source.memories
-    for rows, together in journey:
-        source = source.select(torch.tensor(rows), together=together)
+    for rows, differing in journey:
+        past = torch.arange(len(wanted[0].keys)) if differing else None
+        source = source._replace(pasts=(None, past)).select(torch.tensor(rows))
         wanted = select(wanted, torch.tensor(rows))
-        assert together or source.fold == 1
+        if differing:
+            assert source.fold == 1 and source.pasts[1].tolist() == rows
         assert_close(per_row(source), wanted, rtol=0, atol=0)
         assert source.unfolded().fold == 1
         assert_close(source.unfolded().memories, wanted, rtol=0, atol=0)
@@ -71,7 +73,18 @@ def test_a_beam_keeps_one_memory_per_sentence_and_does_not_copy_it():
 def test_no_rows_and_no_memories():
     nothing = torch.zeros(0, dtype=torch.long)
     assert len(SharedSource((memory(),)).select(nothing).memories[0].keys) == 0
-    assert SharedSource(()).select(torch.tensor([0, 0, 1])).unfolded().memories == ()
+    assert SharedSource().select(torch.tensor([0, 0, 1])).unfolded() == SharedSource()
+    assert SharedSource().reading(0) is None
+
+
+def test_pasts_of_the_next_step_replace_those_before():
+    attention = build_attention(AttentionSettings(), DIM, DIM).double()
+    keys = torch.randn(2, KEY, DIM, dtype=torch.float64)
+    source = shared([begin(attention, DIM, keys), begin(attention, DIM, keys + 1)])
+    assert source.fold == 1 and source.reading(1).memory is source.memories[1]
+    after = source.after([Attended(keys, past=(1,)), Attended(keys, past=(2,))])
+    assert after.pasts == ((1,), (2,)) and after.reading(0) == Reading(source.memories[0], (1,), 1)
+    assert SharedSource().after([None]) == SharedSource()
 
 
 @pytest.fixture(
@@ -91,14 +104,14 @@ def remembered(attention: Attention, length: int = KEY) -> Memory:
 
 @pytest.mark.parametrize("length", [KEY, 80])
 def test_looking_folded_equals_unfolded(attention, length):
-    folded = SharedSource((remembered(attention, length),), 3)
+    folded = SharedSource((remembered(attention, length),), (None,), 3)
     queries = torch.randn(6, 1, DIM, dtype=torch.float64)
-    (flat,) = folded.unfolded().memories
-    seen = look(attention, queries, folded.memories[0], None, fold=3, need_weights=True)
-    alone = look(attention, queries, flat, None, fold=1, need_weights=True)
+    flat = folded.unfolded().reading(0)
+    seen = look(attention, queries, folded.reading(0), need_weights=True)
+    alone = look(attention, queries, flat, need_weights=True)
     assert seen.context.shape == (6, 1, DIM) and seen.weights.shape == (6, 1, length)
     assert_close((seen.context, seen.weights), (alone.context, alone.weights))
-    assert look(attention, queries, flat, None, fold=1, need_weights=False).weights is None
+    assert look(attention, queries, flat).weights is None
 
 
 def test_weights_are_the_mean_over_the_heads(attention):
@@ -106,14 +119,14 @@ def test_weights_are_the_mean_over_the_heads(attention):
     weights: Tensor = attention(queries, source, need_weights=True).weights
     heads = weights.unsqueeze(1) if attention.heads is None else weights
     wanted = sum(heads[:, head] for head in range(heads.shape[1])) / heads.shape[1]
-    assert_close(look(attention, queries, source, None, fold=1, need_weights=True).weights, wanted)
+    assert_close(look(attention, queries, Reading(source), need_weights=True).weights, wanted)
 
 
 @pytest.mark.parametrize(("rows", "steps"), [(2, 0), (0, 1)], ids=["no-steps", "no-rows"])
 def test_looking_with_nothing_is_no_error(attention, rows, steps):
     source = select(remembered(attention), torch.arange(rows))
     queries = torch.zeros(rows, steps, DIM, dtype=torch.float64)
-    seen = look(attention, queries, source, None, fold=1, need_weights=True)
+    seen = look(attention, queries, Reading(source), need_weights=True)
     assert seen.context.shape == (rows, steps, DIM) and seen.weights.shape == (rows, steps, KEY)
 
 

@@ -8,6 +8,7 @@ from torch.nn import functional
 from regard.layers.feedforwards import PositionWise
 from regard.layers.transformer_block import BlockPast, TransformerBlock
 from regard.models import AttentionSettings, build_attention
+from regard.records import Encoded
 
 DIM, HEADS, HIDDEN = 8, 2, 12
 
@@ -64,7 +65,8 @@ def test_decoder_block_equals_torch(norm, assert_agrees):
     mask = torch.arange(5) < torch.tensor([[5], [3]])
     blocked = torch.ones(4, 4, dtype=torch.bool).triu(1)
     wanted = theirs(target, source, tgt_mask=blocked, memory_key_padding_mask=~mask)
-    outputs, _, _ = mine.run(target, None, BlockPast(), mine.cross.remember(source, mask=mask))
+    seen = mine.begin(Encoded(source, mask, source[:, 0]))
+    outputs, _, _ = mine.run(target, None, BlockPast(), seen)
     assert_agrees("B23", outputs, wanted, tolerance=1e-10)
 
 

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from regard.errors import CheckpointError, ConfigError, DataError
+from regard.pieces import BOS, EOS, PAD, UNK
 from regard.registry import Choice
 from regard.text import TOKENIZERS, Tokenizer, clean, load_tokenizer, subwords, train_tokenizer
-from regard.text.tokenizer import BOS, EOS, PAD, UNK
 
 TEXTS = [
     "The old man gives the child two red apples.",

@@ -58,15 +58,13 @@ def by_window(
     *,
     dropout: float,
     need_weights: bool,
-) -> Attended | None:
-    """queries (..., query, query_dim) → what they saw, without its past; None if the span cannot tell of a few keys."""
+) -> Attended:
+    """queries (..., query, query_dim) → what they saw, without its past."""
     score, span, weighting = parts
     blocks = _blocks(window, queries.shape[-2])
     runs = runs_of(window, blocks, memory)
     places = blocks.join(runs.places.unsqueeze(-2).expand(*runs.places.shape[:-1], blocks.size, -1))
-    view = span.at(queries, memory, past[1], places)
-    if view is None:
-        return None
+    view = span.view_at(queries, memory, past[1], places)
     product = score.inner(queries, memory.keys, past[0])
     if product is None:
         scores = score(blocks.split(queries), _rows(memory.keys, runs.clamped), past[0])

@@ -26,9 +26,8 @@ def attend(
     """
     score, span, weighting = parts
     window = _few_keys(parts, queries, memory, past)
-    near = None if window is None else _attend_near(parts, queries, memory, window, past, dropout, need_weights)
-    if near is not None:
-        return near, None
+    if window is not None:
+        return _attend_near(parts, queries, memory, window, past, dropout, need_weights), None
     view: View = span(queries, memory, past[1])
     product = None
     if weighting.softmax and view.gain is None and view.values is None and not is_plain():
@@ -65,14 +64,14 @@ def _attend_near(
     past: tuple[Any, ...],
     dropout: float,
     need_weights: bool,
-) -> Attended | None:
+) -> Attended:
     context = None
     if may_flex(parts, queries, memory, window, dropout):
         context = by_flex(parts, queries, memory, window, past)
         if context is not None and not need_weights:
             return Attended(context)
     near = by_window(parts, queries, memory, window, past, dropout=dropout, need_weights=need_weights)
-    return near if near is None or context is None else near._replace(context=context)
+    return near if context is None else near._replace(context=context)
 
 
 def _sdpa_wins(queries: Tensor, memory: Memory) -> bool:

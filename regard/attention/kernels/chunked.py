@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from regard.attention.precision import wide
 from regard.compat import functorch_is_active
+from regard.ops.functional import wide
 from regard.ops.plain import is_plain
 
 FEW, FEW_TO_LEARN = 2**16, 2**18  # numbers up to which the plain formula is as fast, without and with gradients

@@ -36,8 +36,8 @@ def by_flex(
     """queries (batch, head, query, query_dim) → contexts; None where a part asks for more than the kernel does."""
     score, span, _ = parts
     runs = runs_of(window, Blocks(queries.shape[-2], 1, 1), memory)
-    view, product = span.at(queries, memory, past[1], runs.places), score.inner(queries, memory.keys, past[0])
-    if product is None or view is None or (view.bias, view.gain, view.values) != (None, None, None):
+    view, product = span.view_at(queries, memory, past[1], runs.places), score.inner(queries, memory.keys, past[0])
+    if product is None or (view.bias, view.gain, view.values) != (None, None, None):
         return None
     if any(one.dtype != memory.values.dtype or one.shape[-1] not in DIMS for one in product):
         return None  # a score may widen what it multiplies, or take another dtype under autocast

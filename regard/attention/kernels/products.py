@@ -7,6 +7,7 @@ from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Score, Span, View, Weighting
 from regard.ops.dropout import dropout as drop
+from regard.ops.plain import is_plain
 
 Parts = tuple[Score, Span, Weighting]
 
@@ -41,6 +42,6 @@ def weigh_and_read(
 def _read(weights: Tensor, values: Tensor) -> Tensor:
     """weights (..., query, key) @ values (..., key, value_dim)."""
     tiny = weights.shape[-2] == 1 and values.shape[-2] * values.shape[-1] < TINY
-    if tiny and values.device.type == "cpu" and not torch.is_grad_enabled():
+    if tiny and values.device.type == "cpu" and not torch.is_grad_enabled() and not is_plain():
         return (values * weights.transpose(-2, -1)).sum(dim=-2, keepdim=True)
     return weights @ values

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Attended, Memory, Score
-from regard.attention.precision import wide
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 
 
 class CoverageScore(Score):

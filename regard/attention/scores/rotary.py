@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Score
-from regard.attention.precision import wide
 from regard.attention.scores.dot import need_equal
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 
 
 class RotaryScore(Score):

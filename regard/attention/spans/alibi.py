@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Memory, View
-from regard.attention.precision import wide
-from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.spans.counting import CountingSpan
+from regard.ops.functional import wide
 
 
 class AlibiSpan(CountingSpan):
@@ -20,12 +20,8 @@ class AlibiSpan(CountingSpan):
     Cost: O(n·m·d)
     """
 
-    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., head, query, query_dim) → a bias (1, head, query, key), and the memory's mask."""
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
-    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
-        """The same of the keys at `places` (key) or (..., query, key)."""
+    def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., head, query, query_dim) → a bias (1, head, query, key)."""
         distance = (places - self.places(queries, past)).abs()
         slopes = _slopes(queries)
         return View(bias=(-slopes * distance).to(queries.real.dtype))

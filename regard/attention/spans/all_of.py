@@ -26,26 +26,16 @@ class AllOf(Span):
         """Each span's own."""
         return tuple(span.after(old, attended, scores) for span, old in zip(self.spans, past, strict=True))
 
-    def forward(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> View:
-        """queries (..., query, query_dim) → the views joined."""
-        joined = View()
-        for span, old in zip(self.spans, past, strict=True):
-            joined = _joined(joined, span(queries, memory, old))
-        return joined
-
     def window(self, queries: Tensor, memory: Memory, past: tuple[Any, ...]) -> Window | None:
         """The narrowest, as the others can but take from it."""
         told = (span.window(queries, memory, old) for span, old in zip(self.spans, past, strict=True))
         return min((window for window in told if window is not None), key=lambda window: window.width, default=None)
 
-    def at(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], places: Tensor) -> View | None:
-        """The views joined, if every span can tell."""
+    def view_at(self, queries: Tensor, memory: Memory, past: tuple[Any, ...], places: Tensor) -> View:
+        """The views joined."""
         joined = View()
         for span, old in zip(self.spans, past, strict=True):
-            view = span.at(queries, memory, old, places)
-            if view is None:
-                return None
-            joined = _joined(joined, view)
+            joined = _joined(joined, span.view_at(queries, memory, old, places))
         return joined
 
 

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from regard.attention.parts import Memory, View
-from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.spans.counting import CountingSpan
 
 
 class CausalSpan(CountingSpan):
@@ -12,12 +12,8 @@ class CausalSpan(CountingSpan):
     Cost: O(n·m·d)
     """
 
-    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., query, query_dim) → a triangle below the diagonal, and the memory's mask."""
+    def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a triangle below the diagonal."""
         if memory.keys.shape[-2] <= past + 1:  # a step at the end of a cache: all that is there is in the past
-            return in_memory(View(), memory)
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
-    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
-        """What is no later than the query."""
+            return View()
         return View(places <= self.places(queries, past))

@@ -1,18 +1,15 @@
-"""What spans by place share: they must know how many queries came before, and can tell of any key by its place."""
+"""What spans by place share: they count the queries that came before."""
 
 import torch
 from torch import Tensor
 
-from regard.attention.parts import Attended, Memory, Span, View
+from regard.attention.parts import Attended, Memory, Span
 
 
 class CountingSpan(Span):
     """The past counts the queries already answered, so one step equals all steps."""
 
     by_place = True
-
-    def __init__(self, query_dim: int, key_dim: int) -> None:
-        super().__init__()
 
     def begin(self, queries: Tensor, memory: Memory) -> int:
         """No query answered yet."""
@@ -27,14 +24,10 @@ class CountingSpan(Span):
         return torch.arange(past, past + queries.shape[-2], device=queries.device).unsqueeze(-1)
 
 
-def places_of(memory: Memory) -> Tensor:
-    """(key): where the keys stand, from 0."""
-    return torch.arange(memory.keys.shape[-2], device=memory.keys.device)
-
-
-def in_memory(view: View, memory: Memory) -> View:
-    """What is said of every key, but none that the memory's own mask hides."""
-    if memory.mask is None:
-        return view
-    shown = memory.mask.unsqueeze(-2)
-    return view._replace(mask=shown if view.mask is None else view.mask & shown)
+def taken(of_keys: Tensor, places: Tensor) -> Tensor:
+    """What is said of all keys (..., 1, key) → the same of those at `places`, (..., query, key) or (key)."""
+    within = places.clamp(0, max(0, of_keys.shape[-1] - 1))
+    if within.dim() == 1:
+        return of_keys.index_select(-1, within)
+    lead = torch.broadcast_shapes(of_keys.shape[:-1], within.shape[:-1])
+    return of_keys.expand(*lead, -1).gather(-1, within.expand(*lead, -1))

@@ -13,13 +13,6 @@ class EverywhereSpan(Span):
     Cost: O(n·m·d)
     """
 
-    def __init__(self, query_dim: int, key_dim: int) -> None:
-        super().__init__()
-
-    def forward(self, queries: Tensor, memory: Memory, past: Any) -> View:
-        """queries (..., query, query_dim) → the memory's mask for each of them."""
-        return View(mask=None if memory.mask is None else memory.mask.unsqueeze(-2))
-
-    def at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
-        """Nothing is hidden."""
+    def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
+        """queries (..., query, query_dim) → nothing is hidden."""
         return View()

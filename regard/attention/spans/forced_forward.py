@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention.parts import Attended, Memory, Span, View
-from regard.attention.precision import wide
+from regard.attention.parts import Attended, Memory, Span, View, places_of
+from regard.attention.spans.counting import taken
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 
 PENALTY = 5.0
 
@@ -75,19 +76,17 @@ class ForcedForwardSpan(Span):
         place = weights.masked_fill(~seen, float("-inf")).argmax(dim=-1, keepdim=True)
         return Read(used, torch.where(seen.any(dim=-1, keepdim=True), place, past.last))
 
-    def forward(self, queries: Tensor, memory: Memory, past: Read) -> View:
+    def view_at(self, queries: Tensor, memory: Memory, past: Read, places: Tensor) -> View:
         """One query (..., 1, query_dim) → what is left to read, or how much each key is to lose."""
-        shown = None if memory.mask is None else memory.mask.unsqueeze(-2)
-        num_keys = memory.keys.shape[-2]
         if not self.hard:
             penalty = self.penalty if self.raw_penalty is None else functional.softplus(self.raw_penalty)
-            loss = (penalty * _grown(past.used, num_keys)).unsqueeze(-2)
-            return View(mask=shown, bias=-loss.to(queries.real.dtype))
-        places = torch.arange(num_keys, device=queries.device)
-        valid = torch.ones_like(places, dtype=torch.bool) if memory.mask is None else memory.mask
-        left = valid & (places > past.last if self.strict else places >= past.last)
-        final = places == (places * valid).amax(dim=-1, keepdim=True) if num_keys else valid
-        return View(mask=torch.where(left.any(dim=-1, keepdim=True), left, final & valid).unsqueeze(-2))
+            loss = (penalty * _grown(past.used, memory.keys.shape[-2])).unsqueeze(-2)
+            return View(bias=taken(-loss.to(queries.real.dtype), places))
+        every = places_of(memory)
+        valid = torch.ones_like(every, dtype=torch.bool) if memory.mask is None else memory.mask
+        left = valid & (every > past.last if self.strict else every >= past.last)
+        final = every == (every * valid).amax(dim=-1, keepdim=True) if len(every) else valid
+        return View(taken(torch.where(left.any(dim=-1, keepdim=True), left, final & valid).unsqueeze(-2), places))
 
 
 def _grown(used: Tensor, num_keys: int) -> Tensor:

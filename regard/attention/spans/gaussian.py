@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import View
-from regard.attention.precision import wide
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 
 
 def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dtype: torch.dtype) -> View:

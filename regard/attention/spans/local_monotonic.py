@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from regard.attention.parts import Memory, View, Window
-from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.parts import Memory, View, Window, places_of
+from regard.attention.spans.counting import CountingSpan
 from regard.attention.spans.gaussian import near, need_window
 
 
@@ -26,16 +26,12 @@ class LocalMonotonicSpan(CountingSpan):
         need_window(radius, 0, gaussian=gaussian, renormalise=renormalise)
         self.radius, self.gaussian, self.renormalise = radius, gaussian, renormalise
 
-    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., query, query_dim) → a window that goes one key on with each query, and the memory's mask."""
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
         """`radius` places to either side of p."""
         return Window(self._middle(queries, memory, past) - self.radius, 2 * self.radius + 1, steady=True)
 
-    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
-        """What of these is near p, and the Gaussian."""
+    def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a window that goes one key on with each query."""
         distance = places - self._middle(queries, memory, past).unsqueeze(-1)
         settings = {"gaussian": self.gaussian, "renormalise": self.renormalise}
         return near(distance, self.radius, **settings, dtype=queries.dtype)

@@ -8,9 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention.parts import Memory, Span, View, Window
-from regard.attention.precision import wide
-from regard.attention.spans.counting import in_memory, places_of
 from regard.attention.spans.gaussian import near, need_window
+from regard.ops.functional import wide
 
 
 class LocalPredictiveSpan(Span):
@@ -42,16 +41,12 @@ class LocalPredictiveSpan(Span):
         self.to_place = nn.Linear(hidden_dim, 1, bias=False)
         self.radius, self.gaussian, self.renormalise = radius, gaussian, renormalise
 
-    def forward(self, queries: Tensor, memory: Memory, past: Any) -> View:
-        """queries (..., query, query_dim) → a window around the predicted place of each, and the memory's mask."""
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
     def window(self, queries: Tensor, memory: Memory, past: Any) -> Window:
         """The 2 radius + 1 places that may be near enough."""
         return Window((self._predicted(queries, memory) - self.radius).ceil().long(), 2 * self.radius + 1)
 
-    def at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
-        """What of these is near p, and the Gaussian."""
+    def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a window around the predicted place of each."""
         distance = places - self._predicted(queries, memory).unsqueeze(-1)
         settings = {"gaussian": self.gaussian, "renormalise": self.renormalise}
         return near(distance, self.radius, **settings, dtype=queries.dtype)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention.parts import Memory, View
-from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.spans.counting import CountingSpan
 from regard.errors import ConfigError
 
 
@@ -41,12 +41,8 @@ class RelativeSpan(CountingSpan):
         for table in self.parameters():
             nn.init.xavier_uniform_(table)
 
-    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., query, query_dim) → a bias (..., query, key), values (query, key, dim), the memory's mask."""
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
-    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
-        """The same of the keys at `places` (key) or (..., query, key)."""
+    def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a bias (..., query, key) and values (query, key, dim)."""
         rows = (places - self.places(queries, past)).clamp(-self.max_distance, self.max_distance) + self.max_distance
         by_row = (queries * self.scale) @ self.to_keys.t()
         bias = by_row.gather(-1, rows.expand(*by_row.shape[:-1], -1))

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from regard.attention.parts import Memory, View, Window
-from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.spans.counting import CountingSpan
 
 
 class SamePositionSpan(CountingSpan):
@@ -12,14 +12,10 @@ class SamePositionSpan(CountingSpan):
     Cost: O(n·d)
     """
 
-    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., query, query_dim) → a diagonal, and the memory's mask."""
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
         """One place for each query."""
         return Window(self.places(queries, past).squeeze(-1), 1, steady=True)
 
-    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
-        """The query's own place."""
+    def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → a diagonal."""
         return View(places == self.places(queries, past))

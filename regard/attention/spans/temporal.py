@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Span, View
-from regard.attention.precision import wide
+from regard.attention.spans.counting import taken
+from regard.ops.functional import wide
 
 
 class Scored(NamedTuple):
@@ -29,9 +30,6 @@ class TemporalSpan(Span):
     sequential = True
     whole = True
 
-    def __init__(self, query_dim: int, key_dim: int) -> None:
-        super().__init__()
-
     def begin(self, queries: Tensor, memory: Memory) -> Scored:
         """No score yet."""
         keys = memory.keys
@@ -46,10 +44,9 @@ class TemporalSpan(Span):
         own = scores.squeeze(-2) - self._bias(past, scores.dtype)
         return Scored(torch.logaddexp(past.total, own) if past.queries else own.to(past.total.dtype), past.queries + 1)
 
-    def forward(self, queries: Tensor, memory: Memory, past: Scored) -> View:
-        """One query (..., 1, query_dim) → the bias of each key, and the memory's mask."""
-        mask = None if memory.mask is None else memory.mask.unsqueeze(-2)
-        return View(mask=mask, bias=self._bias(past, queries.real.dtype).unsqueeze(-2))
+    def view_at(self, queries: Tensor, memory: Memory, past: Scored, places: Tensor) -> View:
+        """One query (..., 1, query_dim) → the bias of each key."""
+        return View(bias=taken(self._bias(past, queries.real.dtype).unsqueeze(-2), places))
 
     def _bias(self, past: Scored, dtype: torch.dtype) -> Tensor:
         return -past.total.to(dtype)

@@ -7,7 +7,7 @@ from typing import Literal
 from torch import Tensor
 
 from regard.attention.parts import Memory, View, Window
-from regard.attention.spans.counting import CountingSpan, in_memory, places_of
+from regard.attention.spans.counting import CountingSpan
 from regard.errors import ConfigError
 
 
@@ -40,18 +40,14 @@ class WindowSpan(CountingSpan):
             raise ConfigError("attention.span.dilation", problem, "choose pattern: dilated or sparse")
         self.radius, self.dilation, self.pattern = radius, dilation, pattern
 
-    def forward(self, queries: Tensor, memory: Memory, past: int) -> View:
-        """queries (..., query, query_dim) → stripes along the diagonal, and the memory's mask."""
-        return in_memory(self.at(queries, memory, past, places_of(memory)), memory)
-
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
         """The places from the leftmost to the rightmost; a dilated window has but every `dilation`-th of them."""
         step = self.dilation if self.pattern == "dilated" else 1
         steps = self.radius // step
         return Window(self.places(queries, past).squeeze(-1) - steps * step, 2 * steps + 1, step, steady=True)
 
-    def at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
-        """Which of these the pattern has."""
+    def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
+        """queries (..., query, query_dim) → stripes along the diagonal."""
         offset = places - self.places(queries, past)
         distance = offset.abs()
         shown = distance <= self.radius

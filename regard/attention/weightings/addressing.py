@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from regard.attention.addressing import interpolate, positive, sharpen, shift
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Attended, Memory, View, Weighting
-from regard.attention.precision import wide
 from regard.attention.weightings.one_hot import at_first
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 
 
 class AddressingWeighting(Weighting):

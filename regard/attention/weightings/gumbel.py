@@ -7,9 +7,9 @@ from torch import Tensor
 
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
-from regard.attention.precision import wide
 from regard.attention.weightings.one_hot import at_largest
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 
 COLDEST = 1e-3  # a schedule may end at 0
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.attention.precision import wide
+from regard.ops.functional import wide
 
 
 def project(scores: Tensor, mask: Tensor | None, alpha: float) -> Tensor:

@@ -15,9 +15,6 @@ class SigmoidWeighting(Weighting):
 
     normalised = False
 
-    def __init__(self, query_dim: int) -> None:
-        super().__init__()
-
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key) → weights of the same shape."""
         weights = scores.sigmoid()

@@ -16,9 +16,6 @@ class SoftmaxWeighting(Weighting):
 
     softmax = True
 
-    def __init__(self, query_dim: int) -> None:
-        super().__init__()
-
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key) → weights of the same shape."""
         return masked_softmax(scores, view.mask), {}

@@ -14,9 +14,6 @@ class SparsemaxWeighting(Weighting):
     Cost: O(n·m·log m)
     """
 
-    def __init__(self, query_dim: int) -> None:
-        super().__init__()
-
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """scores (..., query, key) → weights of the same shape."""
         return project(scores, view.mask, 2.0), {}

@@ -9,8 +9,8 @@ from torch.nn import functional
 
 from regard.errors import ConfigError
 from regard.layers.convolutional.weight_normalised import WeightNormalised
-from regard.layers.latest import latest
 from regard.layers.layer import Layer
+from regard.ops.functional import latest
 from regard.ops.linear import Linear
 
 Kernel = Annotated[int, Ge(1)]  # how many inputs an output sees at once

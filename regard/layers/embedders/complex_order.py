@@ -11,6 +11,7 @@ from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
+from regard.ops.functional import wide
 from regard.records import PAD
 
 
@@ -71,7 +72,7 @@ class ComplexOrderEmbedder(Embedder):
         rates = functional.embedding(ids, self.rates) if self.by_word else self.rates
         places = torch.arange(start + 1, start + ids.shape[-1] + 1, device=ids.device).unsqueeze(-1)
         places = places if self.places else torch.ones_like(places)
-        angles = places * rates.to(torch.promote_types(rates.dtype, torch.float32))  # bfloat16 knows no place 257
+        angles = places * rates.to(wide(rates.dtype))  # bfloat16 knows no place 257
         cosines, sines = angles.cos().to(self.table.dtype), angles.sin().to(self.table.dtype)
         words = functional.embedding(ids, self.table) * (self.scale * (ids != PAD)).unsqueeze(-1).to(self.table.dtype)
         if not self.phases:

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.layer import Layer
+from regard.ops.functional import wide
 from regard.ops.linear import Linear
 
 Counted = tuple[Tensor, Tensor]  # (batch, dim): the sum of what was read; (batch, 1): how many words, whole numbers
@@ -28,11 +29,11 @@ class AverageAttention(Layer):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Counted | None = None) -> tuple[Tensor, Counted]:
         """y (batch, n, dim) → (batch, n, dim), sum and count so far."""
-        wide = torch.promote_types(inputs.dtype, torch.float32)
+        exact = wide(inputs.dtype)
         shown = (inputs.new_ones(inputs.shape[:2]).bool() if mask is None else mask).unsqueeze(-1)
-        nothing = inputs.new_zeros(len(inputs), self.dim, dtype=wide)
+        nothing = inputs.new_zeros(len(inputs), self.dim, dtype=exact)
         before, count = past or (nothing, shown.new_zeros(len(inputs), 1).long())
-        totals = before.unsqueeze(1) + inputs.masked_fill(~shown, 0.0).cumsum(dim=1, dtype=wide)
+        totals = before.unsqueeze(1) + inputs.masked_fill(~shown, 0.0).cumsum(dim=1, dtype=exact)
         counts = count.unsqueeze(1) + shown.cumsum(dim=1)
         read = (totals / counts.clamp(min=1)).to(inputs.dtype)
         if self.feedforward is not None:

@@ -7,6 +7,7 @@ from annotated_types import Ge, Le
 from torch import Tensor, nn
 
 from regard.layers.normalisation.norm import Eps, Norm
+from regard.ops.functional import wide
 
 
 class SubBatchNorm(Norm):
@@ -39,10 +40,10 @@ class SubBatchNorm(Norm):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: None = None) -> tuple[Tensor, None]:
         """(batch, n, dim), mask (batch, n) → (batch, n, dim); there is no past."""
-        wide = inputs.to(torch.promote_types(inputs.dtype, torch.float32))
-        mean, variance = self._statistics(wide, mask) if self.training else (self.mean, self.variance)
+        exact = inputs.to(wide(inputs.dtype))
+        mean, variance = self._statistics(exact, mask) if self.training else (self.mean, self.variance)
         scale = self.gain * torch.rsqrt(variance + self.eps)
-        return ((wide - mean) * scale + self.bias).to(inputs.dtype), None
+        return ((exact - mean) * scale + self.bias).to(inputs.dtype), None
 
     def _statistics(self, inputs: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Of the auxiliary half, biased, (dim,) each; the averages where that half has no words."""

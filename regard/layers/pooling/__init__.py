@@ -1,8 +1,5 @@
 """Poolings: a sequence becomes one vector. One file a row, each built with (dim,)."""
 
-from typing import Annotated
-
-from regard.config import PartOf
 from regard.layers.pooling.attention import AttentionPooling
 from regard.layers.pooling.convolutional import ConvolutionalPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
@@ -15,7 +12,7 @@ from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import QueryPooling, windows_mask
 from regard.layers.pooling.sliced import SlicedPooling
 from regard.layers.pooling.structured import StructuredPooling
-from regard.registry import Choice, Registry
+from regard.registry import Registry
 
 POOLINGS: Registry[Pooling] = Registry(
     "pooling",
@@ -33,6 +30,4 @@ POOLINGS: Registry[Pooling] = Registry(
     },
 )
 
-PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
-
-__all__ = ["POOLINGS", "HierarchicalPooling", "Pooling", "PoolingChoice", "each_sentence", "windows_mask"]
+__all__ = ["POOLINGS", "HierarchicalPooling", "Pooling", "each_sentence", "windows_mask"]

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.errors import ConfigError
-from regard.layers.max_norm import held
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import windows_mask
 from regard.ops.dropout import Dropout
+from regard.ops.functional import limit_norm
 from regard.ops.modules import module_list
 
 
@@ -55,7 +55,7 @@ class ConvolutionalPooling(Pooling):
         within = shown | (first & shown.any(dim=1, keepdim=True))  # the text, or what is as wide as any window
         best = []
         for filters in self.filters:
-            weight = held(filters.weight, self.max_norm, training=self.training)
+            weight = limit_norm(filters.weight, self.max_norm, training=self.training)
             found = functional.relu(functional.conv1d(words, weight, filters.bias))  # (batch, maps, window)
             counts = windows_mask(within, weight.shape[-1]) & shown[:, : found.shape[-1]]
             best.append(found.masked_fill(~counts.unsqueeze(1), 0.0).amax(dim=-1))

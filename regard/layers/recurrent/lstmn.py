@@ -12,8 +12,8 @@ from regard.attention.scores.additive import AdditiveScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
-from regard.layers.latest import gathered
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
+from regard.ops.functional import gathered
 from regard.ops.linear import Linear
 
 

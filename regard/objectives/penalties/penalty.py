@@ -10,9 +10,9 @@ from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import Records, Role
-from regard.attention.precision import wide
 from regard.config import OneOrMany
 from regard.errors import ConfigError
+from regard.ops.functional import wide
 from regard.records import Batch
 
 Weight = Annotated[float, Ge(0)]

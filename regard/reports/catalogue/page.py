@@ -39,7 +39,7 @@ HIDDEN = {
 }
 SHAPED = {
     "score": ("prepare", "forward"),
-    "span": ("forward",),
+    "span": ("view_at",),
     "weighting": ("forward",),
     "pooling": ("forward",),
     "penalty": ("of_one",),

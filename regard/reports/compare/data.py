@@ -11,7 +11,8 @@ from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
 from regard.experiment import DataSettings
 from regard.explain import align
 from regard.explain.alignment import merge
-from regard.explain.tokens import SPACE_MARK, byte_of, is_end
+from regard.explain.tokens import SPACE_MARK, is_end
+from regard.pieces import byte_of
 from regard.predictor import Predictor
 from regard.reports.compare.plan import Contender
 from regard.results import Prediction

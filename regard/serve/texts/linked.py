@@ -1,14 +1,13 @@
 """Which source word each target word came from, read off an explanation and trusted with nothing."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
+from regard.pieces import byte_of
 from regard.results import Prediction
 from regard.serve.texts.words import Span
 
 _REACH = 40  # characters a piece may be away from where it is looked for
-_BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 
 
 def origins(
@@ -68,8 +67,8 @@ def _places(text: str, tokens: Sequence[str]) -> list[Span]:
 def _piece(tokens: Sequence[str], position: int) -> tuple[str, int]:
     """The characters of a token without the space before it; bytes in a row are read together."""
     end, spelt = position, bytearray()
-    while end < len(tokens) and (byte := _BYTE.fullmatch(tokens[end])):
-        spelt.append(int(byte[1], 16))
+    while end < len(tokens) and (byte := byte_of(tokens[end])) is not None:
+        spelt.append(byte)
         end += 1
     if spelt:
         return spelt.decode("utf-8", "replace"), end - position

@@ -1,6 +1,6 @@
 """One sentence as a model is asked it, with what must come out whole: placeholders and marks (tags, line breaks …)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -125,12 +125,3 @@ def partners(marks: Sequence[Mark]) -> list[int | None]:
             waiting[marks[stack.pop()].name].pop()
             found[opened], found[position] = position, opened
     return found
-
-
-def walk(nodes: Sequence[Node]) -> Iterator[Node]:
-    """All nodes, parents before children, in the order of the source."""
-    waiting = list(reversed(nodes))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(reversed(node.children))

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
+from regard.scripts import UNSPACED
 from regard.serve.texts.room import Room
-from regard.serve.texts.words import UNSPACED
 
 LONGEST_WORD = 100  # characters between two spaces: what is longer is no word, and would only cost time
 _SIGNS = r"\u2190-\u21ff\u2300-\u245f\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"  # emoji, ♪, arrows

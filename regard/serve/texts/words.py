@@ -1,22 +1,12 @@
 """Where words begin and end, in any script: a tag or a placeholder may stand between words, never inside one."""
 
+import re
 import unicodedata
 from typing import NamedTuple
 
-_UNSPACED = (
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x2E80, 0x2FFF),  # radicals
-    (0x3005, 0x30FF),  # Hiragana, Katakana, iteration marks
-    (0x31F0, 0x31FF),
-    (0x3400, 0x9FFF),  # Han
-    (0xF900, 0xFAFF),
-    (0xFF66, 0xFF9F),  # half-width Katakana
-    (0x1B000, 0x1B2FF),
-    (0x20000, 0x3FFFF),
-)
-UNSPACED = "".join(f"{chr(first)}-{chr(last)}" for first, last in _UNSPACED)  # within brackets of a pattern
+from regard.scripts import UNSPACED
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _LINKS = "'’-‐·"  # between letters they belong to the word
 
 
@@ -29,18 +19,12 @@ class Span(NamedTuple):
 
 def unspaced(character: str) -> bool:
     """Whether its script writes words without spaces between them."""
-    code = ord(character)
-    return code >= 0x0E00 and any(first <= code <= last for first, last in _UNSPACED)
+    return character >= "\u0e00" and _UNSPACED.match(character) is not None
 
 
 def joins(character: str) -> bool:
     """Whether it is part of a longer word: a letter, digit, mark or underscore of a script that uses spaces."""
     return (character == "_" or unicodedata.category(character)[0] in "LNM") and not unspaced(character)
-
-
-def touching(left: str, right: str) -> bool:
-    """Whether the end of one text and the start of another would become one word."""
-    return bool(left and right) and joins(left[-1]) and joins(right[0])
 
 
 def has_letters(text: str) -> bool:

@@ -47,7 +47,7 @@ def test_places_named_alone_have_the_biases_they_have_among_all():
     queries, keys, span = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 9, 4), AlibiSpan(4, 4)
     seen, places = Memory(keys, keys, None), torch.tensor([[0, 2], [8, 1], [4, 5]])
     everything = span(queries, seen, 2).bias
-    assert_close(span.at(queries, seen, 2, places).bias, everything.gather(-1, places.expand(1, 2, 3, 2)))
+    assert_close(span.view_at(queries, seen, 2, places).bias, everything.gather(-1, places.expand(1, 2, 3, 2)))
 
 
 def test_beside_a_window_over_many_keys_the_kernel_equals_the_plain_products():

@@ -116,7 +116,7 @@ def test_word_by_word_with_a_growing_memory_equals_the_whole():
 def test_places_named_alone_have_the_view_they_have_among_all():
     span, queries, keys = RelativeSpan(DIM, DIM, max_distance=2), torch.randn(2, 3, DIM), torch.randn(2, 9, DIM)
     seen, places = Memory(keys, keys, None), torch.tensor([[0, 2], [8, 1], [4, 5]])
-    whole, some = span(queries, seen, 4), span.at(queries, seen, 4, places)
+    whole, some = span(queries, seen, 4), span.view_at(queries, seen, 4, places)
     assert_close(some.bias, whole.bias.gather(-1, places.expand(2, 3, 2)))
     assert_close(some.values, whole.values.gather(-2, places.unsqueeze(-1).expand(3, 2, DIM)))
 

@@ -77,7 +77,7 @@ def test_a_decoder_with_a_history_builds_no_attention_to_itself():
     seen = Encoded(random(2, 5, DIM), torch.ones(2, 5, dtype=torch.bool), random(2, DIM))
     decoded, state = decoder(torch.tensor([[1, 4, 5], [1, 7, 2]]), decoder.start(seen), need_weights=True)
     assert decoded.states.shape == (2, 3, DIM) and decoded.weights.shape == (2, 3, 5)
-    assert all(block.own is None for block in state.blocks)
+    assert all(block.own is None for block in state.layers)
 
 
 def test_a_block_has_one_way_to_know_its_own_words():

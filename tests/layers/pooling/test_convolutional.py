@@ -7,9 +7,9 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import ConfigError
-from regard.layers.max_norm import held
 from regard.layers.pooling import POOLINGS
 from regard.layers.pooling.convolutional import ConvolutionalPooling
+from regard.ops.functional import limit_norm
 from regard.registry import Choice
 
 LENGTH, DIM, MAPS = 8, 3, 4
@@ -102,7 +102,7 @@ def test_no_filter_is_longer_than_the_most_after_any_step(optimizer, assert_agre
             loss(one, states).backward()
             step.step()
         most = max(most, *(longest(filters.weight) for filters in model.filters))
-        assert all(longest(held(one.weight, 1.5, training=False)) <= 1.5 + 1e-12 for one in model.filters)
+        assert all(longest(limit_norm(one.weight, 1.5, training=False)) <= 1.5 + 1e-12 for one in model.filters)
     assert most > 1.6  # there was something to hold
     for mine, theirs in zip(model.parameters(), other.parameters(), strict=True):
         assert_agrees("B11", mine, theirs, tolerance=1e-12)

@@ -1,0 +1,68 @@
+"""Every config in `configs/`, made small: its networks, its data, its training."""
+
+from pathlib import Path
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
+PAIRS = [("ein Hund läuft", "a dog runs"), ("zwei Katzen schlafen", "two cats sleep"), ("er liest", "he reads")] * 4
+SMALL = [
+    "training.max_updates=1",
+    "training.validate_every=1",
+    "training.batch_tokens=64",
+    "training.average=1",
+    "model.dim=16",
+]
+
+
+def of_texts(path: Path) -> bool:
+    """Whether it is a model of whole texts."""
+    return path.parent.name == "language"
+
+
+def of_lines(path: Path) -> bool:
+    """Whether it goes on from one line to the next."""
+    return path.parent.name == "generation"
+
+
+def small(path: Path, folder: Path) -> list[str]:
+    """Changes that make a config small and have it read a few lines, which are written to the folder."""
+    write = _texts_in if of_texts(path) else _lines_in if of_lines(path) else _pairs_in
+    return [*_shrunk(path), *write(folder)]
+
+
+def _pairs_in(folder: Path) -> list[str]:
+    for place, side in enumerate(("source", "target")):
+        (folder / side).write_text("".join(f"{pair[place]}\n" for pair in PAIRS), encoding="utf-8")
+    parts = ("", "dev_", "test_")
+    return [f"data.{part}{side}={folder / side}" for part in parts for side in ("source", "target")]
+
+
+def _lines_in(folder: Path) -> list[str]:
+    """One document of all lines, to learn from and to be judged by."""
+    (folder / "lines").write_text("".join(f"{pair[1]}\n" for pair in PAIRS), encoding="utf-8")
+    (folder / "index").write_text(f"a\tb\t1\t{len(PAIRS)}\n")
+    reader = f"{{name: consecutive, file: '{folder / 'lines'}', index: '{folder / 'index'}'}}"
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+def _texts_in(folder: Path) -> list[str]:
+    (folder / "text").write_text("".join(f"{line}\n\n" for pair in PAIRS for line in pair), encoding="utf-8")
+    reader = f"{{name: parallel, files: {{text: '{folder / 'text'}'}}}}"
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+def _shrunk(path: Path) -> list[str]:
+    """Changes that make the networks of a config small, whatever they are."""
+    text = path.read_text(encoding="utf-8")
+    changes = list(SMALL)
+    for part in ("encoder", "decoder"):
+        line = next((line for line in text.splitlines() if line.strip().startswith(f"{part}:")), "")
+        for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
+            if f"{setting}:" in line:
+                changes.append(f"model.{part}.{setting}={small}")
+        if "residual_from:" in line:
+            changes.append(f"model.{part}.residual_from=null")
+    if "{name: language_model, window:" in text:
+        changes += ["task.window=16", "task.context=6"]
+    if "size:" in text and "subwords" in text:
+        changes.append("text.tokenizer.size=300")
+    return changes
