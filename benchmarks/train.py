@@ -100,11 +100,17 @@ def _loaded(batches: Batches, bucketed: bool) -> Iterator[dict[str, Any]]:
     examples = [(corpus.ids("source", i).tolist(), corpus.ids("target", i).tolist()) for i in range(len(corpus))]
     for epoch in itertools.count():
         if bucketed:
-            plan = [lines.tolist() for lines in batches.epoch_plan(epoch)]
+            plan = _lines(batches, epoch)
             yield from DataLoader(examples, batch_sampler=plan, collate_fn=_collate)
         else:
             order = np.random.default_rng(epoch).permutation(len(examples)).tolist()
             yield from DataLoader(examples, batch_size=SENTENCES, sampler=order, collate_fn=_collate)
+
+
+def _lines(batches: Batches, epoch: int) -> list[list[int]]:
+    """The lines of every batch of an epoch."""
+    plans = itertools.takewhile(lambda plan: plan.epoch == epoch, batches.plans({"epoch": epoch, "index": 0}))
+    return [plan.make().lines.tolist() for plan in plans]
 
 
 def _collate(examples: Sequence[Example]) -> dict[str, Any]:

@@ -20,6 +20,9 @@ DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to cho
 DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
 Text = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn a language model from (.gz too).")]
 Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
+Start = Annotated[
+    Path | None, typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts.")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
 
@@ -33,6 +36,7 @@ def train_command(
     dev_target: DevTarget = None,
     text: Text = None,
     run: Run = None,
+    start: Start = None,
     resume: Resume = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,6 +47,8 @@ def train_command(
     regard train --text novel.txt task.window=200 task.context=50
 
     regard train config.yaml training.max_updates=1000 run=runs/first
+
+    regard train --from runs/first --source new.en --target new.de
 
     regard train runs/first --resume
     """
@@ -55,12 +61,15 @@ def train_command(
         if not resume:
             raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
         config, run = None, run or config
+    if start is not None and resume:
+        raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
     named = {"train.source": source, "train.target": target, "train.text": text}
     named |= {"dev.source": dev_source, "dev.target": dev_target}
     changes = [*(["task.name=language_model"] if text else []), *changes]
     changes += [f"data.{name}={quoted(file)}" for name, file in named.items() if file is not None]
     changes += [f"run={quoted(str(run))}"] if run else []
-    experiment = _resumed(changes) if resume and config is None else read_experiment(config, changes)
+    resumed = resume and config is None
+    experiment = _resumed(changes) if resumed else read_experiment(config, changes, start=start)
     if not train_run(experiment, resume=resume, quiet=quiet):
         raise typer.Exit(INTERRUPTED)
 

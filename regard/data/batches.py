@@ -19,17 +19,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.collate import collate, ended
+from regard.data.collate import ended
 from regard.data.corpus import Corpus
 from regard.data.examples import Codec
-from regard.data.packing import bucketed, chunks, packed
+from regard.data.packing import bucketed, packed
 from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
 from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
 from regard.errors import ConfigError
 from regard.records import Batch, Sequences
-
-__all__ = ["Batches", "chunks", "collate"]
 
 Longs = NDArray[np.int64]
 Join = Callable[[NDArray[Any], Longs], Sequences | torch.Tensor]
@@ -88,16 +86,6 @@ class Batches(PlannedStream):
         self._joins = {column: (joins or {}).get(column, ended) for column in columns}
         self._tokens, self._sentences, self._pool = tokens, sentences, pool
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
-
-    def epoch_plan(self, epoch: int) -> list[Longs]:
-        """The lines of every batch of an epoch, in order; each line of the corpus occurs once."""
-        plans = map(self._plan, self._pools(epoch))
-        return [plan.pool.lines[places] for plan in plans for places in plan.batches]
-
-    def batch(self, epoch: int, index: int) -> Batch:
-        """One batch by its numbers; `stream` gives many at less cost, since it plans a pool once."""
-        with closing(self.plans({"epoch": epoch, "index": index})) as plans:
-            return next(plans).make()
 
     def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
         """The plans of all batches from a place on, epoch after epoch; with workers a thread plans the next pool."""

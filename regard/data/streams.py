@@ -92,7 +92,7 @@ def epoch_and_index(place: Place | None, folder: Path) -> tuple[int, int]:
     return place["epoch"], place["index"]
 
 
-def no_such_place(folder: Path, place: Place) -> DataError:
+def no_such_place(folder: Path | str, place: Place) -> DataError:
     """The error for a place that a stream does not have."""
     index = f"batch {place['index']:,}" if "index" in place else "such place"
     problem = f"epoch {epoch_of(place)} has no {index}, where a run was to go on"

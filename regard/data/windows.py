@@ -6,7 +6,6 @@ at least as many pieces before it as the context has, where there are so many.
 """
 
 from collections.abc import Generator
-from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -71,11 +70,6 @@ class Windows(PlannedStream):
         """The stream from its beginning to its end."""
         spans = self.spans()
         return [self._batch(spans, order) for order in self._cut(np.arange(len(spans.starts)))]
-
-    def batch(self, epoch: int, index: int) -> Batch:
-        """One batch by its numbers."""
-        with closing(self.plans({"epoch": epoch, "index": index})) as plans:
-            return next(plans).make()
 
     def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
         """The plans of all batches from a place on, epoch after epoch; an epoch is planned at once, by no thread."""

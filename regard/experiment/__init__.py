@@ -2,6 +2,7 @@
 
 from regard.config import SETTINGS_FILE
 from regard.experiment.data import DataSettings
+from regard.experiment.initial import settings_file
 from regard.experiment.reading import (
     count_examples,
     empty_model,
@@ -15,6 +16,7 @@ from regard.experiment.settings import (
     DecodingSettings,
     EvaluationSettings,
     Experiment,
+    InitialSettings,
     TextSettings,
 )
 from regard.experiment.sizes import defaults_for
@@ -29,6 +31,7 @@ __all__ = [
     "DecodingSettings",
     "EvaluationSettings",
     "Experiment",
+    "InitialSettings",
     "TextSettings",
     "catalogue",
     "count_examples",
@@ -38,5 +41,6 @@ __all__ = [
     "read_changes",
     "read_experiment",
     "schema",
+    "settings_file",
     "too_long_sources",
 ]

@@ -16,6 +16,7 @@ from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.idle import idle
+from regard.experiment.initial import continued, with_text
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.experiment.upgrade import check_files, upgraded
@@ -26,16 +27,20 @@ from regard.tasks import TASKS
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
 
-def read_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
-    """The complete settings of a new run. Raises a ConfigError of all faults, or a DataError of its training files."""
+def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Path | None = None) -> Experiment:
+    """The complete settings of a new run, which continues the run `start` where one is given.
+
+    Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
+    """
     with warned_last():
-        return _completed(_read({} if path is None else read_yaml(path), changes))
+        said = _read({} if path is None else read_yaml(path), changes)
+        return _completed(said, {} if start is None else continued(start))
 
 
 def load_experiment(path: Path, changes: Iterable[str] = ()) -> Experiment:
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
     with warned_last():
-        return read_settings(Experiment, _read(upgraded(read_yaml(path)), changes))
+        return read_settings(Experiment, _with_model(_read(upgraded(read_yaml(path)), changes)))
 
 
 def read_changes(changes: Iterable[str]) -> dict[str, Any]:
@@ -71,10 +76,12 @@ def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault
         yield Fault("decoding.max_source", problem, f"{most} or less, or leave it out")
 
 
-def _completed(settings: dict[str, Any]) -> Experiment:
+def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
+    """What was said, on the settings of a run to start from, on defaults."""
+    settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, settings)
     task: Any = TASKS[given.task.name]
-    faults = [*given.data.faults(tuple(given.columns)), *_impossible(given, settings)]
+    faults = [*given.data.faults(tuple(given.columns)), *_impossible(given, said)]
     if faults:
         raise ConfigError.of(faults)
     defaults = lay(defaults_for(count_examples(given)), task.defaults)
@@ -84,8 +91,8 @@ def _completed(settings: dict[str, Any]) -> Experiment:
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         defaults["training"].pop("max_updates")
     experiment = read_settings(Experiment, lay(defaults, settings))
-    _check_model(experiment, settings)
-    for line in idle(experiment, settings):
+    _check_model(experiment, said)
+    for line in idle(experiment, said):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
 
@@ -96,7 +103,7 @@ def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]
     for group in (settings, changed):
         check_files(group)
     merged: dict[str, Any] = merge(spelled(Experiment, settings), changed)
-    return _with_model(merged)
+    return merged
 
 
 def _with_model(settings: dict[str, Any]) -> dict[str, Any]:

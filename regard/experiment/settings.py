@@ -61,6 +61,14 @@ class EvaluationSettings:
 
 
 @dataclass(frozen=True)
+class InitialSettings:
+    """Another run to start from: its tokenizers, and the weights of all or some parts of its model."""
+
+    run: Path
+    parts: Annotated[tuple[str, ...], OneOrMany()] = ()  # encoder, decoder, embedder, head …; none named: all
+
+
+@dataclass(frozen=True)
 class Experiment:
     """The settings of one run. Complete: what a file left out is written down with its default."""
 
@@ -74,6 +82,7 @@ class Experiment:
     decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
     evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)
     task: Annotated[Choice, PartOf(TASKS)] = Choice("translation")
+    init: Annotated[InitialSettings, FieldsOf(InitialSettings)] | None = None
     device: str = "auto"  # auto, cpu, cuda, cuda:1 …
     run: Path | None = None  # the folder of the trained model; None: named after the time and the languages
     format: Literal[2] = 2

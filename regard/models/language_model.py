@@ -1,9 +1,10 @@
 """Language models: a decoder that looks at nothing but what it wrote."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.attention import name_columns
 from regard.data.columns import Columns
@@ -63,6 +64,10 @@ class LanguageModel(Generator):
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Which embedder reads which ids of a batch."""
         return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, the decoder above it and the head."""
+        return {"embedder": [self.decoder.embedder], "decoder": [self.decoder], "head": [self.head]}
 
     def counted(self, batch: Batch) -> Tensor:
         """(batch, n): the pieces that `nll` has a loss of."""

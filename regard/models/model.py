@@ -1,6 +1,7 @@
 """The contracts of whole models: what a task, an objective and a search may ask of any network."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -24,6 +25,13 @@ class Model(nn.Module, ABC):
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return each embedder with the ids that it reads of a batch."""
         return []
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return its modules by the names of its settings; another model can start from the weights of some.
+
+        A module inside another one of these is a part of its own.
+        """
+        return {name: [module] for name, module in self.named_children()}
 
     @property
     def max_source(self) -> int | None:

@@ -1,6 +1,6 @@
 """Sequence to sequence: encoders, decoders and heads joined by named routes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -112,6 +112,19 @@ class Translator(Generator):
             (self.encoders[route.encoder].embedder, batch.sequences("source").items),
             (self.decoders[route.decoder].embedder, shifted(batch.sequences("target").items)),
         ]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return encoders, decoders, heads and the embedders of either side or of both."""
+        source = [reader.embedder for reader in self.encoders.values()]
+        target = [decoder.embedder for decoder in self.decoders.values()]
+        return {
+            "embedder": [*source, *target],
+            "encoder": [reader.encoder for reader in self.encoders.values()],
+            "decoder": [*self.decoders.values()],
+            "head": [*self.heads.values()],
+            "source_embedder": source,
+            "target_embedder": target,
+        }
 
     def counted(self, batch: Batch) -> Tensor:
         """(batch, target): the words that `nll` has a loss of."""

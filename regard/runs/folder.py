@@ -26,7 +26,7 @@ import torch
 from regard.config import write_whole
 from regard.data.columns import Columns, load_columns
 from regard.errors import CheckpointError, ConfigError, RegardError
-from regard.experiment import SETTINGS_FILE, Experiment, load_experiment
+from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
 from regard.training import checkpoint as files
 from regard.training.final import FINAL
 
@@ -116,10 +116,7 @@ class RunFolder:
 
     def experiment(self, changes: list[str] | None = None) -> Experiment:
         """The settings the run was made with, with changes; it is where it is found. CheckpointError: there is none."""
-        settings = self.path / SETTINGS_FILE
-        if not settings.is_file():
-            raise CheckpointError(self.path, f"is no run folder: it has no {SETTINGS_FILE}", "regard train makes one")
-        return replace(load_experiment(settings, changes or []), run=self.path)
+        return replace(load_experiment(settings_file(self.path), changes or []), run=self.path)
 
     def columns(self, experiment: Experiment) -> Columns:
         """As they were saved. Raises CheckpointError."""

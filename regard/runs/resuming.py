@@ -14,7 +14,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.texts import held_out, part_reader
 
 FIXED = (
-    "task", "text", "data.max_length", "training.batch_tokens", "training.accumulate", "training.seed",
+    "init", "task", "text", "data.max_length", "training.batch_tokens", "training.accumulate", "training.seed",
     "training.optimizer", "training.metric", "training.validate_lines",
 )  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"

@@ -7,7 +7,7 @@ from typing import Any
 from regard.data import READERS, Corpus, Reader
 from regard.data.columns import Columns, learn_columns, save_columns
 from regard.data.report import SHOWN
-from regard.data.streams import Stream
+from regard.data.streams import PlannedStream
 from regard.errors import DataError
 from regard.experiment import Experiment
 from regard.experiment.data import Part, named_files
@@ -72,7 +72,9 @@ def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Co
     return columns
 
 
-def training_batches(experiment: Experiment, folder: RunFolder, task: Task, columns: Columns, say: Say) -> Stream:
+def training_batches(
+    experiment: Experiment, folder: RunFolder, task: Task, columns: Columns, say: Say
+) -> PlannedStream:
     """The training corpus as a stream of batches; what of it could not be used is told."""
     reader, cache = training_reader(experiment), experiment.data.cache or folder.data
     corpus = Corpus.open(reader, columns, cache, max_tokens=task.max_length(experiment.data.max_length))

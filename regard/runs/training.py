@@ -14,6 +14,7 @@ from regard.experiment import Experiment, read_experiment
 from regard.models.counting import count_for_embedders
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
+from regard.runs.initial import copy_text, initial_values, start_from
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
@@ -32,19 +33,22 @@ def train(
     target: Path | str | None = None,
     text: Path | str | None = None,
     run: Path | str | None = None,
+    start: Path | str | None = None,
     quiet: bool = False,
 ) -> Path:
     """Trains a model; returns its run folder, for `regard.load`.
 
     >>> regard.train(source="train.en", target="train.de", run="runs/en-de")
 
-    A language model learns from a `text`. `changes` are settings as on the command line: "training.max_minutes=10".
+    A language model learns from a `text`. With `start`, the model of that run goes on learning. `changes` are settings
+    as on the command line: "training.max_minutes=10".
     Raises RegardError for what is wrong.
     """
     given = {"data.train.source": source, "data.train.target": target, "data.train.text": text, "run": run}
     task = ["task.name=language_model"] if text is not None else []
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
-    experiment = named(read_experiment(None if config is None else Path(config), [*task, *changes, *words]))
+    file, origin = (None if one is None else Path(one) for one in (config, start))
+    experiment = named(read_experiment(file, [*task, *changes, *words], start=origin))
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 
@@ -93,10 +97,13 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
     device = choose_device(experiment.device)
     columns = _columns(experiment, folder, progress)
     task = task_of(experiment, columns)
-    batches = training_batches(experiment, folder, task, columns, progress.say)
     model = model_of(experiment, columns).to(device)
-    if not folder.started:
+    new = not folder.started
+    taken = initial_values(model, experiment.init, progress.say) if new and experiment.init else []
+    batches = training_batches(experiment, folder, task, columns, progress.say)
+    if new:
         count_for_embedders(model, batches)
+        start_from(model, taken)
     examples = dev_examples(experiment, task, progress.say)
     validation = None
     if examples is not None:
@@ -119,6 +126,8 @@ def _columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> C
     if not folder.started:
         progress.cut(0)
         folder.note_origins(origins_of(experiment))
+        if experiment.init is not None:
+            return copy_text(experiment, folder, experiment.init, progress.say)
         return learn_run_columns(experiment, folder, progress.say)
     for change in folder.changed_environment():
         progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")

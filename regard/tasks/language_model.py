@@ -15,7 +15,7 @@ from regard.data.collate import collate
 from regard.data.columns import Columns, TextColumn
 from regard.data.packing import chunks
 from regard.data.ragged import Ragged
-from regard.data.streams import Stream
+from regard.data.streams import PlannedStream
 from regard.data.windows import Windows
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
@@ -111,7 +111,7 @@ class LanguageModelTask(Task):
         """The last lines are held out: lines follow on each other."""
         return Stretch(reader, 0.0, 1 - share), Stretch(reader, 1 - share, 1.0)
 
-    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> Stream:
+    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> PlannedStream:
         """Lines of about one length together, or windows at random."""
         if self.window is None:
             return super().stream(corpus, tokens=tokens, seed=seed)

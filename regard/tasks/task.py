@@ -11,7 +11,7 @@ from regard.data import Corpus, Part, Reader
 from regard.data.batches import Batches
 from regard.data.columns import Columns
 from regard.data.packing import chunks
-from regard.data.streams import Stream
+from regard.data.streams import PlannedStream
 from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature
 from regard.errors import ConfigError, nearest
@@ -130,7 +130,7 @@ class Task(ABC):
         """Return what of a reader is learnt from and what is held out: about `share` of it."""
         return Part(reader, share, held_out=False), Part(reader, share, held_out=True)
 
-    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> Stream:
+    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> PlannedStream:
         """Return the corpus as batches to learn from, without end."""
         joins = {name: column.join for name, column in self.vocabularies.items()}
         return Batches(

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from streaming import assert_same_batch, assert_same_batches, batch_at, epoch_lines, take
 from torch.testing import assert_close
 
 from regard.data.batches import Batches
@@ -21,28 +22,6 @@ def corpus(tmp_path_factory, corpus_of, sentences):
     return corpus_of(tmp_path_factory.mktemp("batches"), sentences)
 
 
-def take(batches, count, start=None, **settings):
-    stream = batches.stream(start, **settings)
-    try:
-        return list(itertools.islice(stream, count))
-    finally:
-        stream.close()
-
-
-def assert_same(one, other):
-    assert (one.route, one.count) == (other.route, other.count)
-    assert one.lines.tolist() == other.lines.tolist()
-    for column in COLUMNS:
-        assert_close(one.columns[column].items, other.columns[column].items, rtol=0, atol=0)
-        assert_close(one.columns[column].mask, other.columns[column].mask)
-
-
-def assert_same_streams(one, other):
-    assert [place for place, _ in one] == [place for place, _ in other]
-    for (_, first), (_, second) in zip(one, other, strict=True):
-        assert_same(first, second)
-
-
 @given(
     st.one_of(st.none(), st.integers(1, 300)),
     st.integers(1, 50),
@@ -51,7 +30,8 @@ def assert_same_streams(one, other):
     st.integers(0, 3),
 )
 def test_every_line_once_and_the_budget_is_kept(corpus, tokens, sentences, pool, seed, epoch):
-    plan = Batches(corpus, COLUMNS, tokens=tokens, sentences=sentences, pool=pool, seed=seed).epoch_plan(epoch)
+    batches = Batches(corpus, COLUMNS, tokens=tokens, sentences=sentences, pool=pool, seed=seed)
+    plan = epoch_lines(batches, epoch)
     assert sorted(line for lines in plan for line in lines.tolist()) == list(range(len(corpus)))
     for lines in plan:
         longest = max(corpus.lengths(column)[lines].max() + 1 for column in COLUMNS)
@@ -60,15 +40,15 @@ def test_every_line_once_and_the_budget_is_kept(corpus, tokens, sentences, pool,
 
 
 def test_budgets_by_sentences_and_by_tokens_differ(corpus):
-    by_sentences = Batches(corpus, COLUMNS, tokens=None, sentences=64).epoch_plan(0)
+    by_sentences = epoch_lines(Batches(corpus, COLUMNS, tokens=None, sentences=64), 0)
     assert sorted(len(lines) for lines in by_sentences) == [500 % 64] + [64] * 7
-    by_tokens = Batches(corpus, COLUMNS, tokens=256).epoch_plan(0)
+    by_tokens = epoch_lines(Batches(corpus, COLUMNS, tokens=256), 0)
     assert max(map(len, by_tokens)) > 2 * min(map(len, by_tokens))
 
 
 def test_a_batch_holds_the_ids_of_its_lines(corpus):
     batches = Batches(corpus, COLUMNS, tokens=200, route="letters")
-    for _, batch in take(batches, len(batches.epoch_plan(0))):
+    for _, batch in take(batches, len(epoch_lines(batches, 0))):
         assert batch.route == "letters"
         for column in COLUMNS:
             rows = [[*corpus.ids(column, line).tolist(), EOS] for line in batch.lines.tolist()]
@@ -81,7 +61,7 @@ def test_a_batch_holds_the_ids_of_its_lines(corpus):
 
 def test_order_depends_on_seed_and_epoch_alone(corpus):
     def lines(seed, epoch):
-        return [batch.tolist() for batch in Batches(corpus, COLUMNS, tokens=200, seed=seed).epoch_plan(epoch)]
+        return [batch.tolist() for batch in epoch_lines(Batches(corpus, COLUMNS, tokens=200, seed=seed), epoch)]
 
     plans = [lines(seed, epoch) for seed in (0, 1) for epoch in (0, 1)]
     assert plans == [lines(seed, epoch) for seed in (0, 1) for epoch in (0, 1)]
@@ -92,7 +72,7 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
 
 def test_shuffled_rows_are_those_of_the_same_batches(corpus):
     for epoch in (0, 1):
-        plans = [Batches(corpus, COLUMNS, tokens=200, shuffled=drawn).epoch_plan(epoch) for drawn in (True, False)]
+        plans = [epoch_lines(Batches(corpus, COLUMNS, tokens=200, shuffled=drawn), epoch) for drawn in (True, False)]
         assert [sorted(lines.tolist()) for lines in plans[0]] == [sorted(lines.tolist()) for lines in plans[1]]
         changed = sum(one.tolist() != other.tolist() for one, other in zip(*plans, strict=True))
         assert changed > len(plans[0]) // 2
@@ -103,7 +83,7 @@ def test_each_line_stands_in_either_half_of_its_batches(corpus):
     batches, epochs = Batches(corpus, COLUMNS, tokens=400, shuffled=True), 30
     often = torch.zeros(len(corpus))
     for epoch in range(epochs):
-        for lines in batches.epoch_plan(epoch):
+        for lines in epoch_lines(batches, epoch):
             often[lines[: len(lines) // 2]] += 1
     assert bool(((often > 0) & (often < epochs)).all())
     assert 0.4 < float(often.mean()) / epochs < 0.5  # an odd row is of the other half
@@ -114,15 +94,15 @@ def test_going_on_with_shuffled_rows_equals_never_stopping(corpus, letters, work
     def batches():
         return Batches(corpus, COLUMNS, {"source": letters(samples=True)}, tokens=600, pool=300, seed=5, shuffled=True)
 
-    count = 2 * len(batches().epoch_plan(0)) + 1
+    count = 2 * len(epoch_lines(batches(), 0)) + 1
     whole = take(batches(), count)
     for stop in range(1, count, 5):
-        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
+        assert_same_batches(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
 
 
 def test_long_and_short_batches_come_mixed(corpus):
     batches = Batches(corpus, COLUMNS, tokens=200)
-    longest = [int(corpus.lengths("target")[lines].max()) for lines in batches.epoch_plan(0)]
+    longest = [int(corpus.lengths("target")[lines].max()) for lines in epoch_lines(batches, 0)]
     rises = sum(later > earlier for earlier, later in itertools.pairwise(longest))
     assert 0.3 < rises / len(longest) < 0.7
 
@@ -130,7 +110,7 @@ def test_long_and_short_batches_come_mixed(corpus):
 def test_there_is_little_padding(corpus):
     batches = Batches(corpus, COLUMNS, tokens=400)
     padded, real = dict.fromkeys(COLUMNS, 0), dict.fromkeys(COLUMNS, 0)
-    for _, batch in take(batches, len(batches.epoch_plan(0))):
+    for _, batch in take(batches, len(epoch_lines(batches, 0))):
         for column in COLUMNS:
             padded[column] += batch.columns[column].mask.numel()
             real[column] += int(batch.columns[column].mask.sum())
@@ -143,8 +123,8 @@ def test_there_is_little_padding(corpus):
 def test_workers_change_neither_content_nor_order(corpus, letters, workers, sampling):
     tokenizers = dict.fromkeys(COLUMNS, letters(samples=sampling))
     batches = Batches(corpus, COLUMNS, tokenizers, tokens=300)
-    count = 2 * len(batches.epoch_plan(0)) + 3
-    assert_same_streams(take(batches, count, workers=workers), take(batches, count))
+    count = 2 * len(epoch_lines(batches, 0)) + 3
+    assert_same_batches(take(batches, count, workers=workers), take(batches, count))
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -152,10 +132,10 @@ def test_going_on_from_any_place_equals_never_stopping(corpus, letters, workers)
     def batches():
         return Batches(corpus, COLUMNS, {"source": letters(samples=True)}, tokens=600, seed=5)
 
-    count = 2 * len(batches().epoch_plan(0)) + 1
+    count = 2 * len(epoch_lines(batches(), 0)) + 1
     whole = take(batches(), count)
     for stop in range(1, count):
-        assert_same_streams(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
+        assert_same_batches(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
 
 
 def at(epoch, index):
@@ -167,8 +147,10 @@ def test_a_place_stands_after_its_batch(corpus):
     places = [place for place, _ in take(batches, 7)]
     assert places == [at(0, 1), at(0, 2), at(1, 0), at(1, 1), at(1, 2), at(2, 0), at(2, 1)]
     for place, (_, batch) in zip([at(0, 0), *places], take(batches, 7), strict=False):
-        assert_same(batches.batch(**place), batch)
-    assert_same(take(batches, 1, at(0, 3))[0][1], batches.batch(1, 0))  # the end of an epoch is the next one's start
+        assert_same_batch(batch_at(batches, **place), batch)
+    assert_same_batch(
+        take(batches, 1, at(0, 3))[0][1], batch_at(batches, 1, 0)
+    )  # the end of an epoch is the next one's start
 
 
 def test_a_place_of_other_data_is_refused(corpus):
@@ -184,7 +166,7 @@ def test_sampled_ids_are_new_in_each_epoch_and_differ_between_columns(tmp_path, 
     batches = Batches(corpus, COLUMNS, dict.fromkeys(COLUMNS, letters(samples=True)))
     seen = set()
     for epoch in range(10):
-        batch = batches.batch(epoch, 0)
+        batch = batch_at(batches, epoch, 0)
         for column in COLUMNS:
             rows = dict(zip(batch.lines.tolist(), batch.columns[column].items.tolist(), strict=True))
             seen |= {(line, tuple(token for token in row if token != PAD)) for line, row in rows.items()}
@@ -199,12 +181,12 @@ def test_sampled_ids_are_new_in_each_epoch_and_differ_between_columns(tmp_path, 
 def test_a_draw_over_the_limit_is_not_taken(tmp_path, corpus_of, letters):
     corpus = corpus_of(tmp_path, [("a" * 20, "b" * 20)], max_tokens=20)
     batches = Batches(corpus, COLUMNS, {"source": letters(samples=True, slack=1.0)})
-    assert batches.batch(0, 0).columns["source"].items.shape == (1, 21)
+    assert batch_at(batches, 0, 0).columns["source"].items.shape == (1, 21)
 
 
 def test_tokenizers_that_do_not_sample_change_nothing(corpus, letters):
     plain, given = (Batches(corpus, COLUMNS, tokenizers) for tokenizers in (None, {"source": letters()}))
-    assert_same(plain.batch(0, 0), given.batch(0, 0))
+    assert_same_batch(batch_at(plain, 0, 0), batch_at(given, 0, 0))
 
 
 class Broken(Exception):
@@ -213,7 +195,7 @@ class Broken(Exception):
 
 @pytest.mark.parametrize("workers", [0, 1, 4])
 def test_a_fault_of_a_worker_is_raised_where_its_batch_would_come(corpus, letters, workers):
-    plan = Batches(corpus, COLUMNS, pool=60, sentences=10).epoch_plan(0)
+    plan = epoch_lines(Batches(corpus, COLUMNS, pool=60, sentences=10), 0)
     bad = corpus.text("source", int(plan[9][0]))  # in the second pool, and cut when that is planned
 
     class Sampler(letters):
@@ -241,7 +223,7 @@ def test_closing_a_stream_ends_its_threads(corpus):
 
 def test_one_column_is_enough(corpus):
     batches = Batches(corpus, ("target",), route="write", tokens=300)
-    batch = batches.batch(0, 0)
+    batch = batch_at(batches, 0, 0)
     assert set(batch.columns) == {"target"}
     assert batch.count == int(batch.columns["target"].mask.sum())
 

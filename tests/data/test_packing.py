@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.batches import chunks, collate
-from regard.data.packing import packed
+from regard.data.collate import collate
+from regard.data.packing import chunks, packed
 
 
 @given(st.lists(st.integers(1, 60), max_size=80), st.integers(1, 200))

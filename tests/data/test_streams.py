@@ -1,9 +1,7 @@
 """Shards of a stream are together the stream of one process, and each makes its own batches alone."""
 
-from itertools import islice
-
 import pytest
-import torch
+from streaming import assert_same_batches, take
 
 from regard.data.batches import Batches
 from regard.data.ragged import Ragged
@@ -26,25 +24,6 @@ def stream(request, corpus):
     return Batches(corpus, COLUMNS, sentences=7, pool=30 if request.param == "pools" else 1000, seed=2)
 
 
-def take(stream, count, start=None, **settings):
-    batches = stream.stream(start, **settings)
-    found = list(islice(batches, count))
-    batches.close()
-    return found
-
-
-def tensors(batch):
-    columns = [batch.columns[name] for name in sorted(batch.columns)]
-    return [batch.lines, *(one for column in columns for one in (column if isinstance(column, tuple) else (column,)))]
-
-
-def assert_same(one, other):
-    assert [place for place, _ in one] == [place for place, _ in other]
-    for (_, a), (_, b) in zip(one, other, strict=True):
-        assert (a.route, a.count) == (b.route, b.count)
-        assert all(torch.equal(x, y) for x, y in zip(tensors(a), tensors(b), strict=True))
-
-
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("workers", [0, 2])
 def test_shards_are_together_the_whole_stream(stream, size, workers):
@@ -52,14 +31,14 @@ def test_shards_are_together_the_whole_stream(stream, size, workers):
     groups = [whole[first : first + size] for first in range(0, len(whole), size)]
     for rank in range(size):
         own = [(group[-1][0], group[rank][1]) for group in groups]
-        assert_same(take(stream, 12, workers=workers, shard=Shard(rank, size)), own)
+        assert_same_batches(take(stream, 12, workers=workers, shard=Shard(rank, size)), own)
 
 
 def test_shards_go_on_from_their_common_place(stream):
     for rank in range(2):
         found = take(stream, 12, shard=Shard(rank, 2))
         for stop in (1, 5, 11):
-            assert_same(take(stream, 12 - stop, found[stop - 1][0], shard=Shard(rank, 2)), found[stop:])
+            assert_same_batches(take(stream, 12 - stop, found[stop - 1][0], shard=Shard(rank, 2)), found[stop:])
 
 
 def test_a_shard_makes_no_batch_of_others(corpus, monkeypatch):

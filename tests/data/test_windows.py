@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from letters import Letters
+from streaming import batch_at, epoch_batches, take
 
 from regard.data import READERS, Corpus
 from regard.data.ragged import Ragged
@@ -37,17 +38,6 @@ def counted_of(batch):
     return [piece for ids, counted in rows_of(batch) for piece, one in zip(ids, counted, strict=True) if one]
 
 
-def epoch_of(made, epoch):
-    stream = made.stream({"epoch": epoch, "index": 0})
-    batches = []
-    for place, batch in stream:
-        batches.append(batch)
-        if place["epoch"] > epoch:
-            break
-    stream.close()
-    return batches
-
-
 def test_windows_by_hand():
     rows = [row for batch in windows().all() for row in rows_of(batch)]
     assert [ids for ids, _ in rows] == [
@@ -67,7 +57,7 @@ def test_each_piece_is_counted_once_with_what_stands_before_it(lines, window, co
     stream = [piece for line in lines for piece in [*line, EOS]]
     assert len(made) == len(stream)
     assert [piece for batch in made.all() for piece in counted_of(batch)] == stream
-    for batches, offset in ((made.all(), None), (epoch_of(made, 0), "drawn"), (epoch_of(made, 3), "drawn")):
+    for batches, offset in ((made.all(), None), (epoch_batches(made, 0), "drawn"), (epoch_batches(made, 3), "drawn")):
         starts = []
         for batch in batches:
             assert batch.count == len(counted_of(batch))
@@ -88,29 +78,27 @@ def test_each_piece_is_counted_once_with_what_stands_before_it(lines, window, co
 def test_epochs_cut_and_order_anew_and_the_seed_decides():
     lines = [[4 + number % 90 for number in range(200)]]
     made, again, other = (windows(lines, 10, 3, 40, seed=seed) for seed in (1, 1, 2))
-    first, second = ([rows_of(batch) for batch in epoch_of(made, epoch)] for epoch in (0, 1))
-    assert first == [rows_of(batch) for batch in epoch_of(again, 0)]
+    first, second = ([rows_of(batch) for batch in epoch_batches(made, epoch)] for epoch in (0, 1))
+    assert first == [rows_of(batch) for batch in epoch_batches(again, 0)]
     assert first != second
-    assert first != [rows_of(batch) for batch in epoch_of(other, 0)]
-    offsets = {min(len(ids) for batch in epoch_of(made, epoch) for ids, _ in rows_of(batch)) for epoch in range(9)}
+    assert first != [rows_of(batch) for batch in epoch_batches(other, 0)]
+    offsets = {min(len(ids) for batch in epoch_batches(made, epoch) for ids, _ in rows_of(batch)) for epoch in range(9)}
     assert len(offsets) > 2
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_any_place_is_found_again(workers):
     made = windows()
-    stream = made.stream(workers=workers)
-    places = list(itertools.islice(stream, 8))
-    stream.close()
+    places = take(made, 8, workers=workers)
     assert places[-1][0]["epoch"] >= 2
     for (before, _), (_, batch) in itertools.pairwise(places):
-        assert rows_of(made.batch(**before)) == rows_of(batch)
-        assert torch.equal(made.batch(**before).lines, batch.lines)
+        assert rows_of(batch_at(made, **before)) == rows_of(batch)
+        assert torch.equal(batch_at(made, **before).lines, batch.lines)
 
 
 def test_a_place_that_is_none_is_told(tmp_path):
     with pytest.raises(DataError, match="epoch 2 has no batch 99"):
-        windows(place=tmp_path).batch(2, 99)
+        batch_at(windows(place=tmp_path), 2, 99)
 
 
 @pytest.mark.parametrize(("window", "context"), [(4, 4), (4, 5), (4, -1)])

@@ -12,7 +12,10 @@ from torch import nn, optim
 
 from regard.data.batches import Batches
 from regard.data.corpus import Corpus
+from regard.data.mixed import MixedStream
 from regard.data.readers import READERS
+from regard.data.streams import PlannedStream
+from regard.data.transforms import transformed
 from regard.models import AttentionSettings, Translator
 from regard.registry import Choice
 from regard.text import train_tokenizer
@@ -28,18 +31,34 @@ def sentence(number: int) -> str:
     return " ".join(LETTERS[(number * (place + 3) + place) % 7] * (1 + number % 3) for place in range(2 + number % 5))
 
 
-@pytest.fixture(scope="session")
-def batches(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Batches]:
-    """Batches of a corpus of 40 pairs, of at most eight rows."""
-    folder = tmp_path_factory.mktemp("corpus")
-    texts = [sentence(number) for number in range(40)]
+def corpus_of(folder: Path, numbers: range) -> Corpus:
+    """A corpus of sentences and of what they are backwards, in capitals."""
+    texts = [sentence(number) for number in numbers]
     files = {"source": folder / "text.a", "target": folder / "text.b"}
     files["source"].write_text("".join(text + "\n" for text in texts))
     files["target"].write_text("".join(text[::-1].upper() + "\n" for text in texts))
     reader = READERS.build(Choice("parallel", {"files": {name: str(path) for name, path in files.items()}}), COLUMNS)
-    tokenizer = train_tokenizer(Choice("characters"), texts + [text.upper() for text in texts])
-    corpus = Corpus.open(reader, dict.fromkeys(COLUMNS, tokenizer), folder / "cache")
+    tokenizer = train_tokenizer(Choice("characters"), [LETTERS + LETTERS.upper() + " "])
+    return Corpus.open(reader, dict.fromkeys(COLUMNS, tokenizer), folder / "cache")
+
+
+@pytest.fixture(scope="session")
+def batches(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Batches]:
+    """Batches of a corpus of 40 pairs, of at most eight rows."""
+    corpus = corpus_of(tmp_path_factory.mktemp("corpus"), range(40))
     return lambda **settings: Batches(corpus, COLUMNS, sentences=8, seed=3, **settings)
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory, batches: Callable[..., Batches]) -> Callable[[], PlannedStream]:
+    """Those batches and twice as often ones of a corpus of 15 other pairs, all with noisy sources."""
+    other = corpus_of(tmp_path_factory.mktemp("other"), range(40, 55))
+
+    def make() -> PlannedStream:
+        parts = {"first": batches(), "other": Batches(other, COLUMNS, sentences=4, seed=8)}
+        return transformed(MixedStream(parts, {"first": 1.0, "other": 2.0}, seed=2), [Choice("noise")], 6)
+
+    return make
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 import torch
+from streaming import epoch_batches
 
 from regard.errors import CheckpointError, DataError, TrainingError
 from regard.objectives import Context, LikelihoodObjective
@@ -82,7 +83,7 @@ def test_after_so_many_updates(trainer, tmp_path):
 
 
 def test_after_so_many_epochs(trainer, batches):
-    plans = [len(batches().epoch_plan(epoch)) for epoch in range(2)]
+    plans = [len(epoch_batches(batches(), epoch)) for epoch in range(2)]
     report = trainer(max_epochs=2).train()
     assert (report.updates, report.reason) == (sum(plans), "2 epochs are done")
 

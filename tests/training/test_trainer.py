@@ -6,6 +6,7 @@ import signal
 
 import pytest
 import torch
+from streaming import batch_at
 
 from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
@@ -54,7 +55,7 @@ class Losses:
 
     def __init__(self, model, batches, at=None):
         self.model, self.at, self.calls = model, at, 0
-        self.batches = [batches(route="translate").batch(0, number) for number in range(2)]
+        self.batches = [batch_at(batches(route="translate"), 0, number) for number in range(2)]
 
     def __call__(self, should_stop):
         self.calls += 1
@@ -69,16 +70,21 @@ class Losses:
         return {"loss": round(total, 0)}  # coarse, so that some validations are no better
 
 
+@pytest.fixture(params=["one corpus", "two corpora"])
+def stream(request, batches, mixed):
+    """The latter in drawn order, with sources that each epoch makes noisy anew."""
+    return batches if request.param == "one corpus" else mixed
+
+
 @pytest.fixture
-def trainer(tiny, batches):
+def trainer(tiny, batches, stream):
     def make(run, *, batch=None, validation=None, **changes):
         run.mkdir(exist_ok=True)
         model = tiny()
-        stream = batches() if batch is None else Breaking(batches(), batch)
         return Trainer(
             model,
             LikelihoodObjective(Context(model)),
-            stream,
+            stream() if batch is None else Breaking(stream(), batch),
             settings=TrainingSettings(**{**SETTINGS, **changes}),
             run=run,
             validate=Losses(model, batches, validation),

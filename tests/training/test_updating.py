@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from streaming import batch_at
 from torch import nn
 from torch.testing import assert_close
 
@@ -79,7 +80,7 @@ def test_several_batches_are_one_large_batch(line, optimizer, clip_norm):
 
 def test_two_batches_of_translation_are_two_halves_of_one(tiny, batches):
     models = [tiny(dropout=0.0).double() for _ in range(2)]
-    whole = batches().batch(0, 0)
+    whole = batch_at(batches(), 0, 0)
     halves = [
         whole._replace(
             columns={name: type(side)(*(part[some] for part in side)) for name, side in whole.columns.items()},
@@ -103,7 +104,7 @@ def test_two_batches_of_translation_are_two_halves_of_one(tiny, batches):
 def test_a_quicker_forward_is_nearly_the_same_update(tiny, batches, changes, tolerance):
     plain, quick = tiny(dropout=0.0), tiny(dropout=0.0)
     for number in range(3):
-        batch = batches().batch(0, number)
+        batch = batch_at(batches(), 0, number)
         updates = [
             updater_of(model, LikelihoodObjective(Context(model)), **more).update([batch], 0.1, 1)
             for model, more in ((plain, {}), (quick, changes))

@@ -1,0 +1,53 @@
+"""Noise of what is read."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+
+from regard.data.collate import ended
+from regard.data.transforms.transform import Draws, Transform
+from regard.errors import ConfigError
+from regard.records import UNK, Batch
+
+SOURCE = "source"
+
+
+class Noise(Transform):
+    """Drops, blanks and slightly reorders the pieces of each source, for denoising autoencoders and back-translation.
+
+    https://arxiv.org/abs/1711.00043, section 2.3: piece i moves to the rank of i + u, u uniform in [0, swap + 1), so by
+    at most `swap` places. The end symbol stays at the end, and a source that has pieces keeps one at least.
+    """
+
+    def __init__(
+        self,
+        *,
+        drop: Annotated[float, Ge(0), Le(1)] = 0.1,
+        blank: Annotated[float, Ge(0), Le(1)] = 0.0,
+        swap: Annotated[int, Ge(0)] = 3,
+    ) -> None:
+        self.drop, self.blank, self.swap = drop, blank, swap
+
+    def __call__(self, batch: Batch, draws: Draws) -> Batch:
+        """The batch with noisy sources; targets and `count` stay. Raises ConfigError for examples without a source."""
+        if SOURCE not in batch.columns:
+            raise ConfigError("data.transforms", "'noise' changes a source, and these examples have none")
+        items, mask = (part.numpy() for part in batch.sequences(SOURCE))
+        rows = [
+            self._noisy(ids[known][:-1], draws.of(line))
+            for ids, known, line in zip(items, mask, batch.lines.tolist(), strict=True)
+        ]
+        lengths = np.array([len(row) for row in rows], np.int64)
+        noisy = ended(np.concatenate([np.zeros(0, np.int64), *rows]), lengths)
+        return batch._replace(columns={**batch.columns, SOURCE: noisy})
+
+    def _noisy(self, ids: NDArray[np.int64], draws: np.random.Generator) -> NDArray[np.int64]:
+        """The pieces of one source, without its end symbol."""
+        dropped, blanked, moved = draws.random((3, len(ids)))
+        kept = dropped >= self.drop
+        if len(ids) and not kept.any():
+            kept[dropped.argmax()] = True
+        order = np.argsort(np.arange(kept.sum()) + moved[kept] * (self.swap + 1), kind="stable")
+        return np.where(blanked < self.blank, UNK, ids)[kept][order]

@@ -1,0 +1,50 @@
+"""What a new run takes from the settings of the run that it starts from."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.config import SETTINGS_FILE, lay, read_yaml
+from regard.errors import CheckpointError, ConfigError
+from regard.experiment.upgrade import upgraded
+
+CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
+
+
+def settings_file(run: Path) -> Path:
+    """The settings of a run folder. Raises CheckpointError where there are none."""
+    file = run / SETTINGS_FILE
+    if not file.is_file():
+        raise CheckpointError(run, f"is no run folder: it has no {SETTINGS_FILE}", "regard train makes one")
+    return file
+
+
+def continued(run: Path) -> dict[str, Any]:
+    """The settings of a run that continues another one on other texts: the same task, tokenizers and model."""
+    before = upgraded(read_yaml(settings_file(run)))
+    return {**{group: before[group] for group in CONTINUED if group in before}, "init": {"run": str(run)}}
+
+
+def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with `text` of the run that `init` names, whose folder stands in them as an absolute path.
+
+    Raises ConfigError for another `text`, CheckpointError where there is no such run. What `init` itself has wrong is
+    left to `read_settings`.
+    """
+    init = settings.get("init")
+    if not isinstance(init, Mapping) or not isinstance(init.get("run"), str):
+        return dict(settings)
+    run = Path(os.path.abspath(os.path.expanduser(init["run"])))
+    text = read_yaml(settings_file(run)).get("text", {})
+    if lay(text, _named(settings.get("text", {}))) != text:
+        problem = f"cannot differ from that of '{run}', whose vocabularies are taken"
+        raise ConfigError("text", problem, "leave it out")
+    return {**settings, "text": text, "init": {**init, "run": str(run)}}
+
+
+def _named(text: Any) -> Any:
+    """With the tokenizer as a group, which a file may give by its name alone."""
+    if not isinstance(text, Mapping) or not isinstance(text.get("tokenizer"), str):
+        return text
+    return {**text, "tokenizer": {"name": text["tokenizer"]}}

@@ -1,0 +1,152 @@
+"""A new run that starts from another one: from its vocabularies, and from the weights of parts of its model."""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.data.columns import Columns
+from regard.errors import ConfigError, nearest
+from regard.experiment import Experiment, InitialSettings
+from regard.models import Model
+from regard.runs.assembly import model_of
+from regard.runs.folder import RunFolder
+from regard.training import checkpoint as files
+
+Say = Callable[[str], None]
+Named = dict[str, str]  # name within a part → name in the state of the model
+REST = "model"  # what stands in no part
+
+
+class Taken(NamedTuple):
+    """A tensor of a new model and the value that it starts from."""
+
+    name: str  # in the state of the model
+    value: Tensor
+
+
+def copy_text(experiment: Experiment, folder: RunFolder, init: InitialSettings, say: Say) -> Columns:
+    """Copy the vocabularies of the run to start from. Raises CheckpointError where it has none of these columns."""
+    origin = RunFolder(init.run)
+    columns = origin.columns(experiment)
+    shutil.copytree(origin.text, folder.text, dirs_exist_ok=True)
+    say(f"vocabularies are those of {init.run}")
+    return columns
+
+
+def initial_values(model: Model, init: InitialSettings, say: Say) -> list[Taken]:
+    """Return what a model takes from the run to start from, and say it.
+
+    Raises CheckpointError where that run is missing or damaged, ConfigError for parts that are not there or do not fit.
+    """
+    origin, checkpoint = _trained(RunFolder(init.run))
+    mine, theirs = names_by_part(model), names_by_part(origin)
+    chosen = init.parts or [part for part in mine if part in theirs]
+    for part in init.parts:
+        _check_part(part, mine, theirs, init)
+    found = [
+        Taken(name, checkpoint.model[theirs[part][key]])
+        for part in chosen
+        for key, name in mine[part].items()
+        if key in theirs[part]
+    ]
+    if not found:
+        raise ConfigError("init.run", f"no part of '{init.run}' is one of this model", f"it has {', '.join(theirs)}")
+    _check_shapes(model, found, init)
+    _check_tied(model, found, init)
+    _tell(model, found, f"{init.run} ({checkpoint.folder.name})", say)
+    return found
+
+
+def start_from(model: Model, taken: Iterable[Taken]) -> None:
+    """Put values into a model."""
+    state = model.state_dict()
+    for name, value in taken:
+        state[name].copy_(value)
+
+
+def names_by_part(model: Model) -> dict[str, Named]:
+    """Return the tensors of each part of a model; those of a part inside another one belong to the inner one alone.
+
+    The name within a part starts with the number of the module, since a part may be several.
+    """
+    parts = model.parts()
+    known = {id(module) for modules in parts.values() for module in modules}
+    places = {prefix: id(one) for prefix, one in model.named_modules(remove_duplicate=False) if id(one) in known}
+    owned: dict[int, Named] = {}
+    for name in model.state_dict():
+        inside = [prefix for prefix in places if name.startswith(f"{prefix}.")]
+        prefix = max(inside, key=len, default="")
+        owned.setdefault(places.get(prefix, 0), {}).setdefault(name.removeprefix(f"{prefix}."), name)
+    found = {
+        part: {
+            f"{number}.{key}": name
+            for number, module in enumerate(modules)
+            for key, name in owned.get(id(module), {}).items()
+        }
+        for part, modules in parts.items()
+    }
+    return {**found, REST: owned[0]} if 0 in owned else found
+
+
+def _trained(run: RunFolder) -> tuple[Model, files.Checkpoint]:
+    """The model of a run, for the names of its parts, and the checkpoint that training ended with."""
+    experiment = run.experiment()
+    model = model_of(experiment, run.columns(experiment))
+    checkpoint = run.checkpoint()
+    files.load_model(model, checkpoint)  # tells what belongs to another model
+    return model, checkpoint
+
+
+def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named], init: InitialSettings) -> None:
+    if part not in mine:
+        raise ConfigError("init.parts", f"this model has no '{part}'", nearest(part, mine))
+    if part not in theirs:
+        raise ConfigError("init.parts", f"the model of '{init.run}' has no '{part}'", nearest(part, theirs))
+    if mine[part] and not mine[part].keys() & theirs[part].keys():
+        raise ConfigError("init.parts", f"'{part}' has no tensor in common with that of '{init.run}'", "leave it out")
+
+
+def _check_shapes(model: Model, found: list[Taken], init: InitialSettings) -> None:
+    state = model.state_dict()
+    wrong = [one for one in found if state[one.name].shape != one.value.shape]
+    if not wrong:
+        return
+    name, value = wrong[0]
+    more = f", and {len(wrong) - 1} other tensors differ" if wrong[1:] else ""
+    problem = f"{name} has the shape {_shape(state[name])} here and {_shape(value)} in '{init.run}'{more}"
+    raise ConfigError("init", problem, "give the model the settings of that run, or name other init.parts")
+
+
+def _check_tied(model: Model, found: list[Taken], init: InitialSettings) -> None:
+    """One table of this model may be two of the other."""
+    state, known = model.state_dict(), dict[int, Taken]()
+    for one in found:
+        first = known.setdefault(state[one.name].data_ptr(), one)
+        if one.value.numel() and not torch.equal(first.value, one.value):
+            problem = f"{first.name} and {one.name} are one tensor here and differ in '{init.run}'"
+            raise ConfigError("init", problem, "tie the model as that run does, or name other init.parts")
+
+
+def _tell(model: Model, found: list[Taken], origin: str, say: Say) -> None:
+    """What is taken, and what is new, with the number of its parameters."""
+    state = model.state_dict()
+    values = {state[one.name].data_ptr() for one in found}
+    parts = sorted(reversed(names_by_part(model).items()), key=lambda one: -len({*one[1].values()}))
+    owners = {name: part for part, names in parts for name in names.values()}  # the smallest part it is of
+    counts: dict[bool, dict[str, int]] = {True: {}, False: {}}
+    for name, parameter in model.named_parameters():
+        known = counts[parameter.data_ptr() in values]
+        known[owners[name]] = known.get(owners[name], 0) + parameter.numel()
+    say(f"taken from {origin}: {_counted(counts[True])}")
+    say(f"new: {_counted(counts[False])}")
+
+
+def _counted(parts: Mapping[str, int]) -> str:
+    return f"{', '.join(parts)}: {sum(parts.values()):,} parameters" if parts else "nothing"
+
+
+def _shape(tensor: Tensor) -> str:
+    return " × ".join(map(str, tensor.shape)) or "of a number"
