@@ -108,6 +108,10 @@ class PartOf(Marker):
         self.table, self.short, self.aliases, self.advice = table, short, sorted(aliases), advice
         self.unnamed = unnamed
 
+    def names(self) -> Iterable[str]:
+        """The settings of every row."""
+        return {name for fields in self.fields.values() for name in fields.settings}
+
     @cached_property
     def fields(self) -> dict[str, Fields]:
         """Of each row. Looked up when they are needed: a part may be made of parts of its own table."""

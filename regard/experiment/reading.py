@@ -37,10 +37,10 @@ def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Pa
         return _completed(said, {} if start is None else continued(start))
 
 
-def load_experiment(path: Path, changes: Iterable[str] = ()) -> Experiment:
+def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
     with warned_last():
-        return read_settings(Experiment, _with_model(_read(upgraded(read_yaml(path)), changes)))
+        return read_settings(Experiment, _with_model(_read({} if path is None else upgraded(read_yaml(path)), changes)))
 
 
 def read_changes(changes: Iterable[str]) -> dict[str, Any]:
@@ -58,7 +58,11 @@ def count_examples(experiment: Experiment) -> int:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a config file."""
-    return {"title": "Regard experiment", **schema_of(Experiment)}
+    found = {"title": "Regard experiment", **schema_of(Experiment)}
+    for row in found["properties"]["model"]["anyOf"]:
+        if "required" in row:  # the task names the row where the settings do not
+            row["required"] = [name for name in row["required"] if name != "name"]
+    return found
 
 
 def empty_model(experiment: Experiment) -> Model:
@@ -86,7 +90,8 @@ def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
         raise ConfigError.of(faults)
     defaults = lay(defaults_for(count_examples(given)), task.defaults)
     known = MODELS.settings(given.model.name)
-    defaults["model"] = {name: value for name, value in defaults["model"].items() if name in known}
+    sized = {name: value for name, value in defaults["model"].items() if name in known}
+    defaults["model"] = {"name": given.model.name, **sized}
     defaults["training"]["metric"] = task.metric
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         defaults["training"].pop("max_updates")

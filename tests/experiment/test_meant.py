@@ -51,13 +51,19 @@ def test_a_name_of_the_literature_is_told_as_what_it_is(change, hint):
 @pytest.mark.parametrize("name", [*RECURRENT, *BOTH_WAYS, *ENCODER_NAMES, *ENCODER_GROUPS])
 def test_what_is_advised_for_an_encoder_can_be_written(name):
     assert name not in ENCODERS  # what is a row needs no advice
-    assert load_experiment(None, [advised(encoder_meant(name), "model.encoder")]).model.encoder.name in ENCODERS
+    assert (
+        load_experiment(None, [advised(encoder_meant(name), "model.encoder")]).model.settings["encoder"].name
+        in ENCODERS
+    )
 
 
 @pytest.mark.parametrize("name", [*RECURRENT, *BOTH_WAYS, *DECODER_NAMES, *DECODER_GROUPS])
 def test_what_is_advised_for_a_decoder_can_be_written(name):
     assert name not in DECODERS
-    assert load_experiment(None, [advised(decoder_meant(name), "model.decoder")]).model.decoder.name in DECODERS
+    assert (
+        load_experiment(None, [advised(decoder_meant(name), "model.decoder")]).model.settings["decoder"].name
+        in DECODERS
+    )
 
 
 def advised(hint: str, place: str) -> str:

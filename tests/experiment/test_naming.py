@@ -24,7 +24,9 @@ def config(tmp_path: Path) -> Path:
     for name in ("a.en", "a.de"):
         (tmp_path / name).write_text("one\ntwo\n" * 20, encoding="utf-8")
     path = tmp_path / "config.yaml"
-    path.write_text(f"{FILE}\ndata: {{source: {tmp_path}/a.en, target: {tmp_path}/a.de}}\n", encoding="utf-8")
+    path.write_text(
+        f"{FILE}\ndata: {{train: {{source: {tmp_path}/a.en, target: {tmp_path}/a.de}}}}\n", encoding="utf-8"
+    )
     return path
 
 
@@ -43,7 +45,7 @@ def build(experiment: Experiment) -> Experiment:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["hard", "local_m", "local_p", "restricted", "sparse", "monotonic", "none", "ntm"])
 def test_a_name_keeps_the_rest_of_the_group_of_the_file(config, name, way):
-    attention = build(read_experiment(config, [WAYS[way].format(name=name)])).model.attention
+    attention = build(read_experiment(config, [WAYS[way].format(name=name)])).model.settings["attention"]
     assert (attention.score.name, attention.gate) == ("additive", True)
     (said,) = look_up(name).items()
     spelt = read_experiment(config, [f"model.attention.{said[0]}={_flow(said[1])}"]).model.settings["attention"]
@@ -93,7 +95,8 @@ def test_a_part_is_known_by_its_other_names(config, change, chosen):
 @pytest.mark.parametrize("kind", ["score", "span", "weighting"])
 def test_every_name_printed_beside_a_part_works_there(config, kind):
     for name in shorts(kind):
-        part = getattr(read_experiment(config, [f"model.attention.{kind}={name}"]).model.settings["attention"], kind)
+        changes = [f"model.attention.{kind}={name}", "model.attention.project=true"]  # to equal dims, as some need
+        part = getattr(read_experiment(config, changes).model.settings["attention"], kind)
         wanted = ALIASES[name][kind]
         assert (part[0] if kind == "span" else part).name == (wanted if isinstance(wanted, str) else wanted["name"])
 

@@ -9,7 +9,8 @@ from tasks import language_model_of
 from torch import Tensor
 
 from regard.decoders import DECODERS
-from regard.decoders.decoder import Decoder
+from regard.decoders.decoder import Decoder, DecoderState
+from regard.layers.embedders import Embedder
 from regard.models import AttentionSettings, LanguageModel
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
@@ -54,13 +55,23 @@ class Blind(Decoder):
 
     dim = 1
 
-    def start(self, *encoded: Encoded, rows: Tensor | None = None, room: int | None = None) -> Any:
-        return Nothing()
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedder = NoVectors()
 
-    def forward(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Decoded, Any]:
-        return Decoded(torch.ones(*ids.shape, 1, dtype=torch.float64)), state
+    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        return DecoderState(None)
+
+    def _steps(
+        self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
+    ) -> tuple[Decoded, DecoderState]:
+        return Decoded(vectors), state
 
 
-class Nothing:
-    def select(self, rows: Tensor) -> "Nothing":
-        return self
+class NoVectors(Embedder):
+    """Every word is the number one."""
+
+    dim = 1
+
+    def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, Any]:
+        return torch.ones(*ids.shape, 1, dtype=torch.float64), past

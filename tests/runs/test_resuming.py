@@ -83,7 +83,7 @@ def test_all_that_is_refused_is_told_at_once_and_the_run_goes_on_without_it(run)
     assert (code, said.count("error:")) == (2, 3), said
     assert "model: the trained weights do not fit after dim: 16 → 32, dropout: 0.3 → 0.7 (" in said
     assert regard("train", "--run", run, "--resume", "training.max_updates=3", "--quiet")[0] == 0
-    assert (last(run), RunFolder(run).experiment().model.dropout) == (3, 0.3)
+    assert (last(run), RunFolder(run).experiment().model.settings["dropout"]) == (3, 0.3)
 
 
 def test_what_may_change_is_told(run):
