@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class Prediction:
     def __str__(self) -> str:
         return self.text
 
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells besides the text and its score."""
+        return {}
+
     def __repr__(self) -> str:
         more = f", {len(self.alternatives)} alternatives" if self.alternatives else ""
         more += "" if self.explanation is None else ", explained"
@@ -60,12 +65,20 @@ class LabelPrediction(Prediction):
 
     probabilities: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of every label
 
+    def details(self) -> dict[str, Any]:
+        """The probability of every label."""
+        return {"probabilities": dict(self.probabilities)}
+
 
 @dataclass(frozen=True, repr=False)
 class TagsPrediction(Prediction):
     """A label for each word: `text` holds them, parted by spaces."""
 
     tags: list[str] = field(default_factory=list, kw_only=True)
+
+    def details(self) -> dict[str, Any]:
+        """The label of each word."""
+        return {"tags": list(self.tags)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,3 +87,7 @@ class SpanPrediction(Prediction):
 
     start: int = field(default=0, kw_only=True)  # characters of the given text, from 0
     end: int = field(default=0, kw_only=True)  # the first character behind it
+
+    def details(self) -> dict[str, Any]:
+        """Where it stands."""
+        return {"start": self.start, "end": self.end}

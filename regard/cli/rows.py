@@ -18,6 +18,7 @@ def _json(prediction: Prediction, n_best: int, links: str | None) -> str:
     rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
     more: dict[str, Any] = {"alternatives": rows[1:]} if n_best > 1 else {}
     more |= {} if links is None else {"alignment": links}
+    more |= prediction.details()
     return json.dumps({"source": prediction.source, **rows[0], **more}, ensure_ascii=False)
 
 

@@ -156,11 +156,11 @@ class Task(ABC):
     @classmethod
     def measure(cls, key: str) -> Measure:
         """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
-        known = {one.key: one for one in cls.likelihoods()}
-        names = [*known, *cls.metrics()]
-        if key not in names:
-            raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, names))
-        measure = known.get(key) or cls.measures([Choice(key)])[0]
+        chosen = [Choice(name) for name in METRICS if name == key]
+        known = {one.key: one for one in [*cls.likelihoods(), *cls.measures(chosen)]}
+        if key not in known:
+            raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *cls.metrics()]))
+        measure = known[key]
         if measure.higher_is_better is None:
             problem = f"'{key}' cannot choose: neither more nor less of it is better"
             raise ConfigError("training.metric", problem, cls.metric)
@@ -168,7 +168,7 @@ class Task(ABC):
 
     @classmethod
     def metrics(cls) -> Iterator[str]:
-        """Return the keys of the metrics that answers are judged by."""
+        """Return the keys of the metrics that settings may name for the answers."""
         return iter(METRICS)
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
