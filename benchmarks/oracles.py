@@ -70,7 +70,7 @@ ATTENTION = {
     "G07": ("sinusoids shift by a rotation", "transformer"),
     "H01": ("attention for ranking", "`RankingAttention`"),
     "H02": ("kernel view of attention", "`attention/kernel_view.py`"),
-    "H03": ("names of the literature: each stands for something", "`attention/names.py`"),
+    "H03": ("names of the literature: each stands for something", "`attention/recipes.py`"),
 }
 
 ARCHITECTURES = {

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
 
+from regard.aliases import aliases_of, bare
 from regard.errors import ConfigError, nearest
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Registry(Generic[T]):
 
     def __init__(self, place: str, parts: Mapping[str, Callable[..., T]], *, inherits: tuple[str, ...] = ()) -> None:
         self.place, self.inherits = place, inherits
+        self.advice: Callable[[str], str] | None = None  # on names of other tables; set where all tables are known
         self._parts = dict(parts)
 
     def fill(self, parts: Mapping[str, Callable[..., T]]) -> None:
@@ -50,6 +52,21 @@ class Registry(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._parts)
+
+    def aliases(self) -> dict[str, Choice]:
+        """Other names of its rows → the row and the settings they stand for."""
+        return {
+            name: Choice(row, one.settings)
+            for row, part in self._parts.items()
+            for one in aliases_of(part)
+            for name in one.names
+            if name != row
+        }
+
+    def find(self, name: str) -> Choice | None:
+        """Return the row that a name stands for, however it is spelled."""
+        known = {bare(alias): choice for alias, choice in self.aliases().items()}
+        return {**known, **{bare(row): Choice(row) for row in self._parts}}.get(bare(name))
 
     def settings(self, name: str) -> dict[str, Setting]:
         """What a user may set of a part: its keyword-only parameters, so the signature is the schema."""

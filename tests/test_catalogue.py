@@ -77,7 +77,7 @@ def test_where_a_config_names_a_part_of_a_network_is_true(kind, name):
     group, _, setting = PLACES[kind].removeprefix("model.").partition(".")
     chosen = {"name": whole[kind], setting: name} if setting else name
     found = read_settings(Experiment, {"model": {group: chosen}}).model
-    part = getattr(found, group)
+    part = found.settings[group]
     assert (part.settings[setting] if setting else part).name == name
 
 

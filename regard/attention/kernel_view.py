@@ -12,6 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from regard.aliases import known_as
+
 Kernel = Callable[[Tensor, Tensor], Tensor]  # (..., n, dim), (..., m, dim) → (..., n, m)
 
 
@@ -20,6 +22,7 @@ def exponential(first: Tensor, second: Tensor) -> Tensor:
     return torch.exp(first @ second.mT / math.sqrt(first.shape[-1]))
 
 
+@known_as("kernel, kernel_view, nadaraya_watson, 核")
 def smoothed(queries: Tensor, keys: Tensor, values: Tensor, kernel: Kernel, mask: Tensor | None = None) -> Tensor:
     """sum_j K(query, key_j) value_j / sum_j K(query, key_j); zero where mask (..., key) shows no key."""
     likeness = kernel(queries, keys)
@@ -42,6 +45,7 @@ def chebyshev(numbers: Tensor, degree: int) -> Tensor:
     return torch.stack(terms[: degree + 1], dim=-1)
 
 
+@known_as("orthogonal_kernel, orthogonal_kernel_function, chebyshev, 正交核, 正交核函数")
 def chebyshev_kernel(first: Tensor, second: Tensor, *, degree: int = 3) -> Tensor:
     """prod_f sum_i T_i(x_f) T_i(y_f), features f in [-1, 1] (https://doi.org/10.1016/j.asoc.2017.08.010)."""
     features = (chebyshev(some.transpose(-2, -1), degree) for some in (first, second))  # (..., dim, points, degree + 1)

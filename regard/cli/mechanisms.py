@@ -19,22 +19,23 @@ TITLES = {
     "pooling": "how a text becomes one vector, or a few",
     "penalty": "what an objective adds to the loss for where a model looks",
     "position": "where a word stands",
+    "layer": "for models of your own, in Python",
 }
 MARKS = {"cross": "cross", "encoder": "enc", "decoder": "dec"}  # heads of columns, where there is room
 PIPED, INDENT = 80, "  "  # columns, where there is no terminal that would tell its own
 WIDE = 110  # columns of a terminal from which on cost, uses and paper have columns of their own
 
 
-def show(parts: Parts, elsewhere: Iterable[Any], legend: str, console: Console) -> None:
-    """Prints parts by kind, and what else bears the name of an attention and is none of them."""
-    others = [one for one in elsewhere if one.part not in parts.get(one.kind, ())]
+def show(parts: Parts, others: Sequence[Any], legend: str, console: Console) -> None:
+    """Print parts by kind, and what other names of the literature stand for."""
     if not console.is_terminal:
         print("\n".join([*_plain(parts, others), "", *_lines(legend, PIPED)]))
         return
-    width = max(len(name) for rows in parts.values() for name in rows)
+    names = [*(name for rows in parts.values() for name in rows), *(one.names[0] for one in others)]
+    width = max(map(len, names))
     for kind, rows in parts.items():
         console.print(_title(kind, TITLES.get(kind, "")), _sheet(rows, width, console.width >= WIDE))
-    console.print(_title("other", "what has the name of an attention and is no setting of one"), _others(others, width))
+    console.print(_title("other", "what other names of the literature stand for"), _others(others, width))
     console.print(Text(f"\n{legend}", "dim"))
 
 
@@ -58,9 +59,9 @@ def _sheet(rows: Mapping[str, Row], width: int, wide: bool) -> Table:
     return sheet
 
 
-def _others(elsewhere: Iterable[Any], width: int) -> Table:
+def _others(others: Iterable[Any], width: int) -> Table:
     sheet = _table(width, False)
-    for one in elsewhere:
+    for one in others:
         first, *more = one.names
         sheet.add_row(first, Text.assemble(one.about, ("\n" + one.use, "green"), *_also({"aliases": more})))
     return sheet
@@ -93,14 +94,14 @@ def _paper(row: Row) -> Text:
     return Text(short, f"link {link}" if link else "")
 
 
-def _plain(parts: Parts, elsewhere: Iterable[Any]) -> Iterator[str]:
+def _plain(parts: Parts, others: Iterable[Any]) -> Iterator[str]:
     """A paragraph a part: kind and name, and below them formula, uses, cost, paper and other names, none cut short."""
     for kind, rows in parts.items():
         for name, row in rows.items():
             facts = [*filter(None, [", ".join(row.get("uses", [])), row["cost"], row["paper"]])]
             lines = [row["formula"], " · ".join(facts), ", ".join(row.get("notes", []))]
             yield from _paragraph(f"{kind} {name}", lines, row["aliases"])
-    for one in elsewhere:
+    for one in others:
         first, *more = one.names
         yield from _paragraph(f"other {first}", [one.about, one.use], more)
 

@@ -91,9 +91,8 @@ class PartOf(Marker):
     """`Annotated[Choice, PartOf(SCORES)]`: a part by name, its settings checked against its signature.
 
     Settings that the table inherits stay open when they are not given; the others are completed with their defaults.
-    `short` may turn a text that is no part's name into a name and settings (a file's name into its reader); where these
-    texts can be listed, they are `aliases`. `advice` may know better than the nearest name what is meant by another.
-    `unnamed` may turn a group without a name into a name and settings (files by column into their reader).
+    The aliases of a row stand for it. `short` may turn any other text into a name and settings (a file's name into its
+    reader), and `unnamed` a group without a name (files by column into their reader).
     """
 
     def __init__(
@@ -101,12 +100,14 @@ class PartOf(Marker):
         table: Registry[Any],
         short: Short | None = None,
         *,
-        aliases: Iterable[str] = (),
-        advice: Advice | None = None,
         unnamed: Unnamed | None = None,
     ) -> None:
-        self.table, self.short, self.aliases, self.advice = table, short, sorted(aliases), advice
-        self.unnamed = unnamed
+        self.table, self.short, self.unnamed = table, short, unnamed
+
+    @cached_property
+    def aliases(self) -> list[str]:
+        """Other names of rows."""
+        return sorted(self.table.aliases())
 
     def names(self) -> Iterable[str]:
         """The settings of every row."""
@@ -117,6 +118,10 @@ class PartOf(Marker):
         """Of each row. Looked up when they are needed: a part may be made of parts of its own table."""
         return {name: Fields(self.table.settings(name), self.table.inherits) for name in self.table}
 
+    def names(self) -> Iterable[str]:
+        """Settings of its rows."""
+        return {name for row in self.fields.values() for name in row.settings}
+
     def read(self, value: Any) -> Choice:
         """`name` or `{name: …, setting: …}` → Choice."""
         group = self._group(value)
@@ -125,8 +130,8 @@ class PartOf(Marker):
             problem = f"must be the name of a part, or its name and settings, not {shown(value)}"
             refuse([Fault("", problem, nearest("", self.table))], value)
         if name not in self.table:
-            known = self.advice(name) if self.advice else ""
-            refuse([Fault("", f"there is no '{name}'", known or nearest(name, [*self.table, *self.aliases]))], value)
+            hint = self.table.advice(name) if self.table.advice else ""
+            refuse([Fault("", f"there is no '{name}'", hint or nearest(name, self.table))], value)
         faults: list[Fault] = []
         values = self.fields[name].read({key: item for key, item in group.items() if key != "name"}, faults)
         if faults:
@@ -167,8 +172,13 @@ class PartOf(Marker):
         if self.unnamed is not None and isinstance(group, Mapping) and "name" not in group:
             return self.unnamed(group) or group
         name = group.get("name") if isinstance(group, Mapping) else None
-        meant = self.short(name) if self.short and isinstance(name, str) and name not in self.table else None
-        return group if meant is None else {**meant, **{key: item for key, item in group.items() if key != "name"}}
+        if not isinstance(name, str) or name in self.table:
+            return group
+        said = self.short(name) if self.short else None
+        found = self.table.find(name)
+        if said is None and found is not None:
+            said = {"name": found.name, **found.settings}
+        return group if said is None else {**said, **{key: item for key, item in group.items() if key != "name"}}
 
     def _row(self, name: str) -> dict[str, Any]:
         row = self.fields[name].schema(first_line(self.table[name]))

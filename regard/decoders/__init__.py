@@ -6,7 +6,6 @@ from regard.config import PartOf
 from regard.decoders.bytenet import ByteNetDecoder
 from regard.decoders.convolutional import ConvolutionalDecoder
 from regard.decoders.decoder import Decoder
-from regard.decoders.meant import meant
 from regard.decoders.recurrent import RecurrentDecoder
 from regard.decoders.recurrent_bytenet import RecurrentByteNetDecoder
 from regard.decoders.three_attention import ThreeAttentionDecoder
@@ -26,6 +25,6 @@ DECODERS: Registry[Decoder] = Registry(
     inherits=("dropout",),
 )
 
-DecoderChoice = Annotated[Choice, PartOf(DECODERS, advice=meant)]
+DecoderChoice = Annotated[Choice, PartOf(DECODERS)]
 
 __all__ = ["DECODERS", "Decoder", "DecoderChoice"]

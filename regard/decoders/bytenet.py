@@ -17,6 +17,8 @@ class ByteNetDecoder(CoupledDecoder):
     score lets each word look for its source. Without a source it is the paper's language model.
     """
 
+    aliases = "dilated, dilated_cnn, tcn, wavenet"
+
     def __init__(
         self,
         embedder: Embedder,

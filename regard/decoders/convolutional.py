@@ -23,6 +23,10 @@ class ConvolutionalDecoder(Decoder):
     Without a source this is the gated convolutional language model of https://arxiv.org/abs/1612.08083.
     """
 
+    aliases = (
+        "cnn, conv, convolution, convs2s, fconv, gated_cnn, glu, masked_convolution, multi_step, multi_hop, 多步, 多跳"
+    )
+
     def __init__(
         self,
         embedder: Embedder,

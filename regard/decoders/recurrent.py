@@ -6,6 +6,7 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention import Attended, Sockets
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
@@ -37,6 +38,16 @@ class RecurrentDecoder(Decoder):
     or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the encoder has
     two, or W c for a summary, or the encoder's own with `copy_past`. Without a source there is no c, and s_0 = 0.
     """
+
+    aliases = (
+        "recurrent_neural_network, rnnsearch, seq2seq",
+        alias("bahdanau", {"order": "bahdanau"}),
+        alias("cho", {"reads": "summary"}),
+        alias("gnmt", {"order": "gnmt"}),
+        alias("input_feeding", {"input_feeding": True}),
+        alias("luong", {"order": "luong"}),
+        alias("sutskever", {"reads": "start"}),
+    )
 
     def __init__(  # noqa: PLR0913  a setting each
         self,

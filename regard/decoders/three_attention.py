@@ -29,6 +29,8 @@ class ThreeAttentionDecoder(Decoder):
     mean over the heads of the last layer.
     """
 
+    aliases = "self_attention, self_attn, san"
+
     def __init__(
         self,
         embedder: Embedder,

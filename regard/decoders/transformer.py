@@ -4,6 +4,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention import Attended, Sockets
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
@@ -23,6 +24,11 @@ class TransformerDecoder(Decoder):
     history: what stands in the place of self-attention, such as an average or a recurrent layer, whose cost for a word
     does not grow with the words before it. Weights are the mean over the heads of `alignment_layer`.
     """
+
+    aliases = (
+        "attention_is_all_you_need, decoder_only, ffn, feedforward, gpt, multihead, transformer_decoder, vaswani",
+        alias("aan, average_attention", {"history": "average"}),
+    )
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from typing import Annotated
 from annotated_types import Ge
 from torch import nn
 
+from regard.aliases import alias
 from regard.attention import Sockets
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
@@ -23,6 +24,11 @@ class ByteNetEncoder(Encoder):
     States are 2 · hidden_dim wide. |t| = ratio · |s| + extra; `final` is the mean of the states. An even `kernel` sees
     one place more to the left than to the right.
     """
+
+    aliases = (
+        "dilated, dilated_cnn, dilated_convolution, tcn, wavenet",
+        alias("multiplicative_unit, residual_multiplicative_block", {"block": "multiplicative"}),
+    )
 
     def __init__(
         self,

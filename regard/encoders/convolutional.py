@@ -18,6 +18,8 @@ class ConvolutionalEncoder(Encoder):
     more to the left than to the right.
     """
 
+    aliases = "cnn, conv, convolution, convs2s, fconv, gated_cnn, gated_convolution, glu, text_cnn"
+
     def __init__(
         self,
         input_dim: int,

@@ -20,6 +20,8 @@ class ParallelEncoder(Encoder):
     One that unfolds makes the others longer. Behind its own end an encoder's states are zero.
     """
 
+    aliases = "beside, branches, concatenate"
+
     def __init__(
         self,
         input_dim: int,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 from torch import nn
 
+from regard.aliases import alias
 from regard.attention import Sockets, turn_around
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
@@ -23,6 +24,17 @@ class RecurrentEncoder(Encoder):
     bidirectional "lowest": the first layer alone reads both ways (https://arxiv.org/abs/1609.08144); that paper adds to
     what a layer writes what it reads, from layer 3 on (`residual_from`).
     """
+
+    aliases = (
+        "bahdanau, luong, recurrent_neural_network, rnnsearch, seq2seq",
+        alias("birnn, brnn, bidirectional_rnn", {"cell": "rnn", "bidirectional": True}),
+        alias("bigru, bidirectional_gru", {"cell": "gru", "bidirectional": True}),
+        alias("bilstm, blstm, bidirectional_lstm", {"cell": "lstm", "bidirectional": True}),
+        alias("bisru, bidirectional_sru", {"cell": "sru", "bidirectional": True}),
+        alias("cho", {"cell": "gru", "bidirectional": False}),
+        alias("gnmt", {"cell": "lstm", "num_layers": 8, "bidirectional": "lowest", "residual_from": 3}),
+        alias("sutskever", {"cell": "lstm", "num_layers": 4, "bidirectional": False, "reverse": True}),
+    )
 
     def __init__(
         self,

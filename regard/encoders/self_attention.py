@@ -18,6 +18,8 @@ class SelfAttentionEncoder(Encoder):
     mean of the states.
     """
 
+    aliases = "attention, intra_attention, san, self_attn, three_attention"
+
     def __init__(
         self,
         input_dim: int,

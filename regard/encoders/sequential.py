@@ -11,6 +11,8 @@ from regard.registry import Choice
 class SequentialEncoder(Encoder):
     """E_n(… E_2(E_1(x))): each reads the states of the one before; what is seen is what the last one saw."""
 
+    aliases = "chain, cnn_rnn, hybrid, pipeline, series, stack, stacked"
+
     def __init__(
         self,
         input_dim: int,

@@ -5,13 +5,12 @@ from typing import Annotated
 
 from regard.config import PartOf
 from regard.encoders.encoder import Encoder
-from regard.encoders.meant import meant
 from regard.errors import ConfigError
 from regard.registry import Choice, Registry
 
 ENCODERS: Registry[Encoder] = Registry("model.encoder", {}, inherits=("dropout",))
 
-EncoderChoice = Annotated[Choice, PartOf(ENCODERS, advice=meant)]
+EncoderChoice = Annotated[Choice, PartOf(ENCODERS)]
 
 
 def at_least_one(choices: Sequence[Choice]) -> Sequence[Choice]:

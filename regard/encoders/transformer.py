@@ -17,6 +17,8 @@ from regard.registry import Choice
 class TransformerEncoder(Encoder):
     """num_layers blocks of self-attention and feed-forward; `final` is the mean of the states."""
 
+    aliases = "attention_is_all_you_need, bert, ffn, feedforward, multihead, transformer_encoder, vaswani"
+
     def __init__(
         self,
         input_dim: int,

@@ -1,6 +1,7 @@
 """The settings of a whole run: knows every table, validates all at once, tells its JSON schema."""
 
 from regard.config import SETTINGS_FILE
+from regard.experiment.catalogue import catalogue
 from regard.experiment.data import DataSettings
 from regard.experiment.initial import settings_file
 from regard.experiment.reading import (
@@ -20,11 +21,13 @@ from regard.experiment.settings import (
     TextSettings,
 )
 from regard.experiment.sizes import defaults_for
-from regard.experiment.tables import MECHANISMS, NETWORKS, TABLES, catalogue
+from regard.experiment.tables import IN_PYTHON, MECHANISMS, NETWORKS, PARTS, TABLES
 
 __all__ = [
+    "IN_PYTHON",
     "MECHANISMS",
     "NETWORKS",
+    "PARTS",
     "SETTINGS_FILE",
     "TABLES",
     "DataSettings",

@@ -13,7 +13,6 @@ from regard.decoding.features import FEATURES
 from regard.evaluation import METRICS
 from regard.experiment.data import DataSettings, Part
 from regard.models import MODELS
-from regard.models.settings import aliased
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Choice
 from regard.tasks import TASKS
@@ -77,7 +76,7 @@ class Experiment:
     model: Annotated[Choice, PartOf(MODELS)] = Choice("translator")  # unless the task names another
     objective: Annotated[Choice, PartOf(OBJECTIVES)] = Choice("likelihood")
     # penalties are on where the model looks
-    penalties: Annotated[tuple[Annotated[Choice, aliased("penalty", PENALTIES)], ...], OneOrMany()] = ()
+    penalties: Annotated[tuple[Annotated[Choice, PartOf(PENALTIES)], ...], OneOrMany()] = ()
     training: Annotated[TrainingSettings, _TRAINING] = field(default_factory=TrainingSettings)
     decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
     evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)

@@ -1,21 +1,17 @@
 """Every table of parts, under the word a person would use for one."""
 
 from collections.abc import Mapping
-from inspect import Parameter
 from typing import Any
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
-from regard.attention.names import names_of
-from regard.config import plain
 from regard.data.readers import READERS
 from regard.decoders import DECODERS
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
-from regard.experiment import docstrings
-from regard.experiment.typenames import typename
 from regard.heads import HEADS
+from regard.layers import LAYERS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.feedforwards import FEEDFORWARDS
 from regard.layers.histories import HISTORIES
@@ -23,8 +19,9 @@ from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.pooling import POOLINGS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
+from regard.models import MODELS
 from regard.objectives import OBJECTIVES, PENALTIES
-from regard.registry import Registry, Setting
+from regard.registry import Registry
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
@@ -32,6 +29,7 @@ from regard.training.schedules import SCHEDULES
 
 TABLES: Mapping[str, Registry[Any]] = {
     "task": TASKS,
+    "model": MODELS,
     "tokenizer": TOKENIZERS,
     "reader": READERS,
     "score": SCORES,
@@ -54,7 +52,8 @@ TABLES: Mapping[str, Registry[Any]] = {
     "feature": FEATURES,
     "metric": METRICS,
 }
-
+IN_PYTHON: Mapping[str, Registry[Any]] = {"pooling": POOLINGS, "layer": LAYERS}  # what no config names
+PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}
 
 MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what no config of a translator names
     "score": SCORES,
@@ -68,44 +67,3 @@ NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
     kind: TABLES[kind] for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm")
 }
 SOCKET = ("score", "span", "weighting")  # what an attention is made of
-USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
-
-
-def catalogue(tables: Mapping[str, Registry[Any]] = TABLES) -> dict[str, dict[str, dict[str, Any]]]:
-    """kind → name → what a person or an editor may want to know of a part, as plain values.
-
-    "about" a sentence, "formula" its first line, "paper" a link or None, "cost" or None, "aliases" other names,
-    "place" where a config names it, "settings": {setting: {"type", "default" unless it must be given}}; of parts of a
-    socket also "uses", some of USES, and "notes" on what follows for them.
-    """
-    return {kind: {name: _row(kind, table, name) for name in sorted(table)} for kind, table in tables.items()}
-
-
-def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
-    part: Any = table[name]
-    return {
-        "about": docstrings.sentence(part),
-        "formula": docstrings.formula(part),
-        "paper": docstrings.paper(part),
-        "cost": docstrings.cost(part),
-        "aliases": names_of(kind, name),
-        "place": table.place,
-        **(_use(part) if kind in SOCKET else {}),
-        "settings": {key: _about(setting) for key, setting in table.settings(name).items()},
-    }
-
-
-def _use(part: Any) -> dict[str, Any]:
-    """What the flags of a part of a socket say of where it can stand."""
-    notes = {
-        "one query at a time": part.sequential,
-        "needs the whole source": part.whole,
-        "counts places": getattr(part, "by_place", False),
-    }
-    uses = [use for use in USES if not (use == "decoder" and part.whole)]
-    return {"uses": uses, "notes": [note for note, holds in notes.items() if holds]}
-
-
-def _about(setting: Setting) -> dict[str, Any]:
-    kind = {"type": typename(setting.annotation)}
-    return kind if setting.default is Parameter.empty else {**kind, "default": plain(setting.default)}

@@ -21,6 +21,7 @@ class PointerHead(Head):
     to more, as of sigmoids, are divided by their sum. Weights must not be negative.
     """
 
+    aliases = "pointer_generator, copy, attention_sum, attention_sum_reader, 指针"
     needs_weights = True
     reads_source = True
     copies = True

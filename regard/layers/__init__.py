@@ -1,1 +1,44 @@
-"""What networks are made of: embedders, positions, recurrent layers and blocks."""
+"""What networks are made of: embedders, positions, recurrent layers and blocks.
+
+`LAYERS` lists those that no config names: they are for models of your own, in Python.
+"""
+
+from typing import Any
+
+from regard.attention.kernel_view import chebyshev_kernel, smoothed
+from regard.attention.ranking import RankingAttention
+from regard.layers.aligned_question import AlignedQuestion
+from regard.layers.convolutional import GatedBlock, ResidualBlock
+from regard.layers.differentiable_stack import StackHead
+from regard.layers.key_value import KeyValueLayer
+from regard.layers.memory_hop import MemoryHop
+from regard.layers.multi_step_attention import MultiStepAttention
+from regard.layers.mutual_attention import MutualAttention
+from regard.layers.ngram import NgramLayer
+from regard.layers.ntm import ReadHead
+from regard.layers.pooling import HierarchicalPooling
+from regard.layers.transformer_block import TransformerBlock
+from regard.registry import Registry
+
+LAYERS: Registry[Any] = Registry(
+    "layer",
+    {
+        "aligned_question": AlignedQuestion,
+        "chebyshev_kernel": chebyshev_kernel,
+        "differentiable_stack": StackHead,
+        "gated_block": GatedBlock,
+        "hierarchical_pooling": HierarchicalPooling,
+        "kernel_smoothing": smoothed,
+        "key_value": KeyValueLayer,
+        "memory_hop": MemoryHop,
+        "multi_step_attention": MultiStepAttention,
+        "mutual_attention": MutualAttention,
+        "ngram": NgramLayer,
+        "ntm_head": ReadHead,
+        "ranking": RankingAttention,
+        "residual_block": ResidualBlock,
+        "transformer_block": TransformerBlock,
+    },
+)
+
+__all__ = ["LAYERS"]

@@ -9,6 +9,8 @@ from regard.attention import Attention
 class AlignedQuestion(nn.Module):
     """[p_i; sum_j a_ij q_j], a_i = softmax_j(score(p_i, q_j)): soft matches beside the words, as features of each."""
 
+    aliases = "aligned_question_embedding, question_aligned"
+
     def __init__(self, passage_dim: int, question_dim: int, attention: Attention) -> None:
         super().__init__()
         self.attention = attention

@@ -31,6 +31,8 @@ def update(stack: Tensor, value: Tensor, actions: Tensor) -> Tensor:
 class StackHead(nn.Module):
     """actions = softmax(A h), value = sigmoid(D h) for each of `num_stacks` stacks, then `update`."""
 
+    aliases = "stack, differentiable_stack_rnn, stack_rnn, stack_augmented_rnn, stack_memory, 栈"
+
     def __init__(self, state_dim: int, *, num_stacks: int = 10) -> None:
         super().__init__()
         self.num_stacks = num_stacks

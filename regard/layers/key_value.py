@@ -6,6 +6,7 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention import OWN, Attention, Memory, Role, Span, View, Window, extend, stamped
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
@@ -22,6 +23,14 @@ class KeyValueLayer(Layer):
     A state is [k; v; p]: what is found, what is read, what predicts. In the mode "key_value" v predicts as well, in
     "plain" the whole state does all three. So `dim` is that of a part. The first state has nothing to read: r = 0.
     """
+
+    aliases = (
+        "key_value_layer",
+        alias(
+            "structured_text, structured_text_representation",
+            note="a split of states in keys and values; no tree of a text",
+        ),
+    )
 
     def __init__(
         self,

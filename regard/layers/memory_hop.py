@@ -11,6 +11,8 @@ class MemoryHop(nn.Module):
     `mapped` False leaves H out, as where the embeddings of adjacent hops are tied (section 2.2).
     """
 
+    aliases = "memory_network, end_to_end_memory, end_to_end_memory_network, memn2n, memory, 记忆网络"
+
     def __init__(self, dim: int, attention: Attention, *, mapped: bool = True) -> None:
         super().__init__()
         self.attention = attention

@@ -22,6 +22,8 @@ class MultiStepAttention(nn.Module):
     variance would grow to three times theirs.
     """
 
+    aliases = "multi_step_layer"
+
     def __init__(
         self,
         dim: int,

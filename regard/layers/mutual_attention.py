@@ -12,6 +12,8 @@ class MutualAttention(nn.Module):
     dot product of the paper is.
     """
 
+    aliases = "co_attention, decomposable, inter_sentence, 互, 协同"
+
     def __init__(self, project: nn.Module, attention: Attention) -> None:
         super().__init__()
         self.project, self.attention = project, attention

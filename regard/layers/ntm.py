@@ -30,6 +30,8 @@ class AddressHead(nn.Module):
 class ReadHead(nn.Module):
     """r = sum_i w_i slot_i (equation 2)."""
 
+    aliases = "read_head, memory_head"
+
     def __init__(self, state_dim: int, slot_dim: int, *, radius: int = 1) -> None:
         super().__init__()
         self.address = AddressHead(state_dim, slot_dim, radius=radius)

@@ -1,19 +1,17 @@
 """Settings that networks share, as the signatures of the rows of MODELS name them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Lt
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
-from regard.attention.names import ALIASES, advised, instead, placed, resolve, short, short_row, short_rows, shorts
+from regard.attention.recipes import RECIPES
 from regard.config import FieldsOf, OneOrMany, PartOf
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
-from regard.registry import Choice, Registry
+from regard.registry import Choice
 
 
 @dataclass(frozen=True)
@@ -31,28 +29,18 @@ class AttentionSettings:
     dropout: float = 0.0  # of the weights
 
 
-def aliased(kind: str, table: Registry[Any], advice: Callable[[str], str] | None = None) -> PartOf:
-    """A part that has other names in the literature of attention."""
-    return PartOf(table, short=partial(short_row, kind), aliases=short_rows(kind), advice=advice)
-
-
-def _part(kind: str, table: Registry[Any]) -> PartOf:
-    """A part of an attention, which can be given by every name that stands for it alone."""
-    return PartOf(table, short=partial(short, kind), aliases=shorts(kind), advice=partial(advised, kind))
-
-
 SOCKET = FieldsOf(
     AttentionSettings,
-    ALIASES,
-    resolve,
-    instead,
-    score=Annotated[Choice, _part("score", SCORES)],
-    span=Annotated[tuple[Annotated[Choice, _part("span", SPANS)], ...], OneOrMany()],
-    weighting=Annotated[Choice, _part("weighting", WEIGHTINGS)],
+    RECIPES.aliases(),
+    RECIPES.resolve,
+    RECIPES.instead,
+    score=Annotated[Choice, PartOf(SCORES)],
+    span=Annotated[tuple[Annotated[Choice, PartOf(SPANS)], ...], OneOrMany()],
+    weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
 )
 AttentionChoice = Annotated[AttentionSettings, SOCKET]
 EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS)]
-PositionChoice = Annotated[Choice, aliased("position", POSITIONS, placed)]
+PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
 HeadChoice = Annotated[Choice, PartOf(HEADS)]
 Dim = Annotated[int, Ge(1)]
 Share = Annotated[float, Ge(0), Lt(1)]

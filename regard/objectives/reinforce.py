@@ -23,6 +23,8 @@ class ReinforceObjective(Objective):
     ConfigError where no attention draws.
     """
 
+    aliases = "policy_gradient, 强化学习"
+
     records, rewards = True, "reward"
     baseline: Tensor
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from networks import build_translator
 
-from regard.attention.names import ALIASES, look_up, shorts
+from regard.config import read_settings
 from regard.errors import ConfigError
-from regard.experiment import Experiment, load_experiment, read_experiment
+from regard.experiment import PARTS, Experiment, load_experiment, read_changes, read_experiment
+from regard.experiment.names import look_up
 
 RECURRENT = "{name: recurrent, hidden_dim: 16}"
 FILE = f"model: {{dim: 16, encoder: {RECURRENT}, decoder: {RECURRENT}, attention: {{score: additive, gate: true}}}}"
@@ -47,7 +48,7 @@ def build(experiment: Experiment) -> Experiment:
 def test_a_name_keeps_the_rest_of_the_group_of_the_file(config, name, way):
     attention = build(read_experiment(config, [WAYS[way].format(name=name)])).model.settings["attention"]
     assert (attention.score.name, attention.gate) == ("additive", True)
-    (said,) = look_up(name).items()
+    (said,) = look_up(name)[0].socket.items()
     spelt = read_experiment(config, [f"model.attention.{said[0]}={_flow(said[1])}"]).model.settings["attention"]
     assert attention == spelt
 
@@ -93,12 +94,12 @@ def test_a_part_is_known_by_its_other_names(config, change, chosen):
 
 
 @pytest.mark.parametrize("kind", ["score", "span", "weighting"])
-def test_every_name_printed_beside_a_part_works_there(config, kind):
-    for name in shorts(kind):
-        changes = [f"model.attention.{kind}={name}", "model.attention.project=true"]  # to equal dims, as some need
-        part = getattr(read_experiment(config, changes).model.settings["attention"], kind)
-        wanted = ALIASES[name][kind]
-        assert (part[0] if kind == "span" else part).name == (wanted if isinstance(wanted, str) else wanted["name"])
+def test_every_name_printed_beside_a_part_works_there(kind):
+    for name, wanted in PARTS[kind].aliases().items():
+        experiment = read_settings(Experiment, read_changes([f"model.attention.{kind}={name}"]))
+        part = getattr(experiment.model.settings["attention"], kind)
+        found = part[0] if kind == "span" else part
+        assert (found.name, found.settings | wanted.settings) == (wanted.name, found.settings)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,7 @@ def test_every_name_printed_beside_a_part_works_there(config, kind):
         ("attention.weighting=general", "it is a score: score: bilinear"),
         ("attention.score=pointer", "model.head=pointer"),
         ("attention.score=multihead", "a name of the attention itself"),
+        ("attention.score=self", "a text that looks at itself"),
         ("attention=[luong, local_p]", "together: {name: luong, span: local_predictive}"),
         ("attention=luong+local_p", "together: {name: luong, span: local_predictive}"),
         ("attention=", "model.decoder.reads=final"),

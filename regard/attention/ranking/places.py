@@ -13,6 +13,8 @@ from regard.attention.weightings.softmax import SoftmaxWeighting
 class RankingAttention(nn.Module):
     """weights_pj = softmax_j(place_p · result_j / sqrt(dim)): the attention of learned places over the results."""
 
+    aliases = "attention_for_ranking, 排序"
+
     def __init__(self, dim: int, num_places: int) -> None:
         super().__init__()
         self.places = nn.Parameter(torch.randn(num_places, dim) * dim**-0.5)

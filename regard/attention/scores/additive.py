@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
 
@@ -17,6 +18,11 @@ class AdditiveScore(Score):
 
     Cost: O(n·m·h)
     """
+
+    aliases = (
+        "bahdanau, tanh_aggregation, rnnsearch, 加性",
+        alias("normed_bahdanau", {"normed": True, "bias": True}),
+    )
 
     def __init__(
         self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, bias: bool = False, normed: bool = False

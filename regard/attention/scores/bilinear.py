@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention.parts import Score
 
 
@@ -15,6 +16,14 @@ class BilinearScore(Score):
 
     Cost: O(n·m·d + m·d²)
     """
+
+    aliases = (
+        "luong_general, 双线性, 矩阵相乘",
+        alias("general", note="the bilinear score of Luong et al. 2015 (others mean what is not in the text)"),
+        alias("luong", note="the bilinear score (the paper also has dot, concat and location)"),
+        alias("multiplicative, 乘性, 乘法", note="the bilinear score (Vaswani et al. 2017 mean the dot product)"),
+        alias("scaled_luong", {"scaled": True}),
+    )
 
     def __init__(self, query_dim: int, key_dim: int, *, bias: bool = False, scaled: bool = False) -> None:
         super().__init__()

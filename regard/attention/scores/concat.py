@@ -5,6 +5,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
 
@@ -17,6 +18,11 @@ class ConcatScore(Score):
 
     Cost: O(n·m·h)
     """
+
+    aliases = (
+        "luong_concat, concatenation, 拼接, 串联",
+        alias("concat_inner_product, concat_then_inner_product, linear_concat", {"activation": "none"}),
+    )
 
     def __init__(
         self,

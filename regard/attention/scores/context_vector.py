@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention.parts import Score
 
 STD = 0.1  # of the weights at the start
@@ -18,6 +19,11 @@ class ContextVectorScore(Score):
 
     Cost: O(m·d·h), once per sentence
     """
+
+    aliases = (
+        "trainable_context_vector",
+        alias("static, 静态", note="a learned vector as query (for a summary of one text: pooling 'attention')"),
+    )
 
     def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, bias: bool = True) -> None:
         super().__init__()

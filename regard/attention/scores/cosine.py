@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.aliases import alias
 from regard.attention.addressing import unit
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
@@ -21,6 +22,11 @@ class CosineScore(Score):
 
     Cost: O(n·m·d)
     """
+
+    aliases = (
+        "cosine_similarity, cos, 余弦, 余弦相似度, content_based_addressing",
+        alias("content, content_based", note="the cosine of Graves et al. 2014 (others mean any score)"),
+    )
 
     def __init__(self, query_dim: int, key_dim: int, *, beta: float = 1.0, learned: bool = True) -> None:
         super().__init__()

@@ -20,6 +20,7 @@ class CoverageScore(Score):
     Cost: O(n·m·h), query by query
     """
 
+    aliases = "coverage_vector, linguistic_coverage, tu, 覆盖, 覆盖率, 覆盖向量"
     sequential = True
     whole = True
 

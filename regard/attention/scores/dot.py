@@ -14,6 +14,8 @@ class DotScore(Score):
     Cost: O(n·m·d)
     """
 
+    aliases = "dot_product, inner_product, luong_dot, 点积, 点乘, 内积"
+
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

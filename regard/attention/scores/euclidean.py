@@ -21,6 +21,8 @@ class EuclideanScore(Score):
     Cost: O(n·m·d)
     """
 
+    aliases = "distance, gaussian, gaussian_kernel, rbf, 欧氏距离, 高斯"
+
     def __init__(self, query_dim: int, key_dim: int, *, scale: float | None = None) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

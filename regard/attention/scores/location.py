@@ -16,6 +16,7 @@ class LocationScore(Score):
     Cost: O(n·m·d)
     """
 
+    aliases = "location_based, luong_location, 基于位置"
     by_place = True
 
     def __init__(self, query_dim: int, key_dim: int, *, max_length: int = 1024) -> None:

@@ -18,6 +18,8 @@ class MlpScore(Score):
     Cost: O(n·m·h + n·m·h²·(num_layers - 1))
     """
 
+    aliases = "perceptron, multilayer_perceptron, 感知机, 多层感知机"
+
     def __init__(
         self,
         query_dim: int,

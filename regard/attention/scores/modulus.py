@@ -17,6 +17,8 @@ class ModulusScore(Score):
     Cost: O(n·m·d)
     """
 
+    aliases = "complex, complex_valued"
+
     def __init__(self, query_dim: int, key_dim: int, *, scaled: bool = True) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

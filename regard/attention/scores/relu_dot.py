@@ -17,6 +17,8 @@ class ReluDotScore(Score):
     Cost: O(n·m·h)
     """
 
+    aliases = "drqa"
+
     def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int | None = None, bias: bool = False) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

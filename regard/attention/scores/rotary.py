@@ -21,6 +21,7 @@ class RotaryScore(Score):
     Cost: O(n·m·d)
     """
 
+    aliases = "rope, roformer, rotary_position, rotary_position_embedding, 旋转位置, 旋转位置编码"
     by_place = True
 
     def __init__(self, query_dim: int, key_dim: int, *, base: float = 10000.0) -> None:

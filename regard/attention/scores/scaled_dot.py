@@ -15,6 +15,8 @@ class ScaledDotScore(Score):
     Cost: O(n·m·d)
     """
 
+    aliases = "scaled_dot_product, qkv, query_key_value, 缩放点积, 缩放点乘"
+
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)

@@ -20,6 +20,8 @@ class AlibiSpan(CountingSpan):
     Cost: O(n·m·d)
     """
 
+    aliases = "linear_biases, attention_with_linear_biases"
+
     def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:
         """queries (..., head, query, query_dim) → a bias (1, head, query, key)."""
         distance = (places - self.places(queries, past)).abs()

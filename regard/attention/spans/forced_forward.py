@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, Span, View, places_of
 from regard.attention.spans.counting import taken
 from regard.errors import ConfigError
@@ -32,6 +33,10 @@ class ForcedForwardSpan(Span):
     Cost: O(n·m·d), query by query
     """
 
+    aliases = (
+        "forced_forward_soft, 强制前向, 强制向前",
+        alias("forced_forward_hard", {"mode": "hard"}),
+    )
     sequential = True
 
     def __init__(

@@ -17,6 +17,7 @@ class LocalMonotonicSpan(CountingSpan):
     Cost: O(n·r·d)
     """
 
+    aliases = "local_m, monotonic_alignment, 单调局部, 单调性校准, 单调对齐"
     whole = True
 
     def __init__(

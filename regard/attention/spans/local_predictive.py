@@ -7,6 +7,7 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.aliases import alias
 from regard.attention.parts import Memory, Span, View, Window
 from regard.attention.spans.gaussian import near, need_window
 from regard.ops.functional import wide
@@ -22,6 +23,10 @@ class LocalPredictiveSpan(Span):
     Cost: O(n·r·d)
     """
 
+    aliases = (
+        "local_p, predictive_alignment, semi_hard, 预测局部, 预测性校准, 预测对齐",
+        alias("local, 局部", note="local-p of Luong et al. 2015 (others mean local-m, a region, or the text alone)"),
+    )
     whole = True
     by_place = True
 

@@ -22,6 +22,8 @@ class RelativeSpan(CountingSpan):
     Cost: O(n·m·d)
     """
 
+    aliases = "shaw, relative_position, relative_position_encoding, relative_self, 相对位置, 相对位置编码"
+
     def __init__(
         self,
         query_dim: int,

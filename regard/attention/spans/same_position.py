@@ -12,6 +12,8 @@ class SamePositionSpan(CountingSpan):
     Cost: O(n·d)
     """
 
+    aliases = "bytenet, position_by_position, diagonal, 逐位置"
+
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
         """One place for each query."""
         return Window(self.places(queries, past).squeeze(-1), 1, steady=True)

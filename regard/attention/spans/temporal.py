@@ -27,6 +27,7 @@ class TemporalSpan(Span):
     Cost: O(n·m·d), query by query
     """
 
+    aliases = "intra_temporal, temporal_intra, paulus, summariser, summarizer, 摘要"
     sequential = True
     whole = True
 

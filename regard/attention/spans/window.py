@@ -6,6 +6,7 @@ from typing import Literal
 
 from torch import Tensor
 
+from regard.aliases import alias
 from regard.attention.parts import Memory, View, Window
 from regard.attention.spans.counting import CountingSpan
 from regard.errors import ConfigError
@@ -20,6 +21,16 @@ class WindowSpan(CountingSpan):
 
     Cost: O(n·r·d)
     """
+
+    aliases = (
+        "restricted, restricted_self, sliding_window, band, banded, local_window, windowed, 受限, 窗口",
+        alias("dilated, atrous, atrous_self, 空洞, 膨胀", {"pattern": "dilated", "dilation": 2}),
+        alias(
+            "sparse, sparse_self, 稀疏",
+            {"pattern": "sparse", "dilation": 2},
+            "a sparse pattern of keys (sparse weights are weighting 'sparsemax')",
+        ),
+    )
 
     def __init__(
         self,

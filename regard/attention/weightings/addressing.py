@@ -22,6 +22,7 @@ class AddressingWeighting(Weighting):
     Cost: O(n·m·log m), query by query
     """
 
+    aliases = "ntm, memory_addressing, content_and_location, neural_turing_machine, 寻址"
     sequential = True
     whole = True
 

@@ -17,6 +17,8 @@ class EntmaxWeighting(Weighting):
     Cost: O(n·m·log m)
     """
 
+    aliases = "entmax_1.5, alpha_entmax"
+
     def __init__(self, query_dim: int, *, alpha: float = 1.5) -> None:
         super().__init__()
         if not 1.0 < alpha <= 2.0:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.aliases import alias
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
 from regard.attention.weightings.one_hot import at_largest
@@ -22,6 +23,11 @@ class GumbelWeighting(Weighting):
 
     Cost: O(n·m)
     """
+
+    aliases = (
+        "gumbel_softmax, concrete, 耿贝尔",
+        alias("straight_through, straight_through_gumbel", {"straight_through": True}),
+    )
 
     def __init__(self, query_dim: int, *, temperature: float = 1.0, straight_through: bool = False) -> None:
         super().__init__()

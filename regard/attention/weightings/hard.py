@@ -25,6 +25,7 @@ class HardWeighting(Weighting):
     Cost: O(n·m)
     """
 
+    aliases = "stochastic_hard, 硬, 硬性"
     softens = "soft_share"
 
     def __init__(

@@ -7,6 +7,7 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_first
 
@@ -21,6 +22,14 @@ class MonotonicWeighting(Weighting):
     Cost: O(n·m·log m), query by query
     """
 
+    aliases = (
+        "online_monotonic",
+        alias(
+            "monotonic, 单调",
+            note="that of Raffel et al. 2017 (local-m of Luong et al. 2015 is span 'local_monotonic')",
+        ),
+        alias("hard_monotonic", {"hard": True}),
+    )
     sequential = True
     whole = True
     normalised = False

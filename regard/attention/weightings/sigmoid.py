@@ -13,6 +13,7 @@ class SigmoidWeighting(Weighting):
     Cost: O(n·m)
     """
 
+    aliases = "independent"
     normalised = False
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

@@ -14,6 +14,7 @@ class SoftmaxWeighting(Weighting):
     Cost: O(n·m)
     """
 
+    aliases = "normalised, normalized"
     softmax = True
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

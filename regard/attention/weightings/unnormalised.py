@@ -4,6 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
+from regard.aliases import alias
 from regard.attention.parts import View, Weighting
 
 
@@ -13,6 +14,11 @@ class UnnormalisedWeighting(Weighting):
     Cost: O(n·m)
     """
 
+    aliases = (
+        "unnormalized",
+        alias("linear, 线性", note="weights without softmax (others mean score concat with activation 'none')"),
+        alias("none", note="weights that are the scores (a recurrent decoder without attention has reads: final)"),
+    )
     normalised = False
     signed = True
 

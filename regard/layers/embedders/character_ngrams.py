@@ -26,6 +26,8 @@ class CharacterNgramEmbedder(Embedder):
     id stands padding. As an n-gram ends at i, a writer may read it. E_1 has a row for every id, which a head may share.
     """
 
+    aliases = "bag_of_character_ngrams, bag_of_ngrams"
+
     codes: Tensor
 
     def __init__(

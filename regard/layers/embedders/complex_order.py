@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.aliases import alias
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -24,6 +25,11 @@ class ComplexOrderEmbedder(Embedder):
     Without `places` p is 1 everywhere: the paper's "complex-vanilla", which knows no order. `scale` multiplies the
     table by sqrt(dim). Places are inside, so the model's own position must be null.
     """
+
+    aliases = (
+        "c_order, complex_embedding, complex_order_embedding, 复数",
+        alias("complex_vanilla, c_vanilla", {"places": False}),
+    )
 
     rates: Tensor
 

@@ -20,6 +20,8 @@ class WordEmbedder(Embedder):
     drawn from N(0, std²), 1/dim for std² if it is null.
     """
 
+    aliases = "word_embedding, 词向量"
+
     def __init__(
         self,
         vocab_size: int,

@@ -13,6 +13,8 @@ from regard.ops.linear import Linear
 class PositionWise(FeedForward):
     """max(0, x W1 + b1) W2 + b2, the same at every position."""
 
+    aliases = "position_wise_ffn, position_wise_feed_forward, position_wise_feed_forward_network, ffn"
+
     def __init__(self, dim: int, hidden_dim: int, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.dim = dim

@@ -15,6 +15,8 @@ from regard.ops.linear import Linear
 class SruFeedForward(FeedForward):
     """W h + b, h of an SRU of `hidden_dim` that reads from left to right: order is known without positions, too."""
 
+    aliases = "transformer_sru, sru_feed_forward"
+
     def __init__(
         self,
         dim: int,

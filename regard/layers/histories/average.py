@@ -18,6 +18,8 @@ class AverageAttention(Layer):
     single precision at least: in half, no word beyond a few hundred would change them.
     """
 
+    aliases = "aan, average_attention_network"
+
     def __init__(self, dim: int, hidden_dim: int, *, feedforward: bool = True, gate: bool = True) -> None:
         super().__init__()
         self.dim = dim

@@ -8,6 +8,8 @@ from regard.layers.normalisation.norm import Eps, Norm
 class PositionNorm(Norm):
     """gain · (x - mean) / sqrt(var + eps) + bias, over the channels of each position, so it sees no other one."""
 
+    aliases = "layer_norm, layer_normalisation, layer_normalization"
+
     def __init__(self, dim: int, *, eps: Eps = 1e-5) -> None:
         super().__init__()
         self.dim, self.norm = dim, nn.LayerNorm(dim, eps=eps)

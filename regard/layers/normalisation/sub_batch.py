@@ -20,6 +20,7 @@ class SubBatchNorm(Norm):
     batch, as a long one may be: it should not end a training.
     """
 
+    aliases = "sub_batch_normalisation, sub_batch_normalization"
     by_others = True
     mean: Tensor
     variance: Tensor

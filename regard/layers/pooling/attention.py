@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention import SCORES
 from regard.errors import ConfigError
 from regard.layers.pooling.pooling import Pooling
@@ -19,6 +20,11 @@ class AttentionPooling(Pooling):
 
     Cost: O(m·d·h)
     """
+
+    aliases = (
+        "word_level, att_blstm",
+        alias("inner, 内", note="one learned question to a text (others mean a text that looks at itself)"),
+    )
 
     def __init__(
         self, dim: int, *, hidden_dim: int | None = None, bias: bool = True, score: ScoreChoice = Choice("dot")

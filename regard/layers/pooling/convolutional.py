@@ -26,6 +26,8 @@ class ConvolutionalPooling(Pooling):
     Cost: O(m·k·d·maps)
     """
 
+    aliases = "convolutional_pooling, kim, text_cnn"
+
     def __init__(
         self,
         dim: int,

@@ -25,6 +25,8 @@ class FeaturewisePooling(Pooling):
     Cost: O(m·d²)
     """
 
+    aliases = "featurewise_static, multi_dimensional, source2token"
+
     def __init__(self, dim: int, *, eps: float = 1e-7) -> None:
         super().__init__()
         if eps < 0:

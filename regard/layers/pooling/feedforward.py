@@ -16,6 +16,8 @@ class FeedForwardPooling(Pooling):
     Cost: O(m·d)
     """
 
+    aliases = "raffel_ellis, 前馈"
+
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.out_dim = dim

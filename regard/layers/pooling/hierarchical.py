@@ -11,6 +11,10 @@ class HierarchicalPooling(nn.Module):
     `sentences` is built for the width that `words` gives.
     """
 
+    aliases = (
+        "hierarchical, hierarchical_attention_network, han, multi_layer, multi_level, 层次, 层次化, 层级, 分层, 多层"
+    )
+
     def __init__(self, words: Pooling, sentences: Pooling) -> None:
         super().__init__()
         self.words, self.sentences = words, sentences

@@ -12,6 +12,8 @@ class LastPooling(Pooling):
     Cost: O(m)
     """
 
+    aliases = "last_state, final, 最后"
+
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.out_dim = dim

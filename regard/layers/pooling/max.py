@@ -11,6 +11,8 @@ class MaxPooling(Pooling):
     Cost: O(m·d)
     """
 
+    aliases = "max_pooling, max_over_time, 最大, 最大池化"
+
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.out_dim = dim

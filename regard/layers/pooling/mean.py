@@ -11,6 +11,8 @@ class MeanPooling(Pooling):
     Cost: O(m·d)
     """
 
+    aliases = "mean_pooling, average, average_pooling, uniform, 平均, 平均池化"
+
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.out_dim = dim

@@ -20,6 +20,8 @@ class QueryPooling(Pooling):
     Cost: O(m·d²)
     """
 
+    aliases = "attention_pooling, query_pooling, pooling, 池化, 注意力池化"
+
     def __init__(
         self, dim: int, *, score: ScoreChoice = Choice("bilinear"), default: Literal["last", "mean"] = "mean"
     ) -> None:

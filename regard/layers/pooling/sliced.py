@@ -20,6 +20,8 @@ class SlicedPooling(Pooling):
     Cost: O(m·d²), of which m / slices^depth + slices·depth steps are one after the other
     """
 
+    aliases = "sliced_rnn, sliced_recurrent_neural_network, srnn"
+
     def __init__(
         self, dim: int, *, cell: Cell = Choice("gru"), hidden_dim: int | None = None, slices: int = 8, depth: int = 2
     ) -> None:

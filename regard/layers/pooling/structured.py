@@ -20,6 +20,8 @@ class StructuredPooling(Pooling):
     Cost: O(m·h·(d + hops))
     """
 
+    aliases = "structured_self, structured_self_attentive, lin, 结构化, 结构化自"
+
     def __init__(self, dim: int, *, hops: int = 30, hidden_dim: int = 350) -> None:
         super().__init__()
         for name, size in (("hops", hops), ("hidden_dim", hidden_dim)):

@@ -18,6 +18,8 @@ class LearnedPosition(Position):
     Cost: O(n·d)
     """
 
+    aliases = "learned_position, position_embedding, tpe, 可学习位置, 位置向量"
+
     def __init__(
         self,
         dim: int,

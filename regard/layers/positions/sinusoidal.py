@@ -19,6 +19,11 @@ class SinusoidalPosition(Position):
     Cost: O(n·d)
     """
 
+    aliases = (
+        "sinusoid, sinusoidal_position_encoding, sinusoidal_position, positional_encoding, "
+        "position_encoding, absolute_position, pe, 正弦, 位置编码, 绝对位置, 绝对位置编码"
+    )
+
     table: Tensor
 
     def __init__(self, dim: int, *, layout: Literal["interleaved", "halves"] = "interleaved") -> None:

@@ -7,7 +7,6 @@ from regard.layers.recurrent.directions import Bidirectional, reverse
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
 from regard.layers.recurrent.lstmn import LstmnLayer
-from regard.layers.recurrent.meant import meant
 from regard.layers.recurrent.over_states import KeyValueCell, NgramCell
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.layers.recurrent.rnn import RnnLayer
@@ -30,6 +29,6 @@ RECURRENT: Registry[Recurrent] = Registry(
     },
 )
 
-Cell = Annotated[Choice, PartOf(RECURRENT, advice=meant)]
+Cell = Annotated[Choice, PartOf(RECURRENT)]
 
 __all__ = ["RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "adds", "reverse"]

@@ -13,6 +13,8 @@ class GruLayer(Recurrent):
     in the paper.
     """
 
+    aliases = "gated_recurrent_unit"
+
     def __init__(self, input_dim: int, dim: int, *, reset_after: bool = True) -> None:
         super().__init__()
         self.dim, self.reset_after = dim, reset_after

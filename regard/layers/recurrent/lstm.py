@@ -11,6 +11,8 @@ class LstmLayer(Recurrent):
     The forget gate's bias starts at `forget_bias` (https://proceedings.mlr.press/v37/jozefowicz15.html).
     """
 
+    aliases = "long_short_term_memory"
+
     def __init__(self, input_dim: int, dim: int, *, forget_bias: float = 1.0) -> None:
         super().__init__()
         self.dim = dim

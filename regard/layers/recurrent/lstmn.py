@@ -28,6 +28,8 @@ class LstmnLayer(Recurrent):
     Cost: O(n²·hidden_dim), one step after the other
     """
 
+    aliases = "long_short_term_memory_network, intra_lstm"
+
     def __init__(
         self,
         input_dim: int,

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 from torch import Tensor, nn
 
+from regard.aliases import alias
 from regard.attention import Memory
 from regard.layers.key_value import PARTS, KeyValueLayer
 from regard.layers.ngram import NgramLayer
@@ -31,6 +32,11 @@ class KeyValueCell(Recurrent):
 
     The network is as wide as `mode` splits it: 3 · dim for "key_value_predict". See KeyValueLayer.
     """
+
+    aliases = (
+        "key_value_predict, kv, kvp, 键值, 键值对, 关键值, 键值预测",
+        alias("plain_window, window_of_states", {"mode": "plain"}),
+    )
 
     def __init__(
         self,
@@ -69,6 +75,8 @@ class KeyValueCell(Recurrent):
 
 class NgramCell(Recurrent):
     """tanh(W [h_t^1; h_(t-1)^2; …]), the states h of a recurrent network split in `order` - 1 parts. See NgramLayer."""
+
+    aliases = "ngram_rnn, ngram_recurrent"
 
     def __init__(self, input_dim: int, dim: int, *, order: Annotated[int, Ge(2)] = 4, cell: Inner = "lstm") -> None:
         super().__init__()

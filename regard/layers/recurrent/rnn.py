@@ -10,6 +10,8 @@ from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
 class RnnLayer(Recurrent):
     """h_t = tanh(W x_t + U h_(t-1) + b), or with max(0, ·)."""
 
+    aliases = "elman, jordan, vanilla_rnn, simple_rnn, simple, vanilla"
+
     def __init__(self, input_dim: int, dim: int, *, nonlinearity: Literal["tanh", "relu"] = "tanh") -> None:
         super().__init__()
         self.dim = dim

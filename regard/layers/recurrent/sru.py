@@ -23,6 +23,8 @@ class SruLayer(Recurrent):
     `highway_bias` is where b of r starts: 0 for classification, -3 for translation.
     """
 
+    aliases = "simple_recurrent_unit"
+
     def __init__(
         self,
         input_dim: int,

@@ -19,6 +19,8 @@ class DoublyStochasticPenalty(Penalty):
     Cost: O(n·m·num_heads)
     """
 
+    aliases = "双随机"
+
     def __init__(self, *, weight: Weight = 1.0, attentions: Attentions = None) -> None:
         super().__init__(weight, attentions)
 

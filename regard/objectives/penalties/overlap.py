@@ -21,6 +21,8 @@ class OverlapPenalty(Penalty):
     Cost: O(n·m·num_heads²) between heads, O(m·hops²) between hops
     """
 
+    aliases = "frobenius"
+
     def __init__(
         self,
         *,

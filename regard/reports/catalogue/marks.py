@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from regard.attention.recipes import as_yaml
+
 
 def cells(*texts: str) -> str:
     """A row of a table."""
@@ -24,17 +26,4 @@ def escape(text: str) -> str:
 
 def setting(name: str, about: Mapping[str, Any]) -> str:
     """hidden_dim: int = 256"""
-    return f"{name}: {about['type']}" + (f" = {yaml(about['default'])}" if "default" in about else ", must be given")
-
-
-def yaml(value: Any) -> str:
-    """{score: {name: bilinear, scaled: true}}"""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {yaml(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(yaml, value)) + "]"
-    return (
-        {True: "true", False: "false", None: "null"}[value]
-        if value is None or value is True or value is False
-        else str(value)
-    )
+    return f"{name}: {about['type']}" + (f" = {as_yaml(about['default'])}" if "default" in about else ", must be given")

@@ -1,18 +1,19 @@
 """docs/catalogue.md and its pictures, made of the tables and docstrings alone: `make docs`."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any
 
-from regard.attention.elsewhere import ELSEWHERE
-from regard.attention.names import AMBIGUOUS, MEANINGS
-from regard.experiment import MECHANISMS, NETWORKS, TABLES, catalogue
+from regard.aliases import aliases_of
+from regard.attention.recipes import RECIPES, as_yaml
+from regard.experiment import MECHANISMS, NETWORKS, PARTS, TABLES, catalogue
+from regard.experiment.catalogue import USES
 from regard.experiment.docstrings import COST_LETTERS, body, formula
-from regard.experiment.tables import SOCKET, USES
+from regard.experiment.names import AMBIGUOUS, others
+from regard.experiment.tables import SOCKET
 from regard.layers.positions import Position
 from regard.reports.catalogue.drawings import draw, effects
-from regard.reports.catalogue.marks import cells, code, escape, setting, yaml
+from regard.reports.catalogue.marks import cells, code, escape, setting
 from regard.reports.catalogue.networks import overview, section
 from regard.reports.catalogue.trained import trained
 
@@ -127,11 +128,11 @@ def _layers() -> str:
         cells("names", "formula", "in Python"),
         "|---|---|---|",
     ]
-    for part in dict.fromkeys(one.part for one in ELSEWHERE if one.kind == "python"):
-        names = [name for one in ELSEWHERE if one.part == part for name in one.names]
-        module, _, name = part.rpartition(".")
-        said = formula(getattr(import_module(module), name))
-        lines.append(cells(", ".join(names), code(said), code(part)))
+    for name, row in catalogue({"layer": PARTS["layer"]})["layer"].items():
+        part: Any = PARTS["layer"][name]
+        lines.append(
+            cells(", ".join([name, *row["aliases"]]), code(row["formula"]), code(f"{part.__module__}.{part.__name__}"))
+        )
     return "\n".join([*lines, ""])
 
 
@@ -182,8 +183,11 @@ def _facts(kind: str, name: str, row: Mapping[str, Any]) -> Iterator[tuple[str, 
 
 def _names() -> str:
     lines = ["## All names", "", "| names | stand for |", "|---|---|"]
-    for settings, names in MEANINGS:
-        lines.append(cells(", ".join(names.split(", ")), code(yaml(settings))))
+    lines += [cells(", ".join(one.names), code(as_yaml(one.settings))) for one in RECIPES.combinations]
+    for kind, row in [(part, row) for part in SOCKET for row in PARTS[part]]:
+        for one in aliases_of(PARTS[kind][row]):
+            choice = {"name": row, **one.settings} if one.settings else row
+            lines.append(cells(", ".join(one.names), code(as_yaml({kind: choice}))))
     lines += [
         "",
         "A row of a table has its own name too. These names have two meanings, and a warning says which is meant:",
@@ -191,10 +195,10 @@ def _names() -> str:
     lines += ["", *(f"- `{name}`: {meaning}" for name, meaning in sorted(AMBIGUOUS.items()))]
     lines += [
         "",
-        "What bears the name of an attention and is no setting of a socket:",
+        "What other names of the literature stand for:",
         "",
         "| names | is | use |",
         "|---|---|---|",
     ]
-    lines += [cells(", ".join(one.names), one.about, one.use) for one in ELSEWHERE]
+    lines += [cells(", ".join(one.names), escape(one.about), escape(one.use)) for one in others(SOCKET)]
     return "\n".join([*lines, ""])

@@ -1,0 +1,54 @@
+"""What a person or an editor may want to know of the parts, as plain values."""
+
+from collections.abc import Mapping
+from inspect import Parameter
+from typing import Any
+
+from regard.config import plain
+from regard.experiment import docstrings
+from regard.experiment.names import names_of
+from regard.experiment.tables import PARTS, SOCKET
+from regard.experiment.typenames import typename
+from regard.registry import Registry, Setting
+
+USES = ("cross", "encoder", "decoder")  # model.attention; model.self_attention of an encoder and of a decoder
+
+
+def catalogue(tables: Mapping[str, Registry[Any]] = PARTS) -> dict[str, dict[str, dict[str, Any]]]:
+    """kind → name → what a person or an editor may want to know of a part, as plain values.
+
+    "about" a sentence, "formula" its first line, "paper" a link or None, "cost" or None, "aliases" other names,
+    "place" where a config names it, "settings": {setting: {"type", "default" unless it must be given}}; of parts of a
+    socket also "uses", some of USES, and "notes" on what follows for them.
+    """
+    return {kind: {name: _row(kind, table, name) for name in sorted(table)} for kind, table in tables.items()}
+
+
+def _row(kind: str, table: Registry[Any], name: str) -> dict[str, Any]:
+    part: Any = table[name]
+    return {
+        "about": docstrings.sentence(part),
+        "formula": docstrings.formula(part),
+        "paper": docstrings.paper(part),
+        "cost": docstrings.cost(part),
+        "aliases": names_of(kind, name),
+        "place": table.place,
+        **(_use(part) if kind in SOCKET else {}),
+        "settings": {key: _about(setting) for key, setting in table.settings(name).items()},
+    }
+
+
+def _use(part: Any) -> dict[str, Any]:
+    """What the flags of a part of a socket say of where it can stand."""
+    notes = {
+        "one query at a time": part.sequential,
+        "needs the whole source": part.whole,
+        "counts places": getattr(part, "by_place", False),
+    }
+    uses = [use for use in USES if not (use == "decoder" and part.whole)]
+    return {"uses": uses, "notes": [note for note, holds in notes.items() if holds]}
+
+
+def _about(setting: Setting) -> dict[str, Any]:
+    kind = {"type": typename(setting.annotation)}
+    return kind if setting.default is Parameter.empty else {**kind, "default": plain(setting.default)}

@@ -1,0 +1,151 @@
+"""One index of all names: every row of every table, its aliases, names of whole attentions, and places for one."""
+
+from collections.abc import Container, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from regard.aliases import aliases_of, bare, close
+from regard.attention.recipes import RECIPES, as_yaml
+from regard.experiment.docstrings import formula
+from regard.experiment.places import PLACES, Place
+from regard.experiment.tables import IN_PYTHON, PARTS, SOCKET
+
+Settings = Mapping[str, Any]
+
+NO_POSITIONS = ("none", "no", "off", "false")
+WITHIN = {  # how a config names a part that stands inside of another
+    "cell": "model.{0}={{name: recurrent, cell: {1}}}",
+    "feedforward": "model.encoder={{name: transformer, feedforward: {1}}}",
+    "history": "model.decoder={{name: transformer, history: {1}}}",
+    "norm": "model.encoder={{name: bytenet, norm: {1}}}",
+}
+_USUAL = ["pooling", "penalty", "objective", "position", "embedder", "head", "cell", "decoder", "layer", "encoder"]
+KINDS = tuple(dict.fromkeys((*SOCKET, *_USUAL, *PARTS)))  # of a name with several meanings the first kind is meant
+
+
+class Meaning(NamedTuple):
+    """What a name stands for: a row with settings, or (kind "attention") settings of an attention."""
+
+    kind: str  # as in PARTS, or "attention"
+    part: str  # the name of the row
+    settings: Settings
+    note: str  # what a name with two meanings is taken for, or ""
+
+    @property
+    def socket(self) -> Settings | None:
+        """The settings of an attention that it stands for; None: it is no part of one."""
+        if self.kind == "attention":
+            return self.settings
+        return {self.kind: self.choice} if self.kind in SOCKET else None
+
+    @property
+    def choice(self) -> Any:
+        """The row as a config names it."""
+        return {"name": self.part, **self.settings} if self.settings else self.part
+
+    @property
+    def article(self) -> str:
+        """Its kind in a sentence: "a pooling"."""
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+
+    @property
+    def about(self) -> str:
+        """Completes the sentence "'structured' is …"."""
+        return f"{self.article}: {self.note or formula(PARTS[self.kind][self.part]).rstrip('.')}"
+
+    def use(self, asked: str = "") -> str:
+        """What to write to have it, also where a part of another kind was asked for."""
+        if self.kind == "attention":
+            return f"model.attention={as_yaml(self.settings)}"
+        part: Any = PARTS[self.kind][self.part]
+        if self.kind in IN_PYTHON:
+            return f"in Python: {part.__module__}.{part.__name__}"
+        if self.kind in WITHIN:
+            return WITHIN[self.kind].format("encoder" if asked == "encoder" else "decoder", as_yaml(self.choice))
+        if self.kind in SOCKET and asked in SOCKET:
+            return f"{self.kind}: {as_yaml(self.choice)}"
+        place = f"model.{PARTS[self.kind].place}" if self.kind in SOCKET else PARTS[self.kind].place
+        return f"{place}={as_yaml(self.choice)}"
+
+
+def _every_name() -> Iterator[tuple[str, Meaning]]:
+    """Every name as papers write it, and what it stands for."""
+    for one in RECIPES.combinations:
+        yield from ((name, Meaning("attention", "", one.settings, one.note)) for name in one.names)
+    for kind in KINDS:
+        for row in PARTS[kind]:
+            every = aliases_of(PARTS[kind][row])
+            yield row, Meaning(kind, row, {}, next((one.note for one in every if row in one.names), ""))
+            for one in every:
+                yield from ((name, Meaning(kind, row, one.settings, one.note)) for name in one.names if name != row)
+
+
+def _indexed() -> dict[str, list[Meaning]]:
+    found: dict[str, list[Meaning]] = {}
+    for name, meaning in NAMES:
+        found.setdefault(bare(name), []).append(meaning)
+    return found
+
+
+NAMES = tuple(_every_name())
+_INDEX = _indexed()
+_PLACES = {bare(name): place for place in PLACES for name in place.names}
+AMBIGUOUS: Mapping[str, str] = MappingProxyType({name: meaning.note for name, meaning in NAMES if meaning.note})
+
+
+def look_up(name: str) -> list[Meaning]:
+    """Everything that a name stands for, the most usual first."""
+    return list(_INDEX.get(bare(name), ()))
+
+
+def look_up_place(name: str) -> Place | None:
+    """What a name is that stands for no mechanism."""
+    return _PLACES.get(bare(name))
+
+
+def place_of(name: str) -> tuple[str, str] | None:
+    """What a name is that stands for no attention, and what to write; None: nobody knows it."""
+    place, known = look_up_place(name), look_up(name)
+    if place is not None:
+        return place.about, place.use
+    return (known[0].about, known[0].use()) if known else None
+
+
+def advise(kind: str, name: str) -> str:
+    """Return a hint where a row of this kind is asked for by a name that it does not have, or ""."""
+    if kind == "position" and bare(name) in NO_POSITIONS:
+        return "a model without positions has model.position=null"
+    place, known = look_up_place(name), look_up(name)
+    if place is not None:
+        return f"it is {place.about}: {place.use}"
+    if not known:
+        shown = f"regard list {kind} shows all of them" if kind in SOCKET else ""
+        return close(name, [*PARTS[kind], *PARTS[kind].aliases()]) or shown
+    one = known[0]
+    if one.socket is not None and kind == "position":
+        return f"it belongs to the attention: model.self_attention={as_yaml(one.socket)}"
+    if one.kind == "attention":
+        return f"it says {as_yaml(one.settings)}, so it is a name of the attention itself"
+    return f"it is {one.about if one.note and one.socket is None else one.article}: {one.use(kind)}"
+
+
+def names_of(kind: str, row: str) -> list[str]:
+    """Other names of a row, with those of whole attentions that choose it."""
+    recipes = [name for one in RECIPES.combinations if one.settings.get(kind) == row for name in one.names]
+    return recipes + [name for name, one in PARTS[kind].aliases().items() if one.name == row]
+
+
+def others(listed: Container[str]) -> list[Place]:
+    """Names that stand for no mechanism, and those of rows whose kind is not listed where the rows are."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, one in NAMES:
+        if one.kind in PARTS and one.kind not in listed and look_up(name)[0] == one and name != one.part:
+            groups.setdefault((one.about, one.use()), []).append(name)
+    return [*PLACES, *(Place(tuple(sorted(names, key=len)), *said) for said, names in groups.items())]
+
+
+for _kind, _table in PARTS.items():
+    _table.advice = partial(advise, _kind)
+RECIPES.place = place_of
+RECIPES.others = [*(name for place in PLACES for name in place.names), *(name for name, _ in NAMES)]

@@ -1,0 +1,48 @@
+"""Names of the literature that stand for no part: places for an attention, and what is not here yet."""
+
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Names of something else than a mechanism. `about` completes the sentence "'self' is …"."""
+
+    names: tuple[str, ...]
+    about: str
+    use: str
+
+
+def _place(names: str, about: str, use: str) -> Place:
+    return Place(tuple(names.split(", ")), about, use)
+
+
+_ITSELF = "a text that looks at itself"
+_USE = "set model.self_attention, which the transformer encoder and decoder use"
+PLACES = (
+    _place("self, 自, 自我", f"{_ITSELF} (others mean one learned question to a text: pooling 'attention')", _USE),
+    _place(
+        "internal, 内部",
+        f"{_ITSELF} (others mean one learned question to it, pooling 'attention', or several, pooling 'structured')",
+        _USE,
+    ),
+    _place(
+        "intra, intra_decoder",
+        _ITSELF,
+        "set model.self_attention, or let a recurrent network look at its own states: cell lstmn",
+    ),
+    _place("self_multi_head, 多头自", f"{_ITSELF} with several heads", "set model.self_attention=multihead"),
+    _place(
+        "self_matching, gated_self_matching, r_net, 自匹配",
+        f"{_ITSELF} by an additive score; the gate and the network of that reader are not here",
+        "set model.self_attention=additive",
+    ),
+    _place(
+        "cross, inter, external, source_target, 交叉, 外部",
+        "what a decoder looks at of its source, with any score, span and weighting",
+        "this is model.attention itself: name a mechanism, as bahdanau or multihead",
+    ),
+    _place(
+        "abcnn, abcnn_1, abcnn_2, abcnn_3, attention_based_bcnn, attention_based_bcnn_1, attention_based_cnn",
+        "a model of two sentences, which is not here yet",
+        "the attention between them is in Python: regard.layers.mutual_attention.MutualAttention",
+    ),
+)
