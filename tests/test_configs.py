@@ -9,7 +9,7 @@ from small_configs import CONFIGS, PAIRS, of_lines, of_texts, small
 import regard
 from regard.experiment import TABLES, load_experiment, read_experiment
 from regard.registry import Choice
-from regard.reports import evaluate_texts
+from regard.reports import evaluate
 from regard.runs import train_run
 
 TRAINED = set(TABLES) - {"reader", "search", "feature", "metric"}
@@ -30,9 +30,9 @@ def test_a_config_builds_trains_a_step_and_translates(path, tmp_path):
 def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tmp_path):
     run = tmp_path / "run"
     assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
-    evaluation = evaluate_texts([run])
-    assert evaluation.lines == 4 * len(PAIRS)
-    assert 1 < evaluation.runs[0].figures["perplexity"] < 1e4
+    evaluation = evaluate([run])
+    assert evaluation.examples == 4 * len(PAIRS)
+    assert 1 < {score.name: score.value for score in evaluation.systems[0].scores}["perplexity"] < 1e4
     prediction, nothing = regard.load(run, ["decoding.search.max_extra=5"]).predict(["ein Hund", ""], explain=True)
     assert prediction.explanation is not None
     assert (prediction.source, nothing.source) == ("ein Hund", "")

@@ -12,8 +12,7 @@ from regard.cli.files import check_writable
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.reports.bench.benching import Timing
-    from regard.reports.bench.passes import Workload
+    from regard.reports.bench.bench import Timing, Workload
 
 attention_app = typer.Typer(help="What attention costs.", no_args_is_help=True)
 
@@ -68,10 +67,9 @@ def bench_command(  # noqa: PLR0913  an option each
     """
     import torch
 
-    from regard.reports.bench.benching import bench, report
+    from regard.reports.bench.bench import Workload, bench
     from regard.reports.bench.mechanisms import mechanisms_of
-    from regard.reports.bench.passes import Workload
-    from regard.reports.bench.plot import check_plot
+    from regard.reports.bench.report import as_values, check_plot
 
     if plot is not None:
         check_plot(plot)
@@ -86,7 +84,7 @@ def bench_command(  # noqa: PLR0913  an option each
         faults = (fault._replace(place=re.sub("^device$", "--device", fault.place)) for fault in error.faults)
         raise ConfigError.of(faults) from error
     if as_json:
-        print(json.dumps(report(timings, work), ensure_ascii=False))
+        print(json.dumps(as_values(timings, work), ensure_ascii=False))
     else:
         _show(timings, work)
     if plot is not None:
@@ -106,17 +104,16 @@ def _lengths(text: str) -> tuple[int, ...]:
 
 def _show(timings: "list[Timing]", work: "Workload") -> None:
     """Two tables: as text on a terminal, else as Markdown."""
-    from regard.reports.bench.tables import about, memory_table, time_table
+    from regard.reports.bench.report import about, memory_table, time_table
 
     print(f"{about(work)}\n")
     tables = [time_table(timings, work.lengths), memory_table(timings, work.lengths)]
     terminal = sys.stdout.isatty()
-    print("\n".join(table.text() if terminal else table.markdown() for table in tables), end="")
+    print("\n".join(table.terminal() if terminal else table.markdown() for table in tables), end="")
 
 
 def _draw(timings: "list[Timing]", work: "Workload", path: Path) -> None:
-    from regard.reports.bench.plot import plot
-    from regard.reports.bench.tables import about
+    from regard.reports.bench.report import about, plot
 
     path.write_bytes(plot(timings, title=about(work), kind=path.suffix))
     print(f"wrote {path}", file=sys.stderr)

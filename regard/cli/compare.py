@@ -1,9 +1,9 @@
 """regard compare"""
 
 import json
+import shlex
 import sys
 from pathlib import Path
-from shlex import quote
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from regard.cli.group import INTERRUPTED
 from regard.errors import ConfigError, RegardError
 
 if TYPE_CHECKING:
-    from regard.reports.compare.wanted import Wanted
+    from regard.reports.compare.compare import Request
 
 Words = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
@@ -79,16 +79,16 @@ def compare_command(  # noqa: PLR0913  an option each
 
     regard compare luong.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 --updates 1000
     """
-    from regard.reports.compare.data import gold_links
+    from regard.reports.compare.compare import Request
+    from regard.reports.compare.measure import gold_links
     from regard.reports.compare.plan import Budget
-    from regard.reports.compare.wanted import Wanted
 
     if markdown is not None:
         check_writable(markdown, "--markdown")
     configs = [Path(word) for word in words if "=" not in word or Path(word).is_file()]
     if not configs:
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
-    wanted = Wanted(
+    request = Request(
         configs=configs,
         changes=[word for word in words if "=" in word and not Path(word).is_file()],
         grids=grid or [],
@@ -99,37 +99,32 @@ def compare_command(  # noqa: PLR0913  an option each
         gold=None if gold is None else gold_links(*gold, turned=gold_turned),
         jobs=jobs,
         any_data=any_data,
-        command=_command(),
+        command=shlex.join(["regard", *sys.argv[1:]]),
     )
-    _compare(wanted, markdown, as_json=as_json, quiet=quiet)
+    _compare(request, markdown, as_json=as_json, quiet=quiet)
 
 
-def _compare(wanted: "Wanted", markdown: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from regard.reports.compare.comparing import REPORT, compare_configs
-    from regard.reports.compare.document import markdown as as_markdown
-    from regard.reports.compare.document import terminal
+def _compare(request: "Request", file: Path | None, *, as_json: bool, quiet: bool) -> None:
+    from regard.reports.compare.compare import REPORT, compare_configs
     from regard.reports.compare.summary import finite
+    from regard.reports.compare.tables import markdown, terminal
     from regard.training.interrupt import Interrupted
 
     try:
-        compared = compare_configs(wanted, quiet=quiet)
+        compared = compare_configs(request, quiet=quiet)
     except Interrupted as interrupted:
         print(f"{interrupted}; go on with the same command", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from interrupted
-    if markdown is not None:
-        markdown.write_text(as_markdown(compared), encoding="utf-8")
+    if file is not None:
+        file.write_text(markdown(compared), encoding="utf-8")
     if as_json:
         print(json.dumps(finite(compared.values()), ensure_ascii=False))
+    elif sys.stdout.isatty():
+        print(terminal(compared, get_terminal_size().columns), end="")
     else:
-        width = get_terminal_size().columns
-        print(terminal(compared, width) if sys.stdout.isatty() else as_markdown(compared), end="")
+        print(markdown(compared), end="")
     if not quiet:
-        print(f"report: {wanted.folder / REPORT}", file=sys.stderr)
+        print(f"report: {request.folder / REPORT}", file=sys.stderr)
     if compared.failed:
         lines = [f"{name}: {line}" for name, why in compared.failed.items() for line in why.splitlines()]
         raise RegardError("\n".join(lines))
-
-
-def _command() -> str:
-    """What was typed."""
-    return " ".join(["regard", *map(quote, sys.argv[1:])])

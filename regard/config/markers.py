@@ -118,10 +118,6 @@ class PartOf(Marker):
         """Of each row. Looked up when they are needed: a part may be made of parts of its own table."""
         return {name: Fields(self.table.settings(name), self.table.inherits) for name in self.table}
 
-    def names(self) -> Iterable[str]:
-        """Settings of its rows."""
-        return {name for row in self.fields.values() for name in row.settings}
-
     def read(self, value: Any) -> Choice:
         """`name` or `{name: …, setting: …}` → Choice."""
         group = self._group(value)

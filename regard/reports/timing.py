@@ -1,24 +1,47 @@
-"""How long a trained model takes for some texts."""
+"""Time by two clocks: on the wall, and of the processor."""
 
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-WARM = 8  # texts before the clock starts: what is compiled or laid out once is not what a text costs
-Made = TypeVar("Made")
+WARM_UP = 8  # texts before the clocks start: what is compiled or laid out once is not what a text costs
 Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+class Rate(NamedTuple):
+    """How much of something is done per second of either clock; None where a clock cannot tell."""
+
+    per_second: float | None
+    per_core_second: float | None
+
+    def __truediv__(self, size: float) -> "Rate":
+        """The same counted in units of `size`."""
+        return Rate(*(None if value is None else value / size for value in self))
 
 
 class Spent(NamedTuple):
-    """What some work took."""
+    """The time that some work took."""
 
-    seconds: float  # on the wall
-    core_seconds: float  # of processor time, all threads of the process together
+    seconds: float  # on the wall, halts of the machine included
+    core_seconds: float | None  # of processor time, all threads of the process together; None where it was not counted
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        """The time since `other`."""
+        wall = self.seconds - other.seconds
+        if self.core_seconds is None or other.core_seconds is None:
+            return Spent(wall, None)
+        return Spent(wall, self.core_seconds - other.core_seconds)
+
+    def rate(self, count: float) -> Rate:
+        """`count` per second."""
+        cores = None if self.core_seconds is None else count / max(self.core_seconds, 1e-9)
+        return Rate(count / max(self.seconds, 1e-9), cores)
 
 
-def timed(run: Callable[[Sequence[Given]], Made], texts: Sequence[Given]) -> tuple[Made, Spent]:
-    """What `run` makes of the texts, and what it took. The first few are done once before."""
-    run(texts[:WARM])
-    start, core_start = time.perf_counter(), time.process_time()
-    made = run(texts)
-    return made, Spent(time.perf_counter() - start, time.process_time() - core_start)
+def timed(run: Callable[[Sequence[Given]], Result], texts: Sequence[Given]) -> tuple[Result, Spent]:
+    """The result of `run` on the texts, and the time it took; the first few are run once before."""
+    run(texts[:WARM_UP])
+    start = Spent(time.perf_counter(), time.process_time())
+    result = run(texts)
+    return result, Spent(time.perf_counter(), time.process_time()) - start

@@ -2,13 +2,14 @@
 
 import pytest
 import torch
+from networks import build_language_model, build_translator
 from torch import nn
 from torch.testing import assert_close
 
 from regard.attention import Role, attentions_in, recording
 from regard.encoders import ENCODERS
 from regard.explain.maps import attention_maps
-from regard.models import ROUTE, AttentionSettings, ModelSettings, Translator, build_language_model, build_translator
+from regard.models import ROUTE, AttentionSettings, Translator
 from regard.objectives import OBJECTIVES, Context, PenalisedObjective, build_penalties
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
@@ -31,7 +32,7 @@ MODELS = {
 
 def translator(encoder: Choice, decoder: Choice, weighting: str = "softmax") -> Translator:
     attention = AttentionSettings(num_heads=2, weighting=Choice(weighting))
-    settings = ModelSettings(dim=8, encoder=encoder, decoder=decoder, attention=attention, dropout=0.0)
+    settings = {"dim": 8, "encoder": encoder, "decoder": decoder, "attention": attention, "dropout": 0.0}
     return build_translator(settings, 9, 9).double().eval()
 
 
@@ -63,7 +64,7 @@ def test_sockets_and_layers_stamp_roles(name):
 
 
 def test_language_model_looks_from_text_to_text():
-    model = build_language_model(ModelSettings(8, decoder=BLOCKS), 9)
+    model = build_language_model({"dim": 8, "decoder": BLOCKS}, 9)
     assert [part.role for part in attentions_in(model).values()] == [Role("text", "text", causal=True)]
 
 

@@ -70,36 +70,6 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
         assert {frozenset(batch) for batch in one} != {frozenset(batch) for batch in other}
 
 
-def test_shuffled_rows_are_those_of_the_same_batches(corpus):
-    for epoch in (0, 1):
-        plans = [epoch_lines(Batches(corpus, COLUMNS, tokens=200, shuffled=drawn), epoch) for drawn in (True, False)]
-        assert [sorted(lines.tolist()) for lines in plans[0]] == [sorted(lines.tolist()) for lines in plans[1]]
-        changed = sum(one.tolist() != other.tolist() for one, other in zip(*plans, strict=True))
-        assert changed > len(plans[0]) // 2
-
-
-def test_each_line_stands_in_either_half_of_its_batches(corpus):
-    """Lines of one length meet again and again, and their batches are cut at about the same places every epoch."""
-    batches, epochs = Batches(corpus, COLUMNS, tokens=400, shuffled=True), 30
-    often = torch.zeros(len(corpus))
-    for epoch in range(epochs):
-        for lines in epoch_lines(batches, epoch):
-            often[lines[: len(lines) // 2]] += 1
-    assert bool(((often > 0) & (often < epochs)).all())
-    assert 0.4 < float(often.mean()) / epochs < 0.5  # an odd row is of the other half
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_going_on_with_shuffled_rows_equals_never_stopping(corpus, letters, workers):
-    def batches():
-        return Batches(corpus, COLUMNS, {"source": letters(samples=True)}, tokens=600, pool=300, seed=5, shuffled=True)
-
-    count = 2 * len(epoch_lines(batches(), 0)) + 1
-    whole = take(batches(), count)
-    for stop in range(1, count, 5):
-        assert_same_batches(take(batches(), count - stop, whole[stop - 1][0], workers=workers), whole[stop:])
-
-
 def test_long_and_short_batches_come_mixed(corpus):
     batches = Batches(corpus, COLUMNS, tokens=200)
     longest = [int(corpus.lengths("target")[lines].max()) for lines in epoch_lines(batches, 0)]

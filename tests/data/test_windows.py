@@ -112,7 +112,7 @@ def test_a_corpus_keeps_every_line_of_a_text_that_is_to_stay_whole(tmp_path):
     (tmp_path / "text").write_text("".join(f"{text}\n" for text in texts))
     reader = READERS.build(Choice("parallel", {"files": {"text": str(tmp_path / "text")}}), ("text",))
     tokenizers = {"text": Letters()}
-    whole = Corpus.open(reader, tokenizers, tmp_path / "cache", max_tokens=5, whole=True)
+    whole = Corpus.open(reader, tokenizers, tmp_path / "cache", max_tokens=None)
     some = Corpus.open(reader, tokenizers, tmp_path / "cache", max_tokens=5)
     assert (len(whole), len(some)) == (5, 2)
     assert whole.key != some.key

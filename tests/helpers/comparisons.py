@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from regard.cli.app import app
 from regard.reports.compare import worker
-from regard.reports.compare.child import INTERRUPTED, job_of
+from regard.reports.compare.train import INTERRUPTED, job_of
 
 CONFIG = """
 data: {train: {source: a.en, target: a.de}, dev: {source: a.en, target: a.de}, test: {source: a.en, target: a.de}}
@@ -73,9 +73,9 @@ class Inside:
     and what it tells goes the way of a process of its own, for which there are tests, too.
     """
 
-    def __init__(self, planned, *, resume: bool, threads: int) -> None:
-        self.planned = planned
-        job = json.loads(json.dumps(job_of(planned, resume=resume, threads=threads)))
+    def __init__(self, run, *, resume: bool, threads: int) -> None:
+        self.run = run
+        job = json.loads(json.dumps(job_of(run, resume=resume, threads=threads)))
         with redirect_stderr(io.StringIO()) as told:
             try:
                 self.code = worker.work({**job, "threads": torch.get_num_threads()})
@@ -92,7 +92,7 @@ class Inside:
     def end(self) -> None:
         """It has ended."""
 
-    def said(self) -> list[str]:
+    def messages(self) -> list[str]:
         return self.lines
 
 

@@ -32,8 +32,8 @@ def small(path: Path, folder: Path) -> list[str]:
 def _pairs_in(folder: Path) -> list[str]:
     for place, side in enumerate(("source", "target")):
         (folder / side).write_text("".join(f"{pair[place]}\n" for pair in PAIRS), encoding="utf-8")
-    parts = ("", "dev_", "test_")
-    return [f"data.{part}{side}={folder / side}" for part in parts for side in ("source", "target")]
+    parts = ("train", "dev", "test")
+    return [f"data.{part}.{side}={folder / side}" for part in parts for side in ("source", "target")]
 
 
 def _lines_in(folder: Path) -> list[str]:

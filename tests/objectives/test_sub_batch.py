@@ -111,7 +111,8 @@ def test_a_sentence_that_is_alone_is_learnt_from(model, targets):
 def test_a_language_model_counts_what_the_loss_counts():
     """Pieces that are only read are not of the loss, nor of what it is divided by."""
     model = model_of(small("bytenet", norm=NORM), VOCAB, dropout=0.0).train()
-    given = task_of(["abc"]).batch([[4, 5], [6, 7], [4]], [[6], [5, 5, 5], [7]])
+    texts = [([4, 5], [6]), ([6, 7], [5, 5, 5]), ([4], [7])]
+    given = task_of(["abc"]).batch([{"text": prompt, "continuation": rest} for prompt, rest in texts])
     loss = objective_of(model, 0.0).loss(given, "model")
     assert loss.count == 2  # one piece and the end of the first of three
     assert_close(loss.sum, model.nll(given)[0, 2:4].sum())

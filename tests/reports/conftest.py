@@ -10,13 +10,13 @@ from tasks import statistics_of
 from regard.experiment import Experiment
 from regard.registry import Choice
 from regard.reports.compare.measure import Judge, Result
-from regard.reports.compare.origin import Origin
-from regard.reports.compare.plan import Contender
+from regard.reports.compare.plan import Contender, Publication
 from regard.reports.compare.summary import Compared, summarise
+from regard.reports.timing import Rate, Spent
 from regard.tasks import TranslationTask
 
 WORDS = ("the", "old", "man", "reads", "a", "book", "by", "river", "and", "sees", "two", "small", "dogs")
-NOWHERE = Origin()
+UNPUBLISHED = Publication()
 
 
 def texts(count: int, seed: int) -> list[str]:
@@ -37,13 +37,10 @@ def result(judge: Judge, name: str, seed: int, lines: list[str], **known: object
     values = {
         "parameters": 2_600_000,
         "updates": 1000,
-        "seconds": 240.0 + seed,
-        "core_seconds": 300.0,
-        "tokens_per_second": 7000.0,
-        "tokens_per_core_second": 8000.0,
+        "spent": Spent(240.0 + seed, 300.0),
+        "tokens": Rate(7000.0, 8000.0),
+        "sentences": Rate(210.0, 220.0),
         "tokens_per_word": 1.25,
-        "sentences_per_second": 210.0,
-        "sentences_per_core_second": 220.0,
         "error_rate": None,
         "curve": [(100, 24.0, 10.0, 30.0), (200, 48.0, 20.0 + seed, 60.0)],
     }
@@ -69,12 +66,12 @@ def compared(judge: Judge) -> Callable[..., Compared]:
         shares: dict[str, float],
         seeds: int | dict[str, int] = 2,
         *,
-        origin: Origin = NOWHERE,
+        publication: Publication = UNPUBLISHED,
         baseline: str | None = None,
         known: dict[str, object] | None = None,
         **about: object,
     ) -> Compared:
-        contenders = [Contender(name, Path(f"{name}.yaml"), (), Experiment(), origin) for name in shares]
+        contenders = [Contender(name, Path(f"{name}.yaml"), (), Experiment(), publication) for name in shares]
         counts = seeds if isinstance(seeds, dict) else dict.fromkeys(shares, seeds)
         results = {
             name: [

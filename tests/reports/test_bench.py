@@ -11,13 +11,10 @@ from regard.errors import ConfigError, RegardError
 from regard.models.settings import AttentionSettings
 from regard.ops.plain import is_plain
 from regard.registry import Choice
-from regard.reports.bench import plot as bench_plot
-from regard.reports.bench.benching import Measure, Timing, bench, expected_bytes, report, slope
-from regard.reports.bench.mechanisms import USUAL, mechanisms_of
+from regard.reports.bench.bench import Measure, Pass, Timing, Workload, bench, expected_bytes, slope
+from regard.reports.bench.mechanisms import USUAL, Mechanism, mechanisms_of
 from regard.reports.bench.memory import peak_bytes
-from regard.reports.bench.passes import Mechanism, Pass, Workload
-from regard.reports.bench.plot import check_plot, plot
-from regard.reports.bench.tables import memory_table, time_table
+from regard.reports.bench.report import as_values, check_plot, memory_table, plot, time_table
 
 CPU = torch.device("cpu")
 DOT = Mechanism("dot", AttentionSettings(score=Choice("dot")))
@@ -178,12 +175,13 @@ def test_tables_have_a_column_for_each_length():
     timings = [timing("fast", (10, 1, 1), (20, 2, 2), (40, 4, 4)), timing("slow", (10, 1.5, 100))]
     times, memory = (made(timings, (10, 20, 40)) for made in (time_table, memory_table))
     assert times.columns == ["ms", "10", "20", "40", "slope"]
-    assert times.rows == [["fast", "1", "2", "4", "1.00"], ["slow", "1.5", "–", "–", "–"]]
-    assert memory.rows[1] == ["slow", "100", "–", "–", "–"]
+    texts, memory_texts = ([[cell.text for cell in row] for row in table.rows] for table in (times, memory))
+    assert texts == [["fast", "1", "2", "4", "1.00"], ["slow", "1.5", "–", "–", "–"]]
+    assert memory_texts[1] == ["slow", "100", "–", "–", "–"]
 
 
 def test_a_report_is_json():
-    told = report([timing("fast", (10, 1, 1), (20, 2, 2))], Workload((10, 20)))
+    told = as_values([timing("fast", (10, 1, 1), (20, 2, 2))], Workload((10, 20)))
     assert json.loads(json.dumps(told, allow_nan=False))["mechanisms"][0]["slope"] == pytest.approx(1)
     assert told["workload"]["lengths"] == (10, 20)
 
@@ -199,4 +197,4 @@ def test_a_plot_that_cannot_be_made_is_told_beforehand(monkeypatch):
         check_plot(Path("x.txt"))
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(RegardError, match=r"needs matplotlib: pip install 'regard\[plot\]'"):
-        bench_plot.check_plot(Path("x.png"))
+        check_plot(Path("x.png"))

@@ -79,8 +79,8 @@ def fault(tmp_path):
         (tmp_path / name).write_text("one\ntwo\nthree\n")
 
     def told(*changes: str) -> str:
-        two = [f"data.source={tmp_path / 'a.en'}", f"data.target={tmp_path / 'a.de'}"]
-        files = [f"data.text={tmp_path / 'a.en'}"] if "task.name=language_model" in changes else two
+        two = [f"data.train.source={tmp_path / 'a.en'}", f"data.train.target={tmp_path / 'a.de'}"]
+        files = [f"data.train.text={tmp_path / 'a.en'}"] if "task.name=language_model" in changes else two
         try:
             rehearse(read_experiment(None, [*files, "model.dim=8", *changes]))
         except ConfigError as error:

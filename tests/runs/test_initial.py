@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from networks import build_language_model, build_translator
 from small_runs import SMALL, regard, unsaid
 
 from regard.data import toy
-from regard.models import ModelSettings, build_language_model, build_translator
 from regard.registry import Choice
 from regard.runs import RunFolder, assemble
 from regard.runs.initial import names_by_part
@@ -68,12 +68,12 @@ def losses(run):
 def loss_on(run, source, target):
     """Nats per piece of a dev part under the model of a run, pair by pair."""
     model, task, _ = assemble(RunFolder(run))
-    total, count = 0.0, 0
-    pairs = zip(*(Path(file).read_text(encoding="utf-8").splitlines() for file in (source, target)), strict=True)
-    for one, other in pairs:
-        for batch in task.held({"source": [one], "target": [other]}, 10_000):
-            total, count = total + float(model.nll(batch).detach().double().sum()), count + batch.count
-    return total / count
+    texts = (Path(file).read_text(encoding="utf-8").splitlines() for file in (source, target))
+    pairs = [{"source": one, "target": other} for one, other in zip(*texts, strict=True)]
+    batches = [task.batch(task.encode([pair])) for pair in pairs]
+    return sum(float(model.nll(batch).detach().double().sum()) for batch in batches) / sum(
+        batch.count for batch in batches
+    )
 
 
 def weights(run) -> dict[str, torch.Tensor]:
@@ -202,8 +202,8 @@ def test_two_tables_do_not_become_one(german, tmp_path):
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
 def test_every_tensor_is_of_a_part(tied):
     block = Choice("transformer", {"num_layers": 1, "feedforward_dim": 4})
-    settings = ModelSettings(dim=8, encoder=block, decoder=block, tied=tied)
-    for model in (build_translator(settings, 9, 9), build_language_model(settings, 9)):
+    settings = {"dim": 8, "decoder": block, "tied": tied}
+    for model in (build_translator({**settings, "encoder": block}, 9, 9), build_language_model(settings, 9)):
         state, parts = model.state_dict(), names_by_part(model)
         assert set(parts) == set(model.parts())
         found = {state[name].data_ptr() for names in parts.values() for name in names.values()}

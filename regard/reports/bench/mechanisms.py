@@ -3,15 +3,22 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from regard.config import parse_changes, read_settings, warned_last
 from regard.errors import ConfigError, Fault
 from regard.models.settings import SOCKET, AttentionSettings
-from regard.reports.bench.passes import Mechanism
 
 USUAL = ("dot", "scaled_dot", "additive", "multihead", "local_predictive")
 PLAIN = " (plain)"
+
+
+class Mechanism(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    settings: AttentionSettings
+    fast: bool = True  # False: with every fast path switched off
 
 
 @dataclass(frozen=True)
@@ -29,32 +36,28 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
     off. Raises ConfigError of all that is wrong in any word, which is then the place; warns only where nothing is.
     """
     with warned_last():
-        return _mechanisms(words, heads, with_plain)
+        found, faults = list[Mechanism](), list[Fault]()
+        twice = [word for word in dict.fromkeys(words) if words.count(word) > 1]
+        faults += (Fault(word, "is given twice", "each mechanism once") for word in twice)
+        for word in words or USUAL:
+            try:
+                settings = read_settings(_Named, {"attention": _value(word)}).attention
+            except ConfigError as error:
+                faults += (placed(word, fault) for fault in error.faults)
+                continue
+            settings = settings if heads is None else replace(settings, num_heads=heads)
+            found.append(Mechanism(word, settings))
+            if with_plain:
+                found.append(Mechanism(f"{word}{PLAIN}", settings, fast=False))
+        if faults:
+            raise ConfigError.of(faults)
+        return found
 
 
 def placed(word: str, fault: Fault) -> Fault:
     """A fault of an attention, at the word that says it: `luong,score.x=1: score.x`."""
     where = fault.place.removeprefix("attention").removeprefix(".")
     return fault._replace(place=": ".join(filter(None, (word or repr(word), where))))
-
-
-def _mechanisms(words: Sequence[str], heads: int | None, with_plain: bool) -> list[Mechanism]:
-    found, faults = list[Mechanism](), list[Fault]()
-    twice = [word for word in dict.fromkeys(words) if words.count(word) > 1]
-    faults += (Fault(word, "is given twice", "each mechanism once") for word in twice)
-    for word in words or USUAL:
-        try:
-            settings = read_settings(_Named, {"attention": _value(word)}).attention
-        except ConfigError as error:
-            faults += (placed(word, fault) for fault in error.faults)
-            continue
-        settings = settings if heads is None else replace(settings, num_heads=heads)
-        found.append(Mechanism(word, settings))
-        if with_plain:
-            found.append(Mechanism(f"{word}{PLAIN}", settings, fast=False))
-    if faults:
-        raise ConfigError.of(faults)
-    return found
 
 
 def _value(word: str) -> str | Mapping[str, Any]:

@@ -1,13 +1,12 @@
-"""What a trained run is worth: its translations of the test part, scored sentence by sentence, and how fast it is.
-
-Of a language model it is how likely it finds each line of that part, and how fast it reads.
-"""
+"""What a trained run is worth: its answers on the test part, example by example, its speeds, its curve, its links."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,17 +14,21 @@ import torch
 from numpy.typing import NDArray
 
 from regard.config import plain, write_whole
-from regard.errors import CheckpointError, ConfigError
+from regard.data.readers.lines import read_lines
+from regard.errors import CheckpointError, ConfigError, DataError
+from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
 from regard.evaluation.scripts import words
-from regard.experiment import Experiment
+from regard.explain import align
+from regard.explain.alignment import merge
+from regard.explain.tokens import SPACE_MARK, is_end
+from regard.pieces import byte_of
 from regard.predictor import Predictor, load
 from regard.registry import Choice
-from regard.reports.compare.data import Gold, error_rate
-from regard.reports.compare.log import events
-from regard.reports.compare.plan import Planned
-from regard.reports.compare.speeds import Point, by_the_clock, by_the_core, curve_of
+from regard.reports.compare.plan import Contender, PlannedRun
+from regard.reports.compare.progress import Event, events, spent_at
 from regard.reports.evaluation import count_of
-from regard.reports.timing import Spent, timed
+from regard.reports.timing import Rate, Spent, timed
+from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
 from regard.tasks import TASKS, Examples, Measure, Outcome, Wording
@@ -33,8 +36,57 @@ from regard.training import checkpoint as files
 from regard.training.final import FINAL
 from regard.training.progress import METRICS_FILE
 
-FORMAT = 3
+FORMAT = 4
 FOLDER = "results"  # in the folder of a comparison: one file a run
+CLOCKS: dict[str, Any] = {"spent": Spent, "tokens": Rate, "sentences": Rate}  # fields that are lists in JSON
+SPACES = (SPACE_MARK, " ")
+Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev part, core seconds
+
+
+class Gold(NamedTuple):
+    """Sentence pairs whose words, parted by spaces, people have linked."""
+
+    sources: list[str]
+    targets: list[str]
+    links: list[GoldAlignment]
+
+
+class Judge(NamedTuple):
+    """What all runs are judged by."""
+
+    test: Examples
+    metrics: Sequence[Measure]
+    choices: Sequence[Choice]  # the metrics as settings
+    curve_metric: str  # the score on the dev part that the curves tell
+    gold: Gold | None
+    wording: Wording = Wording()
+
+    @classmethod
+    def of(cls, contenders: Sequence[Contender], test: Examples, gold: Gold | None) -> "Judge":
+        """By the metrics that all name, BLEU where they name none; language models by what they find likely.
+
+        Raises ConfigError for gold links of words that no model is to link.
+        """
+        first = contenders[0].experiment
+        task: Any = TASKS[first.task.name]
+        if gold is not None and not {"source", "target"} <= task.columns.keys():
+            raise ConfigError("--gold", "is for translators", "leave it out")
+        choices = first.evaluation.metrics or (Choice("bleu"),)
+        return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.wording)
+
+    def signatures(self) -> list[str]:
+        """The signature of each metric."""
+        return [metric.signature(self.test) for metric in self.metrics]
+
+    def answers(self, predictor: Predictor) -> tuple[list[str], list[NDArray[np.float64]], Spent]:
+        """The answers to the test part, if any were asked for, the statistics of each metric, and the time it took."""
+
+        def answered(rows: Sequence[int]) -> tuple[Outcome, list[NDArray[np.float64]]]:
+            outcome = predictor.outcome({name: [values[row] for row in rows] for name, values in self.test.items()})
+            return outcome, [metric.statistics(outcome) for metric in self.metrics]
+
+        (outcome, tables), spent = timed(answered, range(count_of(self.test)))
+        return outcome.texts, tables, spent
 
 
 class Result(NamedTuple):
@@ -44,13 +96,10 @@ class Result(NamedTuple):
     seed: int
     parameters: int
     updates: int
-    seconds: float  # of training, validation included, and every halt
-    core_seconds: float | None  # the same in processor time, without halts; None of runs that did not count it
-    tokens_per_second: float | None  # target tokens, in training; the median over its log
-    tokens_per_core_second: float | None  # None also of a GPU, of which processor time tells nothing
+    spent: Spent  # of training, validation included
+    tokens: Rate  # target tokens, in training; the median over its log
+    sentences: Rate  # of the test part, in translating or reading them
     tokens_per_word: float  # of the targets of the test part
-    sentences_per_second: float  # in translating, or reading, the test part
-    sentences_per_core_second: float | None
     error_rate: float | None  # of its word alignments, in per cent
     curve: list[Point]
     texts: list[str]
@@ -58,117 +107,199 @@ class Result(NamedTuple):
     statistics: list[NDArray[np.float64]]  # metric by metric: (sentence, statistic)
 
 
-class Judge(NamedTuple):
-    """What all runs are judged by."""
-
-    test: Examples
-    metrics: Sequence[Measure]
-    choices: Sequence[Choice]  # the metrics as settings
-    steering: str  # what of the dev part the curves tell
-    gold: Gold | None
-    wording: Wording = Wording()
-
-    @classmethod
-    def of(cls, experiment: Experiment, test: Examples, gold: Gold | None) -> "Judge":
-        """By the metrics of an experiment, BLEU where it names none; language models by what they find likely.
-
-        Raises ConfigError for gold links of words that no model is to link.
-        """
-        task: Any = TASKS[experiment.task.name]
-        if gold is not None and not {"source", "target"} <= task.columns.keys():
-            raise ConfigError("--gold", "is for translators", "leave it out")
-        choices = experiment.evaluation.metrics or (Choice("bleu"),)
-        return cls(test, task.measures(choices), choices, experiment.training.metric, gold, task.wording)
-
-    def signatures(self) -> list[str]:
-        """Of the metrics."""
-        return [metric.signature(self.test) for metric in self.metrics]
+def check_judged_alike(contenders: Sequence[Contender]) -> None:
+    """Raises ConfigError where contenders have no figure in common, or name different metrics or settings of them."""
+    first, *others = contenders
+    ours = first.experiment.evaluation.metrics
+    for other in others:
+        theirs = other.experiment.evaluation.metrics
+        if plain(theirs) != plain(ours):
+            names, first_names = (f"[{', '.join(one.name for one in some)}]" for some in (theirs, ours))
+            problem = f"'{other.name}' is to be judged by {names}, '{first.name}' by {first_names}"
+            more = " of other settings" if names == first_names else ""
+            raise ConfigError(
+                "evaluation.metrics", problem + more, f"the same for all: evaluation.metrics={first_names}"
+            )
+        if other.experiment.task.name != first.experiment.task.name:
+            names = f"'{other.experiment.task.name}' and '{first.experiment.task.name}'"
+            raise ConfigError("task", f"{names} have no figure in common", "compare each task alone")
 
 
-def measured(planned: Planned, judge: Judge) -> Result:
-    """What was measured before, if nothing has changed since; else it is measured now, and kept."""
-    path = planned.path.parent / FOLDER / f"{planned.name}.json"
-    key = _key(planned, judge)
+def measure_run(run: PlannedRun, judge: Judge) -> Result:
+    """The result kept from an earlier call, unless anything it rests on has changed; else a new one, which is kept."""
+    path, key = run.path.parent / FOLDER / f"{run.name}.json", _key(run, judge)
     with suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept.pop("key") == key:
             tables = [np.array(rows, dtype=np.float64) for rows in kept.pop("statistics")]
-            return Result(**kept, statistics=tables)
-    result = _measure(planned, judge)
+            clocks = {name: clock(*kept.pop(name)) for name, clock in CLOCKS.items()}
+            return Result(**kept, **clocks, statistics=tables)
+    result = _measure(run, judge)
     path.parent.mkdir(exist_ok=True)
     values = {**result._asdict(), "statistics": [rows.tolist() for rows in result.statistics], "key": key}
     write_whole(path, json.dumps(values))
     return result
 
 
-def _measure(planned: Planned, judge: Judge) -> Result:
-    predictor = load(planned.path)
-    texts, tables, spent = _judged(predictor, judge)
-    latest, _ = files.latest_valid(planned.path, training=False)
-    log, count = events(planned.path), count_of(judge.test)
+def _measure(run: PlannedRun, judge: Judge) -> Result:
+    predictor = load(run.path)
+    texts, tables, spent = judge.answers(predictor)
+    state = files.latest_valid(run.path, training=False)[0].state
+    log = events(run.path)
+    tokens, sentences = training_rate(log), spent.rate(count_of(judge.test))
     here = next(predictor.model.parameters()).device.type == "cpu"
     return Result(
-        name=planned.name,
-        seed=planned.seed,
+        name=run.name,
+        seed=run.seed,
         parameters=sum(parameter.numel() for parameter in predictor.model.parameters()),
-        updates=latest.state["update"],
-        seconds=latest.state["seconds"],
-        core_seconds=latest.state.get("core_seconds"),
-        tokens_per_second=by_the_clock(log),
-        tokens_per_core_second=by_the_core(log) if _trained_on_a_cpu(planned) else None,
-        tokens_per_word=_tokens_per_word(predictor, judge.test),
-        sentences_per_second=count / spent.seconds,
-        sentences_per_core_second=count / max(spent.core_seconds, 1e-9) if here else None,
+        updates=state["update"],
+        spent=Spent(state["seconds"], state.get("core_seconds")),
+        tokens=tokens if _trained_on_a_cpu(run) else tokens._replace(per_core_second=None),
+        sentences=sentences if here else sentences._replace(per_core_second=None),
+        tokens_per_word=tokens_per_word(predictor, judge.test),
         error_rate=None if judge.gold is None else error_rate(predictor, judge.gold),
-        curve=curve_of(log, judge.steering),
+        curve=curve_of(log, judge.curve_metric),
         texts=texts,
         scores=[metric.value(rows.sum(axis=0)) for metric, rows in zip(judge.metrics, tables, strict=True)],
         statistics=tables,
     )
 
 
-def _judged(predictor: Predictor, judge: Judge) -> tuple[list[str], list[NDArray[np.float64]], Spent]:
-    """The answers to the test part, if any were asked for, and the statistics of each measure."""
-
-    def measured(rows: Sequence[int]) -> tuple[Outcome, list[NDArray[np.float64]]]:
-        outcome = predictor.outcome({name: [values[row] for row in rows] for name, values in judge.test.items()})
-        return outcome, [metric.statistics(outcome) for metric in judge.metrics]
-
-    (outcome, tables), spent = timed(measured, range(count_of(judge.test)))
-    return outcome.texts, tables, spent
-
-
-def _key(planned: Planned, judge: Judge) -> str:
-    """Of everything the result rests on."""
-    final, experiment = planned.path / FINAL, planned.contender.experiment
-    if not RunFolder(planned.path).finished:
-        raise CheckpointError(planned.path, "has not been trained to its end")
-    settings = [plain(experiment.decoding), plain(judge.choices), judge.steering]
+def _key(run: PlannedRun, judge: Judge) -> str:
+    """A digest of everything that the result rests on."""
+    final, experiment = run.path / FINAL, run.contender.experiment
+    if not RunFolder(run.path).finished:
+        raise CheckpointError(run.path, "has not been trained to its end")
+    settings = [plain(experiment.decoding), plain(judge.choices), judge.curve_metric]
     speed = [experiment.device, torch.get_num_threads(), version("regard"), torch.__version__]
     gold = None
     if judge.gold is not None:
         links = [[sorted(one.sure), sorted(one.possible)] for one in judge.gold.links]
         gold = [judge.gold.sources, judge.gold.targets, links]
     rest: list[Any] = [FORMAT, final.read_text(encoding="utf-8"), settings, speed, judge.test, gold]
-    log = (planned.path / METRICS_FILE).stat().st_size if (planned.path / METRICS_FILE).exists() else 0
+    log = (run.path / METRICS_FILE).stat().st_size if (run.path / METRICS_FILE).exists() else 0
     return hashlib.sha256(json.dumps([*rest, log]).encode()).hexdigest()
 
 
-def _trained_on_a_cpu(planned: Planned) -> bool:
+def _curve_metric(contenders: Sequence[Contender]) -> str:
+    """The metric that chooses the best checkpoint of all; where they differ, the task's, which is in every log."""
+    metrics = {one.experiment.training.metric for one in contenders}
+    task: Any = TASKS[contenders[0].experiment.task.name]
+    return metrics.pop() if len(metrics) == 1 else str(task.metric)
+
+
+# Speeds and curves, by the log of a training
+
+
+def training_rate(log: Sequence[Event]) -> Rate:
+    """Target tokens per second of updates, the median over the log.
+
+    Per second of processor time it does not depend on what else the machine does; None where that was not logged.
+    """
+    walls = [event["tokens_per_second"] for event in log if event["event"] == "update"]
+    cores = list(_core_rates(log))
+    return Rate(*(statistics.median(values) if values else None for values in (walls, cores)))
+
+
+def curve_of(log: Sequence[Event], metric: str) -> list[Point]:
+    """The score of every validation."""
+    return [
+        (event["update"], event["seconds"], event[metric], event.get("core_seconds"))
+        for event in log
+        if event["event"] == "validation" and event.get(metric) is not None
+    ]
+
+
+def _core_rates(log: Sequence[Event]) -> Iterator[float]:
+    """Tokens per second of processor time, line by line.
+
+    Older versions logged tokens per second on the wall, and both clocks at each line. A validation has a line of its
+    own, so its time is in neither clock of the next.
+    """
+    before = Spent(0.0, 0.0)
+    for event in log:
+        spent = spent_at(event) - before
+        if event["event"] == "update" and "tokens_per_core_second" in event:
+            yield event["tokens_per_core_second"]
+        elif event["event"] == "update" and spent.core_seconds is not None and spent.core_seconds > 0:
+            yield event["tokens_per_second"] * spent.seconds / spent.core_seconds
+        before = spent_at(event)
+
+
+def _trained_on_a_cpu(run: PlannedRun) -> bool:
     """As far as it is known: a machine that has a GPU trains on it, unless the run's settings ask for the CPU."""
-    if planned.contender.experiment.device == "cpu":
+    if run.contender.experiment.device == "cpu":
         return True
     with suppress(OSError, ValueError, AttributeError):
-        noted = json.loads((planned.path / ENVIRONMENT).read_text(encoding="utf-8"))
-        return bool(noted.get("device", "cpu") == "cpu") and planned.contender.experiment.device != "mps"
+        noted = json.loads((run.path / ENVIRONMENT).read_text(encoding="utf-8"))
+        return bool(noted.get("device", "cpu") == "cpu") and run.contender.experiment.device != "mps"
     return True
 
 
-def _tokens_per_word(predictor: Predictor, test: Examples) -> float:
-    """With the end of each text as a token, as training counts them; punctuation marks are words.
+def tokens_per_word(predictor: Predictor, test: Examples) -> float:
+    """Tokens per word as training counts them: the end of each text is a token, punctuation marks are words.
 
     A tokenizer that cuts texts anew each time they are trained on cuts them so here, too.
     """
     column, targets = predictor.task.vocabularies[predictor.task.last], test[predictor.task.last]
     cut = [column.sample(text, seed) for seed, text in enumerate(targets)]
     return sum(len(ids) + 1 for ids in cut) / max(1, sum(len(words(text)) for text in targets))
+
+
+# Word alignments
+
+
+def gold_links(path: Path, source: Path, target: Path, *, turned: bool) -> Gold:
+    """Three files, line by line. `turned`: the links say target before source. Raises DataError for what is wrong."""
+    texts = [list(read_lines(file)) for file in (source, target)]
+    links = read_gold(path)
+    if turned:
+        links = [
+            GoldAlignment(*(frozenset((b, a) for a, b in some) for some in (one.sure, one.possible))) for one in links
+        ]
+    for file, lines in zip((source, target), texts, strict=True):
+        if len(lines) != len(links):
+            raise DataError(path, f"{len(links):,} lines, but {file} has {len(lines):,}")
+    for number, (one, *pair) in enumerate(zip(links, *texts, strict=True), start=1):
+        counts = [sum(map(bool, text.split(" "))) for text in pair]
+        for link in sorted(one.possible):
+            if link[0] >= counts[0] or link[1] >= counts[1]:
+                shown = f"{link[0] + 1}-{link[1] + 1}"
+                problem = f"link {shown} (source-target), but there are {counts[0]} and {counts[1]} words"
+                hint = "--gold-turned where links say target before source"
+                raise DataError(path, problem, line=number, hint=hint)
+    return Gold(texts[0], texts[1], links)
+
+
+def error_rate(predictor: Predictor, gold: Gold) -> float | None:
+    """The alignment error rate in per cent, each target word linked to the source word it looks at most.
+
+    The given targets are forced upon the model. None for one that looks at no single words.
+    """
+    pairs = [Prediction(source, target, 0.0) for source, target in zip(gold.sources, gold.targets, strict=True)]
+    links = []
+    for prediction in predictor.explained(pairs):
+        found = prediction.explanation
+        if found is None or not found.weights:
+            return None
+        columns, rows = space_groups(found.source_tokens), space_groups(found.target_tokens)
+        links.append(align(merge(found.weights, rows, columns)))
+    return 100 * alignment_error_rate(links, [one.sure for one in gold.links], [one.possible for one in gold.links])
+
+
+def space_groups(tokens: Sequence[str]) -> list[list[int]]:
+    """The pieces of each word, a word being what stands between spaces; the end symbol belongs to none."""
+    groups: list[list[int]] = []
+    apart = True  # a space came last
+    for place, token in enumerate(tokens):
+        if is_end(tokens, place):
+            break
+        code = byte_of(token)
+        text = token if code is None else chr(code)
+        apart = apart or text.startswith(SPACES)
+        if text.strip("".join(SPACES)):
+            if apart:
+                groups.append([])
+            groups[-1].append(place)
+            apart = text.endswith(SPACES)
+    return groups

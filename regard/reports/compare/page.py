@@ -1,129 +1,180 @@
 """The report of a comparison as one HTML file: works from disk, asks for nothing outside itself."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from regard.explain.frame import framed, static
-from regard.reports.compare.cells import Cell, Cells, of_texts
-from regard.reports.compare.charts import Line, Point, chart, colour
-from regard.reports.compare.document import by_length, gains_by_length
-from regard.reports.compare.html import shown, table
-from regard.reports.compare.lengths import Bucket
-from regard.reports.compare.notes import colours, gain_note, length_note, notes
+from regard.explain.tokens import visible_line
 from regard.reports.compare.summary import Compared
-from regard.reports.compare.table import NONE
-from regard.reports.compare.tables import gain_table, length_table, main_table, of_figure, origin_table, run_table
+from regard.reports.compare.tables import colour_note, figure_cell, run_table, sections
+from regard.reports.table import NONE, Cell, Table
+
+PACKAGE = "regard.reports.compare"
+WIDTH, HEIGHT = 720, 340  # of a chart
+LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 44
+TICKS = 6  # about as many on an axis
+COLOURS = 12  # classes c0 … c11; beyond them the same again, dashed
 
 
 def page(compared: Compared) -> str:
-    """Every text in it is escaped; only the script and the style with the page's nonce may run."""
-    package = "regard.reports.compare"
+    """The whole page. Every text in it is escaped; only the script and the style with its nonce may run."""
+    first, *others = sections(compared)
+    body = _render(
+        "report.html",
+        sections=[first._replace(notes=[*first.notes, colour_note(compared)]), *others],
+        charts=list(_charts(compared)),
+        names=compared.names,
+        differing=_differing_table(compared),
+        runs=run_table(compared),
+        failed=[f"{name}: {why}" for name, why in compared.failed.items()],
+        made=compared.made,
+        command=compared.about.get("command", ""),
+    )
     return framed(
-        '<main class="report">\n' + "\n".join(_sections(compared)) + "\n</main>",
+        body,
         title=compared.title,
-        script=static("compare.js", package),
-        style=static("compare.css", package),
+        script=static("compare.js", PACKAGE),
+        style=static("compare.css", PACKAGE),
         tools='<button type="button" id="theme" hidden>Theme: system</button>',
     )
 
 
-def _sections(compared: Compared) -> Iterator[str]:
-    results = table(main_table(compared), systems=True)
-    yield _card("Result", results + _listed([*notes(compared), colours(compared)]))
-    yield f'<div class="charts">{_curves(compared)}{_lengths(compared)}</div>'
-    if compared.buckets:
-        lengths = table(length_table(compared), systems=True)
-        yield _card(by_length(compared), lengths + _listed([length_note(compared)]))
-    gains = gain_table(compared)
-    if gains is not None:
-        yield _card(gains_by_length(compared), table(gains) + _listed([gain_note(compared)]))
-    origins = origin_table(compared)
-    if origins is not None:
-        yield _card("What was published", table(origins))
-    yield _card("What differs", _differing(compared))
-    yield _card("Every run", _runs(compared))
-    if compared.failed:
-        yield _card("Runs that failed", _listed([f"{name}: {why}" for name, why in compared.failed.items()]))
-    yield _card("How it was made", _made(compared))
+def _render(template: str, **values: Any) -> Markup:
+    return Markup(_templates().get_template(template).render(**values))
 
 
-def _card(title: str, content: str) -> str:
-    return f'<section class="card"><h2>{shown(title)}</h2>{content}</section>' if content else ""
-
-
-def _listed(lines: list[str]) -> str:
-    items = "".join(f"<li>{shown(line)}</li>" for line in lines)
-    return f'<ul class="notes">{items}</ul>'
-
-
-def _curves(compared: Compared) -> str:
-    lines = [
-        Line(
-            row.name,
-            place,
-            [Point(update, y, low, high, f"update {update:,}: {y:.2f}") for update, y, low, high in row.curve()],
-        )
-        for place, row in enumerate(compared.rows)
-    ]
-    drawn = chart(lines, across="updates", up=f"{compared.steering} of the dev part")
-    return _card("Learning", drawn and drawn + _legend(compared))
-
-
-def _lengths(compared: Compared) -> str:
-    names = [f"{bucket.words} ({bucket.sentences:,})" for bucket in compared.buckets]
-    lines = [
-        Line(
-            row.name,
-            place,
-            [
-                Point(x, y := bucket.figures[place].mean, y, y, f"{bucket.words} words: {_figure(bucket, place)}")
-                for x, bucket in enumerate(compared.buckets)
-            ],
-        )
-        for place, row in enumerate(compared.rows)
-    ]
-    across = f"{compared.wording.length} ({compared.wording.examples})"
-    drawn = chart(lines, across=across, up=compared.metrics[0], names=names)
-    return _card("By length", drawn and drawn + _legend(compared))
-
-
-def _figure(bucket: Bucket, place: int) -> str:
-    return of_figure(bucket.figures[place]).text
-
-
-def _legend(compared: Compared) -> str:
-    items = "".join(
-        f'<li class="{colour(place)}" data-system="{place}"><span>{shown(name)}</span></li>'
-        for place, name in enumerate(compared.names)
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(PACKAGE, "static"),
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else visible_line(str(value)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return f'<ul class="lines">{items}</ul>'
+    environment.globals.update(colour=colour, sort_key=_sort_key)
+    return environment
 
 
-def _differing(compared: Compared) -> str:
-    """The longer side goes down."""
-    settings = {
-        name: [NONE if value is None else _setting(value) for value in row] for name, row in compared.differing.items()
-    }
+def _sort_key(cell: Cell) -> str:
+    return "" if cell.text == NONE else cell.text if cell.value is None else repr(float(cell.value))
+
+
+def _differing_table(compared: Compared) -> Table | None:
+    """The settings that differ and the systems; the longer side goes down."""
+    settings = {name: [_setting(value) for value in row] for name, row in compared.differing.items()}
     if not settings:
-        return ""
-    lines = [["setting", *compared.names], *([name, *values] for name, values in settings.items())]
+        return None
+    head, rows = ["setting", *compared.names], [[name, *values] for name, values in settings.items()]
     if len(settings) < len(compared.names):
-        lines = [["system", *settings], *map(list, zip(compared.names, *settings.values(), strict=True))]
-    head, *rows = lines
-    return table(Cells(head, [[Cell(first), *of_texts(rest)] for first, *rest in rows], texts=len(head)))
+        head, rows = ["system", *settings], [list(row) for row in zip(compared.names, *settings.values(), strict=True)]
+    return Table(head, [[Cell(text) for text in row] for row in rows], texts=len(head) - 1)
 
 
 def _setting(value: Any) -> str:
-    """As a config says it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """As a config has it."""
+    return NONE if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _runs(compared: Compared) -> str:
-    found = run_table(compared)
-    return f"<details><summary>{len(found.rows)} runs</summary>{table(found)}</details>"
+# Charts: lines over an axis as inline SVG
 
 
-def _made(compared: Compared) -> str:
-    command = shown(compared.about.get("command", ""))
-    return f'<p class="quiet">{shown(compared.made)}</p><pre><code>{command}</code></pre>'
+class Point(NamedTuple):
+    """A place of a line; `low` to `high` is a band around it."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    tip: str  # when pointed at
+
+
+class Line(NamedTuple):
+    """One system; its number gives its colour."""
+
+    name: str
+    number: int
+    points: Sequence[Point]
+
+    @property
+    def has_band(self) -> bool:
+        """Whether any point has more than one value."""
+        return any(point.low != point.high for point in self.points)
+
+
+class Frame(NamedTuple):
+    """The part of a chart inside its axes."""
+
+    across: tuple[float, float]  # values at its left and right
+    up: tuple[float, float]  # values at its bottom and top
+    rules: list[float]  # values that have a horizontal line
+    marks: list[tuple[float, str]]  # values below which a label stands
+
+    def x(self, value: float) -> float:
+        """The pixel of a value."""
+        return LEFT + (WIDTH - LEFT - RIGHT) * (value - self.across[0]) / (self.across[1] - self.across[0])
+
+    def y(self, value: float) -> float:
+        """The pixel of a value."""
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - self.up[0]) / (self.up[1] - self.up[0])
+
+
+def chart(lines: Sequence[Line], *, across: str, up: str, names: Sequence[str] = ()) -> str:
+    """An SVG element; nothing where there is no point. `names` stand at 0, 1, 2 … of the x axis instead of numbers."""
+    lines = [line._replace(points=[point for point in line.points if math.isfinite(point.y)]) for line in lines]
+    points = [point for line in lines for point in line.points]
+    if not points:
+        return ""
+    rules = ticks(min(point.low for point in points), max(point.high for point in points))
+    if names:
+        ends, marks = (-0.3, len(names) - 0.7), [(float(place), name) for place, name in enumerate(names)]
+    else:
+        last = max(point.x for point in points)
+        ends, marks = (0.0, max(last, 1e-9)), [(one, f"{one:,g}") for one in ticks(0.0, last) if one <= last]
+    sizes = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "bottom": BOTTOM}
+    frame = Frame(ends, (rules[0], rules[-1]), rules, marks)
+    return _render("chart.svg", lines=lines, frame=frame, across=across, up=up, **sizes)
+
+
+def colour(number: int) -> str:
+    """The classes that colour a line and its name."""
+    return f"c{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """About six round numbers, from one not above `low` to one not below `high`."""
+    extent = (high - low) or abs(high) or 1.0
+    raw = extent / TICKS
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= raw * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(step * place, 12) for place in range(first, max(last, first + 1) + 1)]
+
+
+def _charts(compared: Compared) -> Iterator[tuple[str, str]]:
+    """(title, chart) of what can be drawn."""
+    curves = [
+        [Point(x, y, low, high, f"update {x:,}: {y:.2f}") for x, y, low, high in row.curve()] for row in compared.rows
+    ]
+    learning = chart(_lines(compared, curves), across="updates", up=f"{compared.curve_metric} of the dev part")
+    lengths = [
+        [
+            Point(x, figure.mean, figure.mean, figure.mean, f"{bucket.words} words: {figure_cell(figure).text}")
+            for x, bucket in enumerate(compared.buckets)
+            for figure in [bucket.figures[place]]
+        ]
+        for place in range(len(compared.rows))
+    ]
+    names = [f"{bucket.words} ({bucket.sentences:,})" for bucket in compared.buckets]
+    across = f"{compared.wording.length} ({compared.wording.examples})"
+    by_length = chart(_lines(compared, lengths), across=across, up=compared.metrics[0], names=names)
+    yield from ((title, one) for title, one in (("Learning", learning), ("By length", by_length)) if one)
+
+
+def _lines(compared: Compared, points: Sequence[Sequence[Point]]) -> list[Line]:
+    return [Line(name, number, some) for number, (name, some) in enumerate(zip(compared.names, points, strict=True))]

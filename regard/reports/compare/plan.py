@@ -1,45 +1,57 @@
-"""What is to be trained: every config, crossed with every cell of the grid, with every seed."""
+"""The runs of a comparison: each config in each combination of the grids, with each seed; and the texts they share."""
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import parse_changes, plain, warned_last
+from regard.data.columns import small_columns
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment, read_changes, read_experiment
+from regard.experiment import DataSettings, Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
-from regard.reports.compare.grid import crossed, flattened, said
-from regard.reports.compare.origin import Origin, origin_of
 from regard.runs.rehearsal import rehearse
+from regard.runs.resuming import origins_of
+from regard.runs.texts import held_out, part_reader, test_examples
+from regard.tasks import TASKS, Examples
 
 Changes = tuple[str, ...]
-SHOWN = 3  # names told of those that share a fault
-LONGEST = 200  # bytes of a name: with a seed and the marks of a file that is being written, a folder holds 255
+Combination = list[tuple[str, Any]]  # (setting, value) of each grid
+SHOWN = 3  # contenders named in an error that several share
+MAX_NAME_BYTES = 200  # of 255 for a file name: a seed, and the marks of a file that is being written, come on top
 CORPORA = "corpora"  # the folder of training corpora that all runs of a comparison share
 
 
 class Budget(NamedTuple):
-    """How long each run trains; without one, as its config says."""
+    """When each run ends; without any limit given, as its config says."""
 
     minutes: float | None = None
     updates: int | None = None
-    core_minutes: float | None = None  # of processor time: fair on a machine that does something else beside
+    core_minutes: float | None = None  # of processor time, which other work on the machine does not shorten
 
     def changes(self) -> Changes:
-        """Who gives a budget wants no other limit."""
+        """The settings of a budget: what it does not limit is without limit."""
         if self == Budget():
             return ()
         given = {"max_minutes": self.minutes, "max_core_minutes": self.core_minutes, "max_updates": self.updates}
         return tuple(f"training.{name}={json.dumps(given.get(name))}" for name in LIMITS)
 
     def faults(self) -> list[Fault]:
-        """What is wrong with it."""
+        """Options whose value is no finite number."""
         given = {"--minutes": self.minutes, "--core-minutes": self.core_minutes}
         endless = [name for name, value in given.items() if value is not None and not math.isfinite(value)]
         return [Fault(name, "must be a finite number") for name in endless]
+
+
+class Publication(NamedTuple):
+    """`# paper: URL` and `# published: FIGURE on DATA` at the head of a config; None where there is no such line."""
+
+    paper: str | None = None
+    published: str | None = None
 
 
 class Contender(NamedTuple):
@@ -49,10 +61,10 @@ class Contender(NamedTuple):
     config: Path
     changes: Changes
     experiment: Experiment
-    origin: Origin = Origin()
+    publication: Publication = Publication()
 
 
-class Planned(NamedTuple):
+class PlannedRun(NamedTuple):
     """A contender with a seed, and the run folder where it is trained."""
 
     contender: Contender
@@ -61,114 +73,266 @@ class Planned(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of the folder: <contender>-seed<k>."""
+        """The name of the folder: <contender>-seed<k>."""
         return self.path.name
 
     def experiment(self) -> Experiment:
         """The settings of this run."""
-        whole, cache = self.contender.experiment, (self.path.parent / CORPORA).absolute()
-        data = whole.data if whole.data.cache is not None else replace(whole.data, cache=cache)
-        return replace(whole, data=data, training=replace(whole.training, seed=self.seed), run=self.path)
+        shared, cache = self.contender.experiment, (self.path.parent / CORPORA).absolute()
+        data = shared.data if shared.data.cache is not None else replace(shared.data, cache=cache)
+        return replace(shared, data=data, training=replace(shared.training, seed=self.seed), run=self.path)
 
     def limits(self) -> dict[str, Any]:
-        """When it ends."""
+        """When it ends: max_updates, max_minutes …"""
         return {name: getattr(self.contender.experiment.training, name) for name in LIMITS}
 
 
 def contenders_of(
     configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
 ) -> list[Contender]:
-    """Each config in each cell of the grid, built in small. Raises ConfigError of all that is wrong in any of them."""
+    """Each config in each combination of the grids. Each model is built in small first.
+
+    Raises ConfigError of all that is wrong in any of them.
+    """
     with warned_last():
-        return _contenders(configs, changes, grids, budget)
+        if faults := budget.faults():
+            raise ConfigError.of(faults)
+        _check_reserved(changes, grids, budget)
+        read_changes(changes)
+        planned = [
+            (_contender_name(config, configs, one), config, _ordered(changes, one) + budget.changes())
+            for config in configs
+            for one in combinations(grids)
+        ]
+        _check_names([name for name, *_ in planned])
+        found, faults_of = [], dict[Fault, list[str]]()
+        for name, config, words in planned:
+            try:
+                experiment = read_experiment(config, words)
+                rehearse(experiment)
+                found.append(Contender(name, config, words, experiment, publication_of(config)))
+            except ConfigError as error:
+                for fault in error.faults:
+                    faults_of.setdefault(fault, []).append(name)
+        if faults_of:
+            raise ConfigError.of(_with_names(fault, names, len(planned)) for fault, names in faults_of.items())
+        return found
 
 
-def _contenders(
-    configs: Sequence[Path], changes: Sequence[str], grids: Sequence[str], budget: Budget
-) -> list[Contender]:
-    if faults := budget.faults():
-        raise ConfigError.of(faults)
-    _not_ours(changes, grids, budget)
-    read_changes(changes)
-    wanted = [
-        (_name(config, configs, cell), config, _ordered(changes, cell) + budget.changes())
-        for config in configs
-        for cell in crossed(grids)
-    ]
-    _told_apart([name for name, *_ in wanted])
-    found, told = [], dict[Fault, list[str]]()
-    for name, config, words in wanted:
-        try:
-            experiment = read_experiment(config, words)
-            rehearse(experiment)
-            found.append(Contender(name, config, words, experiment, origin_of(config)))
-        except ConfigError as error:
-            for fault in error.faults:
-                told.setdefault(fault, []).append(name)
-    if told:
-        raise ConfigError.of(_of_some(fault, some, len(wanted)) for fault, some in told.items())
-    return found
+def runs_of(contenders: Sequence[Contender], seeds: int, folder: Path) -> list[PlannedRun]:
+    """All runs, seed by seed, so that each contender has a first result early."""
+    numbers = range(1, seeds + 1)
+    return [PlannedRun(one, seed, folder / f"{one.name}-seed{seed}") for seed in numbers for one in contenders]
 
 
-def _told_apart(names: Sequence[str]) -> None:
-    """Raises ConfigError for names that cannot be those of folders, one each."""
-    for name in names:
-        if (size := len(name.encode(errors="replace"))) > LONGEST:
-            problem = f"'{name[:40]}…' would be the name of a folder, and has {size} bytes"
-            raise ConfigError("CONFIG", problem, f"at most {LONGEST}: a shorter file name, or fewer settings in a grid")
-        if names.count(name) > 1:
-            hint = "give each config once, and other names to files that are called the same"
-            raise ConfigError("CONFIG", f"there are {names.count(name)} that would be called '{name}'", hint)
-
-
-def _not_ours(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> None:
-    """Raises ConfigError of settings that the comparison gives every run itself."""
-    cells = [f"{key}={json.dumps(value)}" for cell in crossed(grids) for key, value in cell]
-    ours = {"training.seed": "--seeds N trains each with the seeds 1 to N", "run": "--run FOLDER holds all runs"}
-    limits = dict.fromkeys(
-        (one.partition("=")[0] for one in budget.changes()), "leave --minutes, --core-minutes and --updates out"
-    )
-    told = {**_said_of(limits, cells), **_said_of(ours, [*changes, *cells])}
-    faults = [Fault(name, "is set for each run by the comparison", hint) for name, hint in told.items()]
-    if faults:
-        raise ConfigError.of(faults)
-
-
-def _said_of(hints: Mapping[str, str], changes: Iterable[str]) -> dict[str, str]:
-    """Those of the settings that the changes speak of."""
-    given = {name for change in changes for name, _ in flattened(parse_changes([change]))}
-    return {name: hint for name, hint in hints.items() if name in given}
-
-
-def runs_of(contenders: Iterable[Contender], seeds: int, folder: Path) -> list[Planned]:
-    """Seed by seed, so that there is something of everyone early."""
-    listed = list(contenders)
-    return [Planned(one, seed, folder / f"{one.name}-seed{seed}") for seed in range(1, seeds + 1) for one in listed]
-
-
-def differing(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
-    """setting → its value of each contender, of the settings that are not the same for all; None where it has none."""
-    flat = [dict(flattened(plain(one.experiment))) for one in contenders]
+def differing_settings(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
+    """setting → its value for each contender, of the settings that are not the same for all; None where it has none."""
+    flat = [dict(flat_settings(plain(one.experiment))) for one in contenders]
     names = dict.fromkeys(name for settings in flat for name in settings if name.partition(".")[0] != "run")
     found = {name: [settings.get(name) for settings in flat] for name in names}
     return {name: values for name, values in found.items() if any(value != values[0] for value in values)}
 
 
-def _ordered(changes: Sequence[str], cell: Sequence[tuple[str, Any]]) -> Changes:
-    """A group stands before what is inside it, so that the one does not discard the other."""
-    words = [*changes, *(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in cell)]
+def publication_of(config: Path) -> Publication:
+    """Reads the comment a config begins with. Raises OSError where the file cannot be read."""
+    with config.open(encoding="utf-8") as file:
+        lines = [line.lstrip("#").strip() for line in takewhile(lambda line: line.startswith("#"), file)]
+    fields = {name: value.strip() for name, _, value in (line.partition(": ") for line in lines)}
+    return Publication(fields.get("paper"), fields.get("published"))
+
+
+# Grids: --grid KEY=A,B
+
+
+def combinations(grids: Sequence[str]) -> list[Combination]:
+    """Every combination of one value of each grid."""
+    axes = [_axis(grid) for grid in grids]
+    keys = [axis[0][0] for axis in axes]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ConfigError(f"--grid {key}", "is given twice", "one list of values with commas between them")
+    for axis in axes:
+        _check_values(axis)
+    return [list(one) for one in product(*axes)]
+
+
+def _axis(grid: str) -> Combination:
+    key, equals, listed = grid.partition("=")
+    if not equals or not key.strip() or not listed.strip():
+        example = "--grid model.attention.score=dot,bilinear"
+        raise ConfigError(f"--grid {grid}", "a setting and its values are written KEY=VALUE,VALUE", example)
+    try:
+        values = parse_changes([f"values=[{listed}]"])["values"]
+    except ConfigError as error:
+        raise ConfigError.of(fault._replace(place=f"--grid {grid}") for fault in error.faults) from error
+    return [(key.strip(), value) for value in values]
+
+
+def _check_values(axis: Combination) -> None:
+    """Raises ConfigError where two values have the same name."""
+    seen = dict[str, str]()
+    for key, value in axis:
+        name, text = value_name(key, value), json.dumps(value, ensure_ascii=False)
+        if seen.get(name) == text:
+            raise ConfigError(f"--grid {key}", f"{text} is given twice", "each value once")
+        if name in seen:
+            problem = f"{seen[name]} and {text} would both be called '{name}'"
+            raise ConfigError(f"--grid {key}", problem, "leave one out")
+        seen[name] = text
+
+
+def value_name(key: str, value: Any) -> str:
+    """The value of a setting as part of a folder's name."""
+    last = key.rpartition(".")[2]
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, Mapping):
+        parts = dict(flat_settings(value))
+        text = "-".join([str(parts.pop("", last)), *(f"{name}-{item}" for name, item in parts.items())])
+    elif isinstance(value, list):
+        text = "+".join(value_name(key, item) for item in value)
+    else:
+        text = f"{last}-{json.dumps(value)}"
+    return re.sub(r"[^\w.+-]+", "-", text).strip("-.") or last
+
+
+def flat_settings(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested groups → dotted names; a part without settings is the same as its name."""
+    if not isinstance(value, Mapping):
+        yield place, value
+        return
+    for name, item in value.items():
+        yield from flat_settings(item, place if name == "name" else f"{place}.{name}".lstrip("."))
+
+
+# Names and changes
+
+
+def _contender_name(config: Path, configs: Sequence[Path], values: Combination) -> str:
+    """The file's name and the values; the values alone where there is one file."""
+    names = [value_name(key, value) for key, value in values]
+    return "-".join([*([config.stem] if len(configs) > 1 or not names else []), *names])
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raises ConfigError for names that cannot be those of folders, one each."""
+    for name in names:
+        if (size := len(name.encode(errors="replace"))) > MAX_NAME_BYTES:
+            problem = f"'{name[:40]}…' would be the name of a folder, and has {size} bytes"
+            hint = f"at most {MAX_NAME_BYTES}: a shorter file name, or fewer settings in a grid"
+            raise ConfigError("CONFIG", problem, hint)
+        if names.count(name) > 1:
+            hint = "give each config once, and other names to files that are called the same"
+            raise ConfigError("CONFIG", f"there are {names.count(name)} that would be called '{name}'", hint)
+
+
+def _check_reserved(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> None:
+    """Raises ConfigError of settings that the comparison gives every run itself."""
+    in_grids = [f"{key}={json.dumps(value)}" for one in combinations(grids) for key, value in one]
+    limits = [one.partition("=")[0] for one in budget.changes()]
+    hints = dict.fromkeys(_named(limits, in_grids), "leave --minutes, --core-minutes and --updates out")
+    fixed = {"training.seed": "--seeds N trains each with the seeds 1 to N", "run": "--run FOLDER holds all runs"}
+    hints |= {name: fixed[name] for name in _named(fixed, [*changes, *in_grids])}
+    if hints:
+        problem = "is set for each run by the comparison"
+        raise ConfigError.of(Fault(name, problem, hint) for name, hint in hints.items())
+
+
+def _named(settings: Iterable[str], changes: Iterable[str]) -> list[str]:
+    """Those of the settings that the changes name."""
+    given = {name for change in changes for name, _ in flat_settings(parse_changes([change]))}
+    return [name for name in settings if name in given]
+
+
+def _ordered(changes: Sequence[str], values: Combination) -> Changes:
+    """All changes; a group stands before what is inside it, so that it does not discard that again."""
+    words = [*changes, *(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values)]
     return tuple(sorted(words, key=lambda word: word.partition("=")[0].count(".")))
 
 
-def _name(config: Path, configs: Sequence[Path], cell: Sequence[tuple[str, Any]]) -> str:
-    """The file's name, unless there is one file alone and the cell tells more."""
-    values = [said(key, value) for key, value in cell]
-    return "-".join([*([config.stem] if len(configs) > 1 or not values else []), *values])
-
-
-def _of_some(fault: Fault, names: list[str], count: int) -> Fault:
-    """A fault that not everyone has names those who have it."""
+def _with_names(fault: Fault, names: list[str], count: int) -> Fault:
+    """A fault with the contenders that have it, unless all have."""
     if len(names) == count:
         return fault
     some = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     return fault._replace(place=f"{some}: {fault.place}")
+
+
+# Texts
+
+
+class TextOrigins:
+    """What contenders learn from, by content. Files named alike are read once."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[DataSettings, dict[str, Any]]] = []
+
+    def of(self, one: Contender) -> dict[str, Any]:
+        """The texts of a training, with the settings that leave out some of them."""
+        data = one.experiment.data
+        for known, found in self._known:
+            if known == data:
+                return found
+        found = with_settings(origins_of(one.experiment), held_out(one.experiment), data.max_length)
+        self._known.append((data, found))
+        return found
+
+
+def with_settings(origins: Mapping[str, Any], share: float, max_length: int) -> dict[str, Any]:
+    """The origins of a run, with what leaves out some of its training texts."""
+    return {"train": {**origins["train"], "held_out": share, "max_length": max_length}, "dev": origins.get("dev")}
+
+
+def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_data: bool) -> Examples:
+    """The sentences that all are judged on. Raises ConfigError of all that is not the same for all.
+
+    With `any_data` they may learn from other texts, but are still judged on the same ones.
+    """
+    first, *others = _by_data(contenders)
+    test, texts = _test(first), origins.of(first)
+    if test is None:
+        named = [f"data.test.{column}" for column in first.experiment.columns]
+        hint = " ".join(f"{name}=FILE" for name in named)
+        raise ConfigError(named[0], f"must be given: '{first.name}' names no test part to be judged on", hint)
+    faults = []
+    for other in others:
+        if _test(other) != test:
+            faults.append(_other_texts("test", "is judged on", first, other, ""))
+        if not any_data:
+            parts = [part for part in texts if texts[part] != origins.of(other)[part]]
+            faults += [_other_texts(part, "learns from", first, other, ", or --any-data") for part in parts]
+    if faults:
+        raise ConfigError.of(faults)
+    return test
+
+
+def _test(one: Contender) -> Examples | None:
+    """The test part of a contender. What of it is judged depends on the settings of the task alone."""
+    columns = small_columns(one.experiment.columns, shared=one.experiment.text.shared)
+    return test_examples(one.experiment, TASKS.build(one.experiment.task, columns))
+
+
+def _by_data(contenders: Sequence[Contender]) -> Iterator[Contender]:
+    """The first contender of each way to say where the texts are."""
+    seen: list[DataSettings] = []
+    for one in contenders:
+        if one.experiment.data not in seen:
+            seen.append(one.experiment.data)
+            yield one
+
+
+def _other_texts(part: Any, verb: str, first: Contender, other: Contender, more: str) -> Fault:
+    problem = f"'{other.name}' {verb} {_files(other, part)}, '{first.name}' {verb} {_files(first, part)}"
+    files = " ".join(f"data.{part}.{column}=FILE" for column in first.experiment.columns)
+    return Fault(f"data.{part}", problem, f"say the same for all: {files}{more}")
+
+
+def _files(one: Contender, part: Any) -> str:
+    reader = part_reader(one.experiment, part)
+    if reader is None:
+        return "no such file"
+    names = " and ".join(map(str, reader.files))
+    if part == "train":
+        share, longest = held_out(one.experiment), one.experiment.data.max_length
+        names += f" up to {longest} pieces" + (f" without a share of {share:g}" if share else "")
+    return names

@@ -93,6 +93,14 @@ def spread(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
+def mean_and_spread(values: Sequence[float], form: str = ".2f") -> str:
+    """38.37 ± 0.21; nothing of no values."""
+    if not values:
+        return ""
+    around = spread(values)
+    return f"{np.mean(values):{form}}" + ("" if around is None else f" ± {around:{form}}")
+
+
 def _rivals(metric: Measure, tables: Tables, baseline: str) -> list[str]:
     """Those that can be compared with the baseline."""
     first = tables[baseline][0]

@@ -1,27 +1,97 @@
-"""The results of all runs → one figure a cell, as plain values for JSON, tables and a page."""
+"""The results of all runs → one row a contender, as plain values for JSON, tables and a page."""
 
 import math
-from collections.abc import Mapping, Sequence
-from statistics import mean
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean, median
 from typing import Any, NamedTuple
 
-from regard.reports.compare.lengths import Bucket, Halves, bucket_values, buckets_of, halves_of, halves_values
+from regard.evaluation.scripts import words
 from regard.reports.compare.measure import Judge, Result
-from regard.reports.compare.plan import Contender, differing
-from regard.reports.compare.row import Row, figure_values
-from regard.reports.compare.statistics import Tables, figures, spread
-from regard.reports.evaluation import count_of
+from regard.reports.compare.plan import Contender, Publication, differing_settings
+from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread
+from regard.reports.evaluation import count_of, length_buckets
+from regard.reports.timing import Rate, Spent
 from regard.tasks import Wording
 
 SHOWN = 4  # names in a title
-OF_ROWS = (
-    "tokens_per_second", "words_per_second", "sentences_per_second", "tokens_per_core_second", "words_per_core_second",
-    "sentences_per_core_second", "seconds", "core_seconds",
-)  # fmt: skip
-OF_RUNS = (
-    "name", "seed", "updates", "seconds", "core_seconds", "tokens_per_second", "tokens_per_core_second",
-    "sentences_per_second", "sentences_per_core_second", "error_rate", "curve",
-)  # fmt: skip
+LEAST = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything
+
+
+class Row(NamedTuple):
+    """One contender: all its runs as one figure a column."""
+
+    name: str
+    config: str
+    changes: list[str]
+    results: list[Result]
+    figures: list[Figure]  # metric by metric
+    publication: Publication = Publication()
+
+    @property
+    def parameters(self) -> int:
+        """Of the model, the same for every seed."""
+        return self.results[0].parameters
+
+    @property
+    def spent(self) -> Spent:
+        """The mean time of training; without processor time where a run did not count it."""
+        walls, cores = zip(*(run.spent for run in self.results), strict=True)
+        return Spent(mean(walls), None if None in cores else mean(cores))
+
+    @property
+    def tokens(self) -> Rate:
+        """Target tokens in training: the median of the runs that are long enough to tell."""
+        return _median_rate(run.tokens for run in self.results)
+
+    @property
+    def words(self) -> Rate:
+        """Target words in training: the same for those that cut them into other pieces."""
+        return _median_rate(run.tokens / run.tokens_per_word for run in self.results)
+
+    @property
+    def sentences(self) -> Rate:
+        """Of the test part: the median of the runs."""
+        return _median_rate(run.sentences for run in self.results)
+
+    @property
+    def by_core(self) -> bool:
+        """Whether processor time tells all speeds: it was counted, and no run was anywhere but on a CPU."""
+        return all(
+            None not in (run.spent.core_seconds, run.sentences.per_core_second)
+            and (run.tokens.per_core_second is not None or run.tokens.per_second is None)
+            for run in self.results
+        )
+
+    @property
+    def error_rates(self) -> list[float]:
+        """Of the word alignments, run by run; none where the model aligns nothing or there is no gold."""
+        return [run.error_rate for run in self.results if run.error_rate is not None]
+
+    def curve(self) -> list[tuple[int, float, float, float]]:
+        """(update, mean, least, most) of the scores on the dev part, of the runs that came so far."""
+        scores = defaultdict[int, list[float]](list)
+        for run in self.results:
+            for update, _, score, *_ in run.curve:
+                scores[update].append(score)
+        return [(update, mean(found), min(found), max(found)) for update, found in sorted(scores.items())]
+
+
+class Bucket(NamedTuple):
+    """Sentences of about one length."""
+
+    words: str  # 6-10
+    sentences: int
+    figures: list[Figure]  # row by row
+
+
+class Halves(NamedTuple):
+    """The test part, cut at the length that leaves about as many sentences on either side."""
+
+    words: int  # the longer half has more than these
+    shorter: int  # sentences
+    longer: int
+    gains: list[Difference | None]  # row by row: its lead over the baseline in the longer half less that in the other
 
 
 class Compared(NamedTuple):
@@ -32,7 +102,7 @@ class Compared(NamedTuple):
     metrics: list[str]
     signatures: list[str]
     higher_is_better: list[bool | None]  # metric by metric
-    steering: str  # the dev score of the curves
+    curve_metric: str  # the score on the dev part that the curves tell
     sentences: int  # of the test part
     buckets: list[Bucket]  # the first metric by length
     differing: dict[str, list[Any]]  # setting → value of each row
@@ -40,20 +110,6 @@ class Compared(NamedTuple):
     about: dict[str, Any]  # command, machine …
     halves: Halves | None = None  # the first metric in the longer half of the test part, and in the other
     wording: Wording = Wording()
-
-    def values(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            **self.about,
-            "baseline": self.baseline,
-            "sentences": self.sentences,
-            "metrics": [{"name": a, "signature": b} for a, b in zip(self.metrics, self.signatures, strict=True)],
-            "systems": [self._values(row) for row in self.rows],
-            "by_length": [bucket_values(bucket, self.names) for bucket in self.buckets],
-            "by_half": halves_values(self.halves, self.names),
-            "differing": {name: dict(zip(self.names, row, strict=True)) for name, row in self.differing.items()},
-            "failed": self.failed,
-        }
 
     @property
     def names(self) -> list[str]:
@@ -70,21 +126,6 @@ class Compared(NamedTuple):
         """The systems of which no second training can tell what a seed does."""
         return [row.name for row in self.rows if len(row.results) == 1]
 
-    def _values(self, row: Row) -> dict[str, Any]:
-        return {
-            "name": row.name,
-            "config": row.config,
-            "changes": row.changes,
-            **row.origin._asdict(),
-            "scores": dict(zip(self.metrics, map(figure_values, row.figures), strict=True)),
-            "parameters": row.parameters,
-            **{name: getattr(row, name) for name in OF_ROWS},
-            "alignment_error_rate": {"mean": mean(rates), "spread": spread(rates)}
-            if (rates := row.error_rates)
-            else None,
-            "runs": [{name: getattr(result, name) for name in OF_RUNS} for result in row.results],
-        }
-
     @property
     def title(self) -> str:
         """With the names of the first few."""
@@ -96,6 +137,20 @@ class Compared(NamedTuple):
         machine = [f"{name} {value}" for name, value in self.about.get("environment", {}).items()]
         return " · ".join([f"Regard {self.about.get('version', '')}", self.about.get("date", ""), *machine])
 
+    def values(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.about,
+            "baseline": self.baseline,
+            "sentences": self.sentences,
+            "metrics": [{"name": a, "signature": b} for a, b in zip(self.metrics, self.signatures, strict=True)],
+            "systems": [_row_values(row, self.metrics) for row in self.rows],
+            "by_length": [_bucket_values(bucket, self.names) for bucket in self.buckets],
+            "by_half": None if self.halves is None else _halves_values(self.halves, self.names),
+            "differing": {name: dict(zip(self.names, row, strict=True)) for name, row in self.differing.items()},
+            "failed": self.failed,
+        }
+
 
 def summarise(
     contenders: Sequence[Contender],
@@ -105,34 +160,26 @@ def summarise(
     failed: Mapping[str, str],
     about: Mapping[str, Any],
 ) -> Compared:
-    """`results` by contender; whoever has none has no row. The baseline must have some."""
-    there = [one for one in contenders if results.get(one.name)]
+    """`results` by contender; one that has none has no row. The baseline must have some."""
+    listed = [one for one in contenders if results.get(one.name)]
     tables: list[Tables] = [
-        {one.name: [run.statistics[place] for run in results[one.name]] for one in there}
+        {one.name: [run.statistics[place] for run in results[one.name]] for one in listed}
         for place in range(len(judge.metrics))
     ]
     by_metric = [figures(metric, some, baseline) for metric, some in zip(judge.metrics, tables, strict=True)]
-    rows = [
-        Row(
-            one.name,
-            str(one.config),
-            list(one.changes),
-            list(results[one.name]),
-            [found[one.name] for found in by_metric],
-            one.origin,
-        )
-        for one in there
-    ]
     return Compared(
-        rows=rows,
+        rows=[
+            Row(name, str(config), list(changes), list(results[name]), [one[name] for one in by_metric], publication)
+            for name, config, changes, _, publication in listed
+        ],
         baseline=baseline,
         metrics=[metric.name for metric in judge.metrics],
         signatures=judge.signatures(),
         higher_is_better=[metric.higher_is_better for metric in judge.metrics],
-        steering=judge.steering,
+        curve_metric=judge.curve_metric,
         sentences=count_of(judge.test),
         buckets=buckets_of(tables[0], judge, baseline),
-        differing=differing(there),
+        differing=differing_settings(listed),
         failed=dict(failed),
         about=dict(about),
         halves=halves_of(tables[0], judge, baseline),
@@ -140,10 +187,116 @@ def summarise(
     )
 
 
+def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[Bucket]:
+    """The first metric by the length of the texts; neighbours are one bucket where there are few sentences."""
+    found = []
+    for label, lines in length_buckets(_lengths(judge), LEAST):
+        some = {name: [table[lines] for table in several] for name, several in tables.items()}
+        found.append(Bucket(label, len(lines), list(figures(judge.metrics[0], some, baseline).values())))
+    return found
+
+
+def halves_of(tables: Tables, judge: Judge, baseline: str) -> Halves | None:
+    """Whether a lead grows with length; None where there are few sentences, or nobody to compare."""
+    lengths = _lengths(judge)
+    edge = min(set(lengths), key=lambda edge: (abs(2 * sum(length > edge for length in lengths) - len(lengths)), edge))
+    longer = [place for place, length in enumerate(lengths) if length > edge]
+    shorter = [place for place, length in enumerate(lengths) if length <= edge]
+    if min(len(longer), len(shorter)) < LEAST:
+        return None
+    found = gains(judge.metrics[0], tables, baseline, longer, shorter)
+    return Halves(edge, len(shorter), len(longer), [found.get(name) for name in tables]) if found else None
+
+
+def _lengths(judge: Judge) -> list[int]:
+    """Words of each given text."""
+    return [len(words(text)) for text in next(iter(judge.test.values()))]
+
+
 def finite(value: Any) -> Any:
-    """JSON has no word for what is no number."""
+    """JSON values with null for what is no finite number."""
     if isinstance(value, dict):
         return {name: finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _median_rate(rates: Iterable[Rate]) -> Rate:
+    """By each clock, of those that are known."""
+    known = [[value for value in values if value is not None] for values in zip(*rates, strict=True)]
+    return Rate(*(median(values) if values else None for values in known))
+
+
+def _prefixed(name: str, rate: Rate) -> dict[str, float | None]:
+    """tokens_per_second, tokens_per_core_second"""
+    return {f"{name}_{field}": value for field, value in rate._asdict().items()}
+
+
+def _row_values(row: Row, metrics: Sequence[str]) -> dict[str, Any]:
+    rates = row.error_rates
+    return {
+        "name": row.name,
+        "config": row.config,
+        "changes": row.changes,
+        **row.publication._asdict(),
+        "scores": dict(zip(metrics, map(_figure_values, row.figures), strict=True)),
+        "parameters": row.parameters,
+        **_prefixed("tokens", row.tokens),
+        **_prefixed("words", row.words),
+        **_prefixed("sentences", row.sentences),
+        **row.spent._asdict(),
+        "alignment_error_rate": {"mean": mean(rates), "spread": spread(rates)} if rates else None,
+        "runs": [
+            {
+                "name": run.name,
+                "seed": run.seed,
+                "updates": run.updates,
+                **run.spent._asdict(),
+                **_prefixed("tokens", run.tokens),
+                **_prefixed("sentences", run.sentences),
+                "error_rate": run.error_rate,
+                "curve": run.curve,
+            }
+            for run in row.results
+        ],
+    }
+
+
+def _figure_values(figure: Figure) -> dict[str, Any]:
+    found = figure.difference
+    return {
+        "mean": figure.mean,
+        "spread": figure.spread,
+        "interval": list(figure.interval),
+        "values": list(figure.values),
+        "intervals": [list(one) for one in figure.intervals],
+        "difference": found and found.value,
+        "difference_interval": found and list(found.interval),
+        "p_value": found and found.p_value,
+    }
+
+
+def _bucket_values(bucket: Bucket, names: Sequence[str]) -> dict[str, Any]:
+    named = dict(zip(names, bucket.figures, strict=True))
+    return {
+        "words": bucket.words,
+        "sentences": bucket.sentences,
+        "values": {name: figure.mean for name, figure in named.items()},
+        "intervals": {name: list(figure.interval) for name, figure in named.items()},
+        "differences": _difference_values(names, [figure.difference for figure in bucket.figures]),
+    }
+
+
+def _halves_values(halves: Halves, names: Sequence[str]) -> dict[str, Any]:
+    found = _difference_values(names, halves.gains)
+    return {"more_words_than": halves.words, "shorter": halves.shorter, "longer": halves.longer, "gains": found}
+
+
+def _difference_values(names: Sequence[str], found: Sequence[Difference | None]) -> dict[str, Any]:
+    """Of those that there are."""
+    return {
+        name: {"difference": one.value, "interval": list(one.interval), "p_value": one.p_value}
+        for name, one in zip(names, found, strict=True)
+        if one is not None
+    }

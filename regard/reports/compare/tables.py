@@ -1,147 +1,289 @@
-"""What a comparison found as tables, the same for Markdown, a terminal and a page."""
+"""What a comparison found as tables with notes; the same for Markdown, a terminal and a page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from regard.evaluation import Interval
-from regard.reports.compare.cells import Cell, Cells, of_minutes, of_number, of_texts
+from regard.explain.tokens import visible_line
 from regard.reports.compare.measure import Result
-from regard.reports.compare.row import Row, mean_and_spread
-from regard.reports.compare.statistics import Difference, Figure
-from regard.reports.compare.summary import Compared
-from regard.reports.compare.table import NONE
+from regard.reports.compare.statistics import Difference, Figure, mean_and_spread
+from regard.reports.compare.summary import Compared, Row
+from regard.reports.table import NONE, Cell, Table, escaped, number_cell
+from regard.reports.timing import Rate
 
-SURE = 0.05  # p-values below this are coloured
+SIGNIFICANT = 0.05  # p-values below this are coloured
 
 
-def main_table(compared: Compared) -> Cells:
+class Section(NamedTuple):
+    """A table with its title and what must be known to read it."""
+
+    title: str
+    table: Table
+    notes: Sequence[str] = ()
+    systems: bool = False  # a row each, in their order
+
+
+def sections(compared: Compared) -> Iterator[Section]:
+    """The sections that every report has, as far as there is something to tell."""
+    metric, wording = compared.metrics[0], compared.wording
+    yield Section("Result", main_table(compared), notes(compared), systems=True)
+    if compared.buckets:
+        title = f"{metric} by {wording.length} ({wording.examples})"
+        yield Section(title, length_table(compared), [_length_note(compared)], systems=True)
+    if gains := gain_table(compared):
+        title = f"{metric}: difference to {compared.baseline} by {wording.length}"
+        yield Section(title, gains, [_gain_note(compared)])
+    if published := publication_table(compared):
+        yield Section("What was published", published)
+
+
+def markdown(compared: Compared) -> str:
+    """The report as Markdown. Nothing in it is read as markup that was not meant so."""
+    blocks = [f"# {escaped(compared.title)}\n"]
+    for place, one in enumerate(sections(compared)):
+        blocks += [f"## {escaped(one.title)}\n"] if place else []
+        blocks += [one.table.markdown(), *([_listed(one.notes)] if one.notes else [])]
+    if compared.failed:
+        blocks += ["## Runs that failed\n", _listed([f"{name}: {why}" for name, why in compared.failed.items()])]
+    blocks += ["## How it was made\n", f"{escaped(compared.made)}\n"]
+    if compared.about.get("command"):
+        blocks.append(f"    {visible_line(str(compared.about['command']))}\n")
+    return "\n".join(blocks)
+
+
+def terminal(compared: Compared, width: int) -> str:
+    """The table of results, and the one by length where it is not wider than the terminal."""
+    results, *others = sections(compared)
+    text = results.table.terminal()
+    if compared.buckets:
+        lengths = others[0].table.terminal()
+        if max(map(len, lengths.splitlines())) <= width:
+            return f"{text}\n{others[0].title}\n{lengths}"
+    return text
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "".join(f"- {escaped(line)}\n" for line in lines)
+
+
+# Tables
+
+
+def main_table(compared: Compared) -> Table:
     """One row a contender, the first metric with its interval and p-value."""
     first, *others = compared.metrics
-    aligned = any(row.error_rates for row in compared.rows)
-    columns = ["system", "runs", first, "95 %", "p", *others, *(["AER %"] if aligned else [])]
-    columns += ["parameters", *_speed_names(compared, words=True)]
-    return Cells(columns, [_main_cells(compared, row, aligned) for row in compared.rows])
+    columns = ["system", "runs", first, "95 %", "p", *others, *_error_column(compared), "parameters"]
+    return Table([*columns, *_speed_columns(compared, words=True)], [_main_row(compared, row) for row in compared.rows])
 
 
-def length_table(compared: Compared) -> Cells:
+def length_table(compared: Compared) -> Table:
     """The first metric by length, with its interval; in brackets how many sentences there are."""
-    columns = ["words", *(f"{bucket.words} ({bucket.sentences:,})" for bucket in compared.buckets)]
     rows = [
-        [Cell(name), *(of_figure(bucket.figures[place]) for bucket in compared.buckets)]
+        [Cell(name), *(figure_cell(bucket.figures[place]) for bucket in compared.buckets)]
         for place, name in enumerate(compared.names)
     ]
-    return Cells(columns, rows)
+    return Table(_length_columns(compared), rows)
 
 
-def gain_table(compared: Compared) -> Cells | None:
+def gain_table(compared: Compared) -> Table | None:
     """The difference to the baseline by length, with its interval; None where there is nothing to compare."""
-    places = [place for place, name in enumerate(compared.names) if name != compared.baseline]
     halves = compared.halves
-    if halves is None or not places:
+    if halves is None or compared.names == [compared.baseline]:
         return None
-    columns = ["words", *(f"{bucket.words} ({bucket.sentences:,})" for bucket in compared.buckets)]
-    columns.append(f"over {halves.words} ({halves.longer:,}) less the rest ({halves.shorter:,})")
+    last = f"over {halves.words} ({halves.longer:,}) less the rest ({halves.shorter:,})"
     rows = [
         [
-            Cell(compared.names[place]),
-            *(of_difference(bucket.figures[place].difference) for bucket in compared.buckets),
-            of_difference(halves.gains[place], p=True),
+            Cell(name),
+            *(_difference_cell(bucket.figures[place].difference) for bucket in compared.buckets),
+            _difference_cell(halves.gains[place], p=True),
         ]
-        for place in places
+        for place, name in enumerate(compared.names)
+        if name != compared.baseline
     ]
-    return Cells(columns, rows)
+    return Table([*_length_columns(compared), last], rows)
 
 
-def origin_table(compared: Compared) -> Cells | None:
+def publication_table(compared: Compared) -> Table | None:
     """The first metric beside what was published, as the configs tell it; None where none of them does."""
-    if not any(any(row.origin) for row in compared.rows):
+    if not any(any(row.publication) for row in compared.rows):
         return None
     rows = [
         [
             Cell(row.name),
-            Cell(mean_and_spread(row.figures[0].values), row.figures[0].mean),
-            *of_texts([row.origin.published, row.origin.paper]),
+            Cell(mean_and_spread(row.figures[0].values) or NONE, row.figures[0].mean),
+            Cell(row.publication.published or NONE),
+            Cell(row.publication.paper or NONE),
         ]
         for row in compared.rows
     ]
-    return Cells(["system", compared.metrics[0], "published", "paper"], rows, texts=2)
+    return Table(["system", compared.metrics[0], "published", "paper"], rows, texts=2)
 
 
-def run_table(compared: Compared) -> Cells:
+def run_table(compared: Compared) -> Table:
     """One row a run."""
-    aligned = any(row.error_rates for row in compared.rows)
-    columns = ["run", *(f"{name} (95 %)" for name in compared.metrics), *(["AER %"] if aligned else []), "updates"]
-    rows = [
-        _run_cells(compared, row, place, run, aligned) for row in compared.rows for place, run in enumerate(row.results)
-    ]
-    return Cells([*columns, *_speed_names(compared, words=False)], rows)
+    columns = ["run", *(f"{name} (95 %)" for name in compared.metrics), *_error_column(compared), "updates"]
+    rows = [_run_row(compared, row, place, run) for row in compared.rows for place, run in enumerate(row.results)]
+    return Table([*columns, *_speed_columns(compared, words=False)], rows)
 
 
-def of_figure(figure: Figure) -> Cell:
+def figure_cell(figure: Figure) -> Cell:
     """38.37 (37.12 to 39.60): the mean of the runs."""
-    return _between(figure.mean, figure.interval)
+    return _interval_cell(figure.mean, figure.interval)
 
 
-def of_difference(found: Difference | None, *, p: bool = False) -> Cell:
-    """+1.20 (+0.31 to +2.05), or with p = 0.012 behind it."""
-    if found is None:
-        return Cell(NONE)
-    cell, told = _between(found.value, found.interval, "+"), f"p = {found.p_value:.3g}"
-    return cell._replace(text=f"{cell.text}, {told}" if p else cell.text, tip=told)
+def _main_row(compared: Compared, row: Row) -> list[Cell]:
+    first, *others = (_score_cell(*one) for one in zip(row.figures, compared.higher_is_better, strict=True))
+    (low, high), found = row.figures[0].interval, row.figures[0].difference
+    rates = row.error_rates
+    errors = Cell(mean_and_spread(rates, ".1f") or NONE, sum(rates) / len(rates) if rates else None)
+    return [
+        Cell(row.name),
+        number_cell(len(row.results)),
+        first,
+        Cell(f"{low:.2f} to {high:.2f}", low),
+        Cell(NONE) if found is None else first._replace(text=f"{found.p_value:.3g}", value=found.p_value),
+        *others,
+        *([errors] if _error_column(compared) else []),
+        number_cell(row.parameters),
+        *_speed_cells(compared, row, [row.tokens, row.words, row.sentences]),
+    ]
 
 
-def _between(value: float, interval: Interval, sign: str = "") -> Cell:
-    return Cell(f"{value:{sign}.2f} ({interval.low:{sign}.2f} to {interval.high:{sign}.2f})", value)
+def _run_row(compared: Compared, row: Row, place: int, run: Result) -> list[Cell]:
+    rate = run.error_rate
+    return [
+        Cell(run.name),
+        *(_interval_cell(figure.values[place], figure.intervals[place]) for figure in row.figures),
+        *([Cell(NONE if rate is None else f"{rate:.1f}", rate)] if _error_column(compared) else []),
+        number_cell(run.updates),
+        *_speed_cells(compared, run, [run.tokens, run.sentences]),
+    ]
 
 
-def _speed_names(compared: Compared, *, words: bool) -> list[str]:
-    """Of the columns that `_speeds` fills."""
+def _length_columns(compared: Compared) -> list[str]:
+    return ["words", *(f"{bucket.words} ({bucket.sentences:,})" for bucket in compared.buckets)]
+
+
+def _error_column(compared: Compared) -> list[str]:
+    return ["AER %"] if any(row.error_rates for row in compared.rows) else []
+
+
+def _speed_columns(compared: Compared, *, words: bool) -> list[str]:
     unit, time = ("core s", "core minutes") if compared.by_core else ("s", "minutes")
     trained = ["train tokens", "train words"] if words else ["train tokens"]
     return [*(f"{what}/{unit}" for what in (*trained, compared.wording.speed)), time]
 
 
-def _speeds(compared: Compared, one: Row | Result, words: Sequence[float | None] = ()) -> list[Cell]:
-    if compared.by_core:
-        trained, finished, time = one.tokens_per_core_second, one.sentences_per_core_second, one.core_seconds
-    else:
-        trained, finished, time = one.tokens_per_second, one.sentences_per_second, one.seconds
-    return [*map(of_number, (trained, *words, finished)), of_minutes(time)]
+def _speed_cells(compared: Compared, one: Row | Result, rates: Sequence[Rate]) -> list[Cell]:
+    """By the clock of `_speed_columns`."""
+    clock = int(compared.by_core)
+    seconds = one.spent[clock]
+    minutes = NONE if seconds is None else f"{seconds / 60:.1f}"
+    return [*(number_cell(rate[clock]) for rate in rates), Cell(minutes, seconds)]
 
 
-def _main_cells(compared: Compared, row: Row, aligned: bool) -> list[Cell]:
-    scores = [_of_metric(figure, better) for figure, better in zip(row.figures, compared.higher_is_better, strict=True)]
-    (low, high), found = row.figures[0].interval, row.figures[0].difference
-    p = Cell(NONE) if found is None else scores[0]._replace(text=f"{found.p_value:.3g}", value=found.p_value)
-    interval, rates = Cell(f"{low:.2f} to {high:.2f}", low), row.error_rates
-    errors = [Cell(mean_and_spread(rates, ".1f"), sum(rates) / len(rates) if rates else None)] if aligned else []
-    words = row.words_per_core_second if compared.by_core else row.words_per_second
+def _interval_cell(value: float, interval: Interval, sign: str = "") -> Cell:
+    return Cell(f"{value:{sign}.2f} ({interval.low:{sign}.2f} to {interval.high:{sign}.2f})", value)
+
+
+def _difference_cell(found: Difference | None, *, p: bool = False) -> Cell:
+    """+1.20 (+0.31 to +2.05), or with p = 0.012 behind it."""
+    if found is None:
+        return Cell(NONE)
+    cell, tip = _interval_cell(found.value, found.interval, "+"), f"p = {found.p_value:.3g}"
+    return cell._replace(text=f"{cell.text}, {tip}" if p else cell.text, tip=tip)
+
+
+def _score_cell(figure: Figure, higher_is_better: bool | None) -> Cell:
+    """38.37 ± 0.21, coloured where chance hardly makes it better or worse than the baseline."""
+    cell, found = Cell(mean_and_spread(figure.values), figure.mean), figure.difference
+    if found is None:
+        return cell
+    low, high = found.interval
+    tip = f"difference {found.value:+.2f} (95 %: {low:+.2f} to {high:+.2f}), p = {found.p_value:.3g}"
+    if found.p_value >= SIGNIFICANT or higher_is_better is None:
+        return cell._replace(tip=tip)
+    return cell._replace(tip=tip, colour="better" if (found.value > 0) == higher_is_better else "worse")
+
+
+# Notes
+
+
+def notes(compared: Compared) -> list[str]:
+    """What must be known to read the figures: a sentence or two each."""
     return [
-        Cell(row.name),
-        of_number(len(row.results)),
-        scores[0],
-        interval,
-        p,
-        *scores[1:],
-        *errors,
-        of_number(row.parameters),
-        *_speeds(compared, row, [words]),
+        *_certainty(compared),
+        *(f"{name}: {signature}" for name, signature in zip(compared.metrics, compared.signatures, strict=True)),
+        *_incomparable(compared),
+        "Tokens are the pieces that a system itself cuts the target into, with the end of each text; words are counted "
+        "alike for all, at as many tokens each as they have in the test part.",
+        "Core minutes are processor time of training, validation included, all threads together. Speeds are per "
+        "second of processor time, in training without validation, the median over the log: neither halts nor "
+        "other work on the machine count as time."
+        if compared.by_core
+        else "Minutes are of training on the wall, validation and halts included; speeds are by the same clock.",
+        *compared.about.get("notes", []),
     ]
 
 
-def _run_cells(compared: Compared, row: Row, place: int, run: Result, aligned: bool) -> list[Cell]:
-    scores = [_between(figure.values[place], figure.intervals[place]) for figure in row.figures]
-    rate = run.error_rate
-    errors = [Cell(NONE if rate is None else f"{rate:.1f}", rate)] if aligned else []
-    return [Cell(run.name), *scores, *errors, of_number(run.updates), *_speeds(compared, run)]
+def colour_note(compared: Compared) -> str:
+    """What colours in a table mean."""
+    alone = f" over other {compared.wording.examples} alone" if compared.one_seed else ""
+    return (
+        f"Coloured: better or worse than {compared.baseline} with p < {SIGNIFICANT:g}{alone}; "
+        "pointed at: the difference."
+    )
 
 
-def _of_metric(figure: Figure, higher_is_better: bool | None) -> Cell:
-    """Coloured where chance hardly makes it better or worse than the baseline."""
-    text, found = mean_and_spread(figure.values), figure.difference
-    if found is None:
-        return Cell(text, figure.mean)
-    low, high = found.interval
-    tip = f"difference {found.value:+.2f} (95 %: {low:+.2f} to {high:+.2f}), p = {found.p_value:.3g}"
-    if found.p_value >= SURE or higher_is_better is None:
-        return Cell(text, figure.mean, "", tip)
-    return Cell(text, figure.mean, "sure" if (found.value > 0) == higher_is_better else "poor", tip)
+def _length_note(compared: Compared) -> str:
+    return f"In parentheses: the 95 % interval, over {_drawn(compared)}.{_without_seeds(compared)}"
+
+
+def _gain_note(compared: Compared) -> str:
+    halves, examples = compared.halves, compared.wording.examples
+    edge = f"of more than {halves.words:,} words" if halves else ""
+    return (
+        f"The system less {compared.baseline}, with the 95 % interval (paired bootstrap). Last column: that difference "
+        f"on the {examples} {edge} less that on the rest, {examples} of either half drawn by themselves; "
+        f"away from zero, a lead grows or shrinks with length.{_without_seeds(compared)}"
+    )
+
+
+def _certainty(compared: Compared) -> Iterator[str]:
+    drawn, one_seed = _drawn(compared), compared.one_seed
+    part, all_once = f"{compared.sentences:,} {compared.wording.examples} of the test part", one_seed == compared.names
+    if all_once:
+        yield f"{part}; one training of each system. 95 %: over {drawn} alone (bootstrap)."
+    else:
+        yield f"{part}. Mean ± standard deviation over the seeds; 95 %: of that mean, over {drawn} (bootstrap)."
+    yield (
+        f"p: how easily {drawn} would turn the difference to {compared.baseline} round, or make it vanish (paired "
+        "bootstrap, two-sided). Each p is of one comparison, not corrected for their number."
+    )
+    if one_seed:
+        systems = "" if all_once else f" of {', '.join(one_seed)}, trained once,"
+        yield (
+            f"What another seed would change{systems} is in no interval and no p: one and the same system trained with "
+            "two seeds may well come out as two that differ."
+        )
+
+
+def _drawn(compared: Compared) -> str:
+    """What the bootstrap draws anew."""
+    seeds = "" if compared.one_seed == compared.names else " and other seeds"
+    return f"other {compared.wording.examples}{seeds}"
+
+
+def _without_seeds(compared: Compared) -> str:
+    return " What another seed would change is not in it." if compared.one_seed else ""
+
+
+def _incomparable(compared: Compared) -> Iterator[str]:
+    """A note on each metric that does not compare everyone with the baseline."""
+    others = [row for row in compared.rows if row.name != compared.baseline]
+    for place, metric in enumerate(compared.metrics):
+        if any(row.figures[place].difference is None for row in others):
+            yield (
+                f"{metric}: no difference is told where a system cuts texts into other pieces than {compared.baseline} "
+                f"does. Of longer pieces it is higher, whatever a model knows."
+            )

@@ -1,7 +1,7 @@
-"""A training in a process of its own, which ends when the comparison does.
+"""One training in a process of its own, which ends when the comparison does.
 
-The first line of stdin tells what to train; its end means that whoever wrote it is gone, and then training saves and
-ends as after Ctrl-C.
+`regard train` in its place would read settings anew, and would go on where the comparison has been killed: here the
+first line of stdin holds the settings, and the end of stdin means that nobody waits any longer, as Ctrl-C does.
 """
 
 import json
@@ -16,24 +16,23 @@ import torch
 from regard.config import read_settings
 from regard.errors import RegardError
 from regard.experiment import Experiment
-from regard.reports.compare.child import DONE, ERROR, FAULT, INTERRUPTED
-from regard.reports.compare.failing import reason
+from regard.reports.compare.train import DONE, ERROR, FAULT, INTERRUPTED, reason
 from regard.runs import train_run
 
 
 def main() -> int:
-    """Trains; what is wrong is told on stderr."""
+    """Trains what stdin says; returns the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what is started in the background
     try:
         job = json.loads(sys.stdin.readline())
-        threading.Thread(target=_end_with_the_other, daemon=True).start()
+        threading.Thread(target=_interrupt_at_end_of_stdin, daemon=True).start()
         return work(job)
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
 def work(job: dict[str, Any]) -> int:
-    """What `job_of` made; the exit code."""
+    """Trains one job; returns the exit code."""
     try:
         torch.set_num_threads(job["threads"])
         done = train_run(read_settings(Experiment, job["experiment"]), resume=job["resume"], quiet=True)
@@ -44,7 +43,7 @@ def work(job: dict[str, Any]) -> int:
     return DONE if done else INTERRUPTED
 
 
-def _end_with_the_other() -> None:
+def _interrupt_at_end_of_stdin() -> None:
     while os.read(0, 1):  # past Python's buffer, whose lock must be free when the process ends
         pass
     os.kill(os.getpid(), signal.SIGINT)

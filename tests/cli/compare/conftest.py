@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from comparisons import Inside, Said, compare, instead, texts
 
-from regard.reports.compare import training
+from regard.reports.compare import train
 
 
 @pytest.fixture(autouse=True, scope="module")
 def inside() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "Child", Inside)
+        patch.setattr(train, "Child", Inside)
         yield
 
 

@@ -11,7 +11,7 @@ from small_runs import PAIRS
 
 import regard
 from regard.errors import DataError, TrainingError
-from regard.reports.compare import comparing
+from regard.reports.compare import compare as comparison
 from regard.training.progress import Progress
 
 
@@ -19,7 +19,7 @@ def test_other_decoding_is_measured_anew_but_not_trained(trained):
     assert compare("dot.yaml", "--seeds", 1, "--quiet").err == ""
     said = compare("dot.yaml", "--seeds", 1, "decoding.search={name: beam, size: 2}", "--json")
     assert (trained, said.code) == (["dot-seed1"], 0)
-    assert regard.load("runs/compare-dot/dot-seed1").task.search.size == 2
+    assert regard.load("runs/compare-dot/dot-seed1").engine.search.size == 2
 
 
 def test_more_seeds_and_longer_training_go_on_with_what_there_is(trained):
@@ -131,7 +131,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_compared(monkeypatch, error
     assert said.code == 2
     assert f"error: wide-seed2: {told}" in said.err
     assert [row[1] for row in table_of(said)[1:]] == ["2", "1"]
-    assert told.partition(" (")[0].replace("'", "&#x27;") in Path("runs/compare-dot/report.html").read_text("utf-8")
+    assert told.partition(" (")[0].replace("'", "&#39;") in Path("runs/compare-dot/report.html").read_text("utf-8")
 
 
 def test_without_the_baseline_the_others_are_compared_with_the_first_of_them(monkeypatch):
@@ -163,19 +163,19 @@ def test_where_nothing_can_be_trained_there_is_no_report(monkeypatch):
     ids=lambda given: type(given).__name__,
 )
 def test_a_run_that_cannot_be_measured_does_not_lose_the_others(monkeypatch, error, told):
-    real = comparing.measured
+    real = comparison.measure_run
 
-    def measured(planned, judge):
-        if planned.name == "wide-seed1":
+    def measure_run(run, judge):
+        if run.name == "wide-seed1":
             raise error
-        return real(planned, judge)
+        return real(run, judge)
 
-    monkeypatch.setattr(comparing, "measured", measured)
+    monkeypatch.setattr(comparison, "measure_run", measure_run)
     said = compare("dot.yaml", "wide.yaml", "--seeds", 1)
     assert (said.code, [row[0] for row in table_of(said)[1:]]) == (2, ["dot"])
     assert f"error: wide-seed1: {told}" in said.err
     if told.endswith("(see "):
-        assert "in measured" in Path("runs/compare-dot/logs/wide-seed1.log").read_text("utf-8")
+        assert "in measure_run" in Path("runs/compare-dot/logs/wide-seed1.log").read_text("utf-8")
 
 
 def test_a_config_edited_meanwhile_changes_nothing_of_what_was_begun(folder, monkeypatch):

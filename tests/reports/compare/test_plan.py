@@ -1,4 +1,4 @@
-"""Configs, grids and seeds → runs; and what is wrong with any of them, told before anything is trained."""
+"""Configs, grids and seeds → runs; the texts they share; and what is wrong, told before anything is trained."""
 
 import json
 import math
@@ -8,11 +8,25 @@ import pytest
 
 from regard.config import read_settings
 from regard.errors import ConfigError
-from regard.experiment import Experiment
-from regard.reports.compare.child import job_of
-from regard.reports.compare.grid import crossed, flattened, said
-from regard.reports.compare.plan import Budget, contenders_of, differing, runs_of
+from regard.experiment import DataSettings, Experiment
+from regard.registry import Choice
+from regard.reports.compare.plan import (
+    Budget,
+    Contender,
+    Publication,
+    TextOrigins,
+    combinations,
+    common_test,
+    contenders_of,
+    differing_settings,
+    flat_settings,
+    publication_of,
+    runs_of,
+    value_name,
+)
+from regard.reports.compare.train import job_of
 
+CONFIGS = sorted((Path(__file__).parents[3] / "configs").rglob("*.yaml"))
 CONFIG = """
 data: {train: {source: a.en, target: a.de}}
 model:
@@ -202,7 +216,7 @@ def test_names_that_no_file_can_have_are_told_before_anything_is_trained(folder)
 
 
 def test_what_differs_between_contenders():
-    found = differing(plan("first.yaml", grids=["model.attention.score=dot,{name: additive, hidden_dim: 8}"]))
+    found = differing_settings(plan("first.yaml", grids=["model.attention.score=dot,{name: additive, hidden_dim: 8}"]))
     assert found["model.attention.score"] == ["dot", "additive"]
     assert found["model.attention.score.hidden_dim"] == [None, 8]
     assert {name.rpartition(".")[0] for name in found} <= {"model.attention", "model.attention.score"}
@@ -222,10 +236,87 @@ def test_what_differs_between_contenders():
     ],
 )
 def test_names_of_values_are_names_of_folders(value, name):
-    assert said("some.key", value) == name
+    assert value_name("some.key", value) == name
 
 
 def test_values_may_hold_commas():
-    (axis,) = [cell for cell in [crossed(["a.b={name: x, y: [1, 2]}, z"])]]
+    (axis,) = [cell for cell in [combinations(["a.b={name: x, y: [1, 2]}, z"])]]
     assert axis == [[("a.b", {"name": "x", "y": [1, 2]})], [("a.b", "z")]]
-    assert dict(flattened({"a": {"name": "x", "y": 1}, "b": "z"})) == {"a": "x", "a.y": 1, "b": "z"}
+    assert dict(flat_settings({"a": {"name": "x", "y": 1}, "b": "z"})) == {"a": "x", "a.y": 1, "b": "z"}
+
+
+def test_the_head_of_a_config_tells_where_it_comes_from(tmp_path):
+    config = tmp_path / "a.yaml"
+    config.write_text("# A model: small\n# paper: https://a.b/c\n#published:  BLEU 1: on x\nrun: a\n# paper: no\n")
+    assert publication_of(config) == Publication("https://a.b/c", "BLEU 1: on x")
+    config.write_text("run: a\n")
+    assert publication_of(config) == Publication()
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_what_a_config_says_was_published_says_by_whom(path):
+    found = publication_of(path)
+    if found.published is not None or path.parent.name == "language":
+        assert found.published is not None
+        assert found.paper is not None
+        assert found.paper.startswith("https://")
+
+
+@pytest.fixture
+def text_files(tmp_path):
+    for name, lines in {"a": "one\ntwo\n", "b": "eins\nzwei\n", "c": "un\ndeux\n", "d": "uno\n"}.items():
+        (tmp_path / name).write_text(lines)
+    return tmp_path
+
+
+def contender(name, files, *, train="ab", dev="ab", test="ab", **more):
+    parts = {"train": train, "dev": dev, "test": test}
+    readers = {
+        part: Choice("parallel", {"files": {"source": str(files / pair[0]), "target": str(files / pair[1])}})
+        for part, pair in parts.items()
+        if pair
+    }
+    return Contender(name, files / name, (), Experiment(data=DataSettings(**readers, **more)))
+
+
+def text_faults(*contenders):
+    with pytest.raises(ConfigError) as error:
+        common_test(contenders, TextOrigins(), any_data=False)
+    return str(error.value).splitlines()
+
+
+def test_the_same_texts_in_other_files_are_the_same(text_files):
+    for name in "ab":
+        (text_files / name.upper()).write_bytes((text_files / name).read_bytes())
+    others = contender("other", text_files, train="AB", dev="AB", test="AB")
+    found = common_test([contender("first", text_files), others], TextOrigins(), any_data=False)
+    assert found["target"] == ["eins", "zwei"]
+
+
+def test_other_texts_are_told_with_their_files(text_files):
+    lines = text_faults(contender("first", text_files), contender("other", text_files, train="ac", dev="ac", test="ac"))
+    assert [line.partition(":")[0] for line in lines] == ["data.test", "data.train", "data.dev"]
+    assert f"'other' learns from {text_files / 'a'} and {text_files / 'c'}" in lines[1]
+    assert "say the same for all: data.train.source=FILE data.train.target=FILE, or --any-data" in lines[1]
+    assert "any-data" not in lines[0]
+
+
+def test_sentences_left_out_are_other_texts_too(text_files):
+    (line,) = text_faults(contender("first", text_files), contender("other", text_files, max_length=7))
+    assert "up to 7 pieces" in line
+    assert "up to 256 pieces" in line
+    held = [contender(name, text_files, dev="", dev_share=share) for name, share in (("first", 0.0), ("other", 0.5))]
+    assert "without a share of 0.5" in text_faults(*held)[0]
+
+
+def test_other_training_texts_may_be_allowed_but_no_other_test(text_files):
+    others = [contender("first", text_files), contender("other", text_files, train="ac", dev="")]
+    assert common_test(others, TextOrigins(), any_data=True)["source"] == ["one", "two"]
+    with pytest.raises(ConfigError, match=r"^data.test: 'third' is judged on "):
+        common_test([*others, contender("third", text_files, test="ac")], TextOrigins(), any_data=True)
+
+
+def test_there_must_be_a_test_part(text_files):
+    assert text_faults(contender("first", text_files, test=""))[0].startswith(
+        "data.test.source: must be given: 'first' names no"
+    )

@@ -5,14 +5,16 @@ import random
 
 import numpy as np
 import pytest
+from tasks import statistics_of
 
 from regard.evaluation import METRICS, compare, confidence_interval
-from regard.evaluation.metric import corpus_of
 from regard.evaluation.significance import SEED
 from regard.registry import Choice
 from regard.reports.compare.statistics import figures, spread
+from regard.tasks import TranslationTask
 
-BLEU, EXACT = (METRICS.build(Choice(name)) for name in ("bleu", "exact_match"))
+METRIC = METRICS.build(Choice("bleu"))
+BLEU, EXACT = TranslationTask.measures([Choice("bleu"), Choice("exact_match")])
 REFERENCES = [f"the {word} sees a house by the river" for word in ("cat", "dog", "man", "owl", "fox", "hen")] * 5
 
 
@@ -22,7 +24,7 @@ def written(share: float, seed: int) -> list[str]:
 
 
 def table(lines, metric=BLEU):
-    return metric.statistics(corpus_of(lines, REFERENCES))
+    return statistics_of(metric, lines, {"target": REFERENCES})
 
 
 def constant(value: float, count: int = 20):
@@ -33,11 +35,11 @@ def constant(value: float, count: int = 20):
 def test_with_one_seed_it_is_the_comparison_of_two_texts():
     a, b = written(0.5, 1), written(0.1, 2)
     found = figures(BLEU, {"a": [table(a)], "b": [table(b)]}, "a")
-    oracle = compare(BLEU, a, b, REFERENCES)
+    oracle = compare(METRIC, a, b, REFERENCES)
     assert found["b"].difference == (oracle.difference, oracle.interval, oracle.p_value)
     assert (found["a"].mean, found["b"].mean) == (oracle.a.value, oracle.b.value)
     for name, lines in (("a", a), ("b", b)):
-        interval = confidence_interval(BLEU, lines, REFERENCES)
+        interval = confidence_interval(METRIC, lines, REFERENCES)
         assert (found[name].interval, found[name].intervals) == (interval, (interval,))
         assert found[name].spread is None
     assert found["a"].difference is None

@@ -1,29 +1,39 @@
 """The tables of a comparison, as Markdown and in a terminal: what stands in them, and that no name is ever markup."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from regard.reports.compare.document import markdown, terminal
-from regard.reports.compare.notes import colours, notes
-from regard.reports.compare.origin import Origin, origin_of
 from regard.reports.compare.page import page
-from regard.reports.compare.table import Table, number
-from regard.reports.compare.tables import gain_table, length_table, main_table, origin_table, run_table
+from regard.reports.compare.plan import Publication
+from regard.reports.compare.tables import (
+    colour_note,
+    gain_table,
+    length_table,
+    main_table,
+    markdown,
+    notes,
+    publication_table,
+    run_table,
+    terminal,
+)
+from regard.reports.timing import Rate, Spent
 
 HOSTILE = "</script><img src=x>\n# a\n\n- b | c\u2028\u202e\ud800`x` *y* [z](u)"
-CONFIGS = sorted((Path(__file__).parents[3] / "configs").rglob("*.yaml"))
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
 
 
 def test_the_rows_of_the_table(compared):
     found = compared({"good": 0.1, "poor": 0.6})
-    table = main_table(found).plain
+    table = main_table(found)
     assert table.columns == [
         "system", "runs", "BLEU", "95 %", "p", "exact match", "parameters", "train tokens/core s", "train words/core s",
         "decode sentences/core s", "core minutes",
     ]  # fmt: skip
-    good, poor = table.rows
+    good, poor = texts(table)
     bleu = found.rows[1].figures[0]
     assert (good[0], good[1], good[4]) == ("good", "2", "–")
     assert good[6:] == ["2,600,000", "8,000", "6,400", "220", "5.0"]  # 8,000 tokens at 1.25 a word
@@ -32,28 +42,27 @@ def test_the_rows_of_the_table(compared):
     assert len(table.markdown().splitlines()) == 4
 
 
-NO_CORES = [{"core_seconds": None}, {"tokens_per_core_second": None}, {"sentences_per_core_second": None}]
+NO_CORES = [{"spent": Spent(240.0, None)}, {"tokens": Rate(7000.0, None)}, {"sentences": Rate(210.0, None)}]
 
 
 @pytest.mark.parametrize("known", NO_CORES, ids=lambda known: next(iter(known)))
 def test_where_processor_time_does_not_tell_all_the_clock_on_the_wall_does(known, compared):
     found = compared({"good": 0.1, "poor": 0.6}, known=known)
-    table = main_table(found).plain
+    table = main_table(found)
     assert table.columns[7:] == ["train tokens/s", "train words/s", "decode sentences/s", "minutes"]
-    assert table.rows[0][7:] == ["7,000", "5,600", "210", "4.0"]
-    assert run_table(found).plain.columns[-3:] == ["train tokens/s", "decode sentences/s", "minutes"]
+    assert texts(table)[0][7:] == ["7,000", "5,600", "210", "4.0"]
+    assert run_table(found).columns[-3:] == ["train tokens/s", "decode sentences/s", "minutes"]
     assert any("on the wall, validation and halts included" in note for note in notes(found))
 
 
 def test_a_run_too_short_for_a_line_of_the_log_has_no_speed_but_its_minutes(compared):
-    none = {"tokens_per_second": None, "tokens_per_core_second": None}
-    table = main_table(compared({"good": 0.1}, known=none)).plain
+    table = main_table(compared({"good": 0.1}, known={"tokens": Rate(None, None)}))
     assert table.columns[-1] == "core minutes"
-    assert table.rows[0][7:] == ["–", "–", "220", "5.0"]
+    assert texts(table)[0][7:] == ["–", "–", "220", "5.0"]
 
 
 def test_halts_are_in_no_table_that_knows_processor_time(compared):
-    found = compared({"good": 0.1, "poor": 0.6}, known={"seconds": 7777.0 * 60})
+    found = compared({"good": 0.1, "poor": 0.6}, known={"spent": Spent(7777.0 * 60, 300.0)})
     assert "7777.0" not in markdown(found)
     assert "7777.0" not in page(found)
     assert found.values()["systems"][0]["seconds"] == 7777.0 * 60
@@ -66,7 +75,7 @@ def test_of_one_seed_no_other_seeds_are_claimed(compared):
     assert "other seeds" not in text
     assert "±" not in text
     assert "What another seed would change is in no interval and no p" in text
-    assert "over other sentences alone" in colours(compared({"good": 0.1}, seeds=1))
+    assert "over other sentences alone" in colour_note(compared({"good": 0.1}, seeds=1))
 
 
 def test_of_several_seeds_they_are_and_who_has_one_alone_is_told(compared):
@@ -79,23 +88,25 @@ def test_of_several_seeds_they_are_and_who_has_one_alone_is_told(compared):
 
 def test_the_table_by_length_holds_every_bucket(compared):
     found = compared({"good": 0.1, "poor": 0.6})
-    table = length_table(found).plain
+    table = length_table(found)
     assert table.columns[0] == "words"
     counts = [int(re.fullmatch(r"\d+-\d+ \((\d+)\)", column)[1]) for column in table.columns[1:]]
     assert sum(counts) == 120
     assert min(counts) >= 30
-    assert [row[0] for row in table.rows] == ["good", "poor"]
+    assert [row[0] for row in texts(table)] == ["good", "poor"]
 
 
 def test_what_was_published_stands_beside_what_was_found(compared):
-    assert origin_table(compared({"good": 0.1})) is None
-    found = compared({"good": 0.0}, origin=Origin(None, "BLEU 41 on Multi30k"))
-    assert origin_table(found).plain.rows == [["good", "100.00 ± 0.00", "BLEU 41 on Multi30k", "–"]]
+    assert publication_table(compared({"good": 0.1})) is None
+    found = compared({"good": 0.0}, publication=Publication(None, "BLEU 41 on Multi30k"))
+    assert texts(publication_table(found)) == [["good", "100.00 ± 0.00", "BLEU 41 on Multi30k", "–"]]
 
 
 def test_the_document_has_all_tables_and_what_is_needed_to_read_them(compared):
     about = {"notes": ["on a shared machine"], "version": "1.2", "date": "2026-01-02", "environment": {"cores": 2}}
-    found = compared({"good": 0.1, "poor": 0.6}, origin=Origin("URL", "41"), command="regard compare a.yaml", **about)
+    found = compared(
+        {"good": 0.1, "poor": 0.6}, publication=Publication("URL", "41"), command="regard compare a.yaml", **about
+    )
     text = markdown(found._replace(failed={"odd-seed1": "no number"}))
     heads = [line for line in text.splitlines() if line.startswith("#")]
     assert heads == [
@@ -103,8 +114,8 @@ def test_the_document_has_all_tables_and_what_is_needed_to_read_them(compared):
         "## BLEU: difference to good by words of the source", "## What was published", "## Runs that failed",
         "## How it was made",
     ]  # fmt: skip
-    for table in (main_table(found), length_table(found), gain_table(found), origin_table(found)):
-        assert f"\n\n{table.plain.markdown()}\n" in text
+    for table in (main_table(found), length_table(found), gain_table(found), publication_table(found)):
+        assert f"\n\n{table.markdown()}\n" in text
     for line in (
         "- on a shared machine",
         f"- BLEU: {found.signatures[0]}".replace("|", "\\|"),
@@ -118,9 +129,11 @@ def test_hostile_names_stay_in_their_place_of_the_document(compared):
     def shape(text: str) -> list[str]:
         return [re.match(r"# |## |- |\| |    |$|.", line)[0] for line in text.splitlines()]
 
-    tame = markdown(compared({"a": 0.1, "b": 0.6}, origin=Origin("x", "y"), command="x", notes=["y"], version="1"))
-    origin = Origin(HOSTILE, HOSTILE)
-    wild = compared({HOSTILE: 0.1, "b": 0.6}, origin=origin, command=HOSTILE, notes=[HOSTILE], version="1")
+    tame = markdown(
+        compared({"a": 0.1, "b": 0.6}, publication=Publication("x", "y"), command="x", notes=["y"], version="1")
+    )
+    publication = Publication(HOSTILE, HOSTILE)
+    wild = compared({HOSTILE: 0.1, "b": 0.6}, publication=publication, command=HOSTILE, notes=[HOSTILE], version="1")
     text = markdown(wild)
     assert shape(text) == shape(tame)
     assert "<" not in "".join(line for line in text.splitlines() if not line.startswith("    "))
@@ -130,39 +143,6 @@ def test_hostile_names_stay_in_their_place_of_the_document(compared):
 def test_a_terminal_shows_the_table_by_length_where_it_fits(width, tables, compared):
     found = compared({"good": 0.1, "poor": 0.6})
     text = terminal(found, width)
-    assert text.startswith(main_table(found).plain.text())
+    assert text.startswith(main_table(found).terminal())
     assert sum(line.startswith("good ") for line in text.splitlines()) == tables
-    assert (length_table(found).plain.text() in text) == (tables == 2)
-
-
-def test_hostile_names_stay_in_their_cell_of_the_markdown():
-    lines = Table(["a", "b"], [["x|y\n<b>`*_[z](u)", "1"]]).markdown().splitlines()
-    assert lines[1:] == ["| --- | ---: |", r"| x\|y␊&lt;b&gt;\`\*_\[z\](u) | 1 |"]
-
-
-def test_columns_of_a_terminal_stand_below_each_other():
-    assert Table(["system", "n"], [["a", "1"], ["我", "10"]]).text() == "system   n\na        1\n我      10\n"
-
-
-@pytest.mark.parametrize(
-    ("value", "told"), [(None, "–"), (1234.4, "1,234"), (12.34, "12.3"), (0.01234, "0.0123"), (7.0, "7"), (0, "0")]
-)
-def test_numbers(value, told):
-    assert number(value) == told
-
-
-def test_the_head_of_a_config_tells_where_it_comes_from(tmp_path):
-    config = tmp_path / "a.yaml"
-    config.write_text("# A model: small\n# paper: https://a.b/c\n#published:  BLEU 1: on x\nrun: a\n# paper: no\n")
-    assert origin_of(config) == Origin("https://a.b/c", "BLEU 1: on x")
-    config.write_text("run: a\n")
-    assert origin_of(config) == Origin()
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_what_a_config_says_was_published_says_by_whom(path):
-    found = origin_of(path)
-    if found.published is not None or path.parent.name == "language":
-        assert found.published is not None
-        assert found.paper is not None
-        assert found.paper.startswith("https://")
+    assert (length_table(found).terminal() in text) == (tables == 2)

@@ -14,12 +14,11 @@ import torch
 from regard.config import read_settings
 from regard.errors import ConfigError
 from regard.experiment import Experiment
-from regard.reports.compare import child as compare_child
+from regard.reports.compare import train as compare_train
 from regard.reports.compare import worker as compare_worker
-from regard.reports.compare.conditions import environment_of, noted, notes_of
-from regard.reports.compare.plan import Contender, Planned
+from regard.reports.compare.plan import Contender, PlannedRun
 from regard.reports.compare.progress import Watch
-from regard.reports.compare.training import train_all
+from regard.reports.compare.train import condition_notes, conditions_of, environment_of, train_all
 from regard.training.interrupt import Interrupted
 
 SETTINGS = read_settings(Experiment, {})
@@ -61,12 +60,12 @@ def standin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A worker that trains nothing, and ends as the name of its run says."""
     script = tmp_path / "standin.py"
     script.write_text(STANDIN)
-    monkeypatch.setattr(compare_child, "WORKER", (sys.executable, "-S", str(script)))
+    monkeypatch.setattr(compare_train, "WORKER", (sys.executable, "-S", str(script)))
     return tmp_path
 
 
-def planned(folder: Path, *names: str) -> list[Planned]:
-    return [Planned(Contender(name, Path("x.yaml"), (), SETTINGS), 1, folder / name) for name in names]
+def planned(folder: Path, *names: str) -> list[PlannedRun]:
+    return [PlannedRun(Contender(name, Path("x.yaml"), (), SETTINGS), 1, folder / name) for name in names]
 
 
 def train(folder: Path, *names: str, jobs: int = 2) -> dict[str, str]:
@@ -117,22 +116,22 @@ def test_threads_and_jobs_are_told_of_the_trainings_and_not_of_the_last_call(sta
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     train_all(runs, {"a": "new", "b": "new"}, 4, Watch(runs, 1))
     train_all(runs, {"a": "finished", "b": "begun"}, 2, Watch(runs, 1))
-    assert noted(standin) == {"a": [(4, 2)], "b": [(4, 2), (2, 4)]}
+    assert conditions_of(standin) == {"a": [(4, 2)], "b": [(4, 2), (2, 4)]}
     assert environment_of(runs) == {"torch": "2.11", "threads": "1 to 4"}
-    assert notes_of(runs, 1) == [
+    assert condition_notes(runs, 1) == [
         "2 to 4 trainings ran at once: what the clock on the wall tells of them is of a shared machine.",
         "The test part was worked on by one run after another, with 8 threads.",
     ]
     train_all(runs, {"a": "new", "b": "new"}, 1, Watch(runs, 1))
-    assert noted(standin) == {"a": [(1, 8)], "b": [(1, 8)]}
+    assert conditions_of(standin) == {"a": [(1, 8)], "b": [(1, 8)]}
 
 
 def test_of_runs_that_noted_nothing_the_call_is_told(tmp_path):
     runs = planned(tmp_path, "a")
-    assert notes_of(runs, 1) == []
-    assert [note.partition(" ")[0] for note in notes_of(runs, 3)] == ["3"]
+    assert condition_notes(runs, 1) == []
+    assert [note.partition(" ")[0] for note in condition_notes(runs, 3)] == ["3"]
     (tmp_path / "trainings.jsonl").write_text('{"run": "a", "jobs": 2, "threads": 1, "resumed": false}\n{"run": "a')
-    assert [note.partition(" ")[0] for note in notes_of(runs, 3)][:1] == ["2"]
+    assert [note.partition(" ")[0] for note in condition_notes(runs, 3)][:1] == ["2"]
     assert environment_of(runs)["torch"] == torch.__version__
 
 
@@ -182,7 +181,7 @@ def test_only_what_is_saved_is_called_so(interrupted, capfd, tmp_path):
 
 def test_whatever_goes_wrong_no_process_is_left(standin, monkeypatch):
     """Those that do not end at once are killed."""
-    monkeypatch.setattr(compare_child, "PATIENCE", 0.1)
+    monkeypatch.setattr(compare_train, "KILL_AFTER", 0.1)
     started = []
 
     def draw(watch):
@@ -200,10 +199,10 @@ def test_whatever_goes_wrong_no_process_is_left(standin, monkeypatch):
 @pytest.fixture
 def worker(monkeypatch):
     """The worker's own function in this process, with a training put in its place."""
-    monkeypatch.setattr(compare_worker, "_end_with_the_other", lambda: None)
+    monkeypatch.setattr(compare_worker, "_interrupt_at_end_of_stdin", lambda: None)
     before, threads = signal.getsignal(signal.SIGINT), torch.get_num_threads()
     (one,) = planned(Path("somewhere"), "a-seed1")
-    job = compare_child.job_of(one, resume=True, threads=1)
+    job = compare_train.job_of(one, resume=True, threads=1)
 
     def run(train) -> int:
         monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(job) + "\n"))

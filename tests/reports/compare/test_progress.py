@@ -8,9 +8,19 @@ import pytest
 from rich.console import Console
 
 from regard.reports.compare import progress as compare_progress
-from regard.reports.compare.log import events
-from regard.reports.compare.pace import Place, all_left, duration, kept, place_of, run_left, run_whole, waiting_left
-from regard.reports.compare.progress import Watch
+from regard.reports.compare.progress import (
+    Position,
+    Watch,
+    duration,
+    events,
+    final_score,
+    position_of,
+    seconds_left,
+    seconds_left_of_all,
+    seconds_left_waiting,
+    seconds_per_run,
+)
+from regard.reports.timing import Spent
 
 NO_LIMITS = {"max_updates": None, "max_minutes": None, "max_core_minutes": None, "max_epochs": None}
 
@@ -34,18 +44,22 @@ def log(run, *lines, event="update"):
 @pytest.mark.parametrize(
     ("limits", "place", "left"),
     [
-        ({}, Place(10, 20.0, 15.0, 2.0, 3.0), None),
-        ({"max_updates": 30}, Place(10, 20.0, per_update=3.0), 60.0),
-        ({"max_updates": 30}, Place(), None),
-        ({"max_minutes": 1}, Place(10, 20.0), 40.0),
-        ({"max_minutes": 1, "max_updates": 20}, Place(10, 20.0, per_update=2.0), 20.0),
-        ({"max_minutes": 0.1}, Place(10, 20.0), 0.0),
-        ({"max_core_minutes": 1}, Place(10, 20.0, 15.0, pace=2.0), 90.0),  # 45 s of processor time, at 2 s each
-        ({"max_core_minutes": 1}, Place(), None),
+        ({}, Position(10, Spent(20.0, 15.0), 2.0, 3.0), None),
+        ({"max_updates": 30}, Position(10, Spent(20.0, None), per_update=3.0), 60.0),
+        ({"max_updates": 30}, Position(), None),
+        ({"max_minutes": 1}, Position(10, Spent(20.0, None)), 40.0),
+        ({"max_minutes": 1, "max_updates": 20}, Position(10, Spent(20.0, None), per_update=2.0), 20.0),
+        ({"max_minutes": 0.1}, Position(10, Spent(20.0, None)), 0.0),
+        (
+            {"max_core_minutes": 1},
+            Position(10, Spent(20.0, 15.0), pace=2.0),
+            90.0,
+        ),  # 45 core seconds of 2 s each
+        ({"max_core_minutes": 1}, Position(), None),
     ],
 )
 def test_what_is_left_of_a_run(limits, place, left):
-    assert run_left({**NO_LIMITS, **limits}, place) == left
+    assert seconds_left({**NO_LIMITS, **limits}, place) == left
 
 
 def test_a_halt_does_not_slow_the_pace(tmp_path):
@@ -53,57 +67,66 @@ def test_a_halt_does_not_slow_the_pace(tmp_path):
     machine slept for an hour.
     """
     log(tmp_path, (10, 20.0, 10.0), (20, 44.0, 22.0), (30, 3664.0, 32.0), (40, 3688.0, 44.0), (50, 3708.0, 54.0))
-    place = place_of(tmp_path)
+    place = position_of(tmp_path)
     assert place.pace == 2.0
     assert place.per_update == 2.0 * (54 - 10) / 40
-    assert place.worked == 108.0
-    assert run_left({**NO_LIMITS, "max_core_minutes": 2}, place) == 132.0
+    assert place.work_seconds == 108.0
+    assert seconds_left({**NO_LIMITS, "max_core_minutes": 2}, place) == 132.0
 
 
 def test_the_last_lines_tell_the_pace(tmp_path):
     """A machine that was slow at first is not slow now."""
     log(tmp_path, *((number, 9.0 * number, 1.0 * number) for number in range(1, 300)))
-    assert place_of(tmp_path).pace == 9.0
+    assert position_of(tmp_path).pace == 9.0
     log(tmp_path, *((number, 2691.0 + (number - 299) * 1.5, 1.0 * number) for number in range(300, 700)))
-    assert (place_of(tmp_path).pace, place_of(tmp_path).per_update) == (1.5, 1.5)
+    assert (position_of(tmp_path).pace, position_of(tmp_path).per_update) == (1.5, 1.5)
 
 
 def test_a_single_line_is_seen_from_the_beginning(tmp_path):
     log(tmp_path, (25, 50.0, 100.0))
-    assert (place_of(tmp_path).pace, place_of(tmp_path).per_update) == (0.5, 2.0)
+    assert (position_of(tmp_path).pace, position_of(tmp_path).per_update) == (0.5, 2.0)
 
 
 def test_a_log_without_processor_time_tells_the_median_of_its_lines(tmp_path):
     lines = [{"event": "update", "update": 10 * n, "seconds": 30.0 * n + (n > 2) * 5000} for n in range(1, 5)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    place = place_of(tmp_path)
-    assert (place.pace, place.per_update, place.worked) == (None, 3.0, place.seconds)
+    place = position_of(tmp_path)
+    assert (place.pace, place.per_update, place.work_seconds) == (None, 3.0, place.spent.seconds)
 
 
 def test_a_run_takes_as_long_as_those_that_have_ended_or_as_its_limit_allows():
-    ended = [Place(10, 9999.0, 50.0, pace=2.0), Place(10, 80.0)]
+    ended = [Position(10, Spent(9999.0, 50.0), pace=2.0), Position(10, Spent(80.0, None))]
     limits = {**NO_LIMITS, "max_core_minutes": 1}
-    active = [(limits, Place(5, 7000.0, 10.0, pace=1.5)), (limits, Place(5, 7000.0, 10.0, pace=2.5)), (limits, Place())]
-    assert run_whole(ended, active) == 90.0
-    assert run_whole([], active) == 120.0
-    assert run_whole([], [(limits, Place())]) is None
+    active = [
+        (limits, Position(5, Spent(7000.0, 10.0), pace=1.5)),
+        (limits, Position(5, Spent(7000.0, 10.0), pace=2.5)),
+        (limits, Position()),
+    ]
+    assert seconds_per_run(ended, active) == 90.0
+    assert seconds_per_run([], active) == 120.0
+    assert seconds_per_run([], [(limits, Position())]) is None
 
 
 @pytest.mark.parametrize(
     ("limits", "place", "whole", "left"),
     [
-        ({}, Place(), 90.0, 90.0),
-        ({}, Place(), None, None),
-        ({"max_core_minutes": 1}, Place(), 90.0, 90.0),
-        ({}, Place(10, 9999.0, 15.0, pace=2.0), 90.0, 60.0),  # a halt is no work
-        ({}, Place(10, 9999.0, 15.0, pace=2.0), 20.0, 0.0),
-        ({}, Place(10, 20.0), None, None),
-        ({"max_core_minutes": 1}, Place(10, 9999.0, 45.0, pace=2.0), None, 30.0),
-        ({"max_core_minutes": 1}, Place(10, 9999.0, 45.0, pace=2.0), 100.0, 10.0),  # patience ends the others earlier
+        ({}, Position(), 90.0, 90.0),
+        ({}, Position(), None, None),
+        ({"max_core_minutes": 1}, Position(), 90.0, 90.0),
+        ({}, Position(10, Spent(9999.0, 15.0), pace=2.0), 90.0, 60.0),  # a halt is no work
+        ({}, Position(10, Spent(9999.0, 15.0), pace=2.0), 20.0, 0.0),
+        ({}, Position(10, Spent(20.0, None)), None, None),
+        ({"max_core_minutes": 1}, Position(10, Spent(9999.0, 45.0), pace=2.0), None, 30.0),
+        (
+            {"max_core_minutes": 1},
+            Position(10, Spent(9999.0, 45.0), pace=2.0),
+            100.0,
+            10.0,
+        ),  # patience
     ],
 )
 def test_a_run_that_waits_goes_on_where_it_stopped(limits, place, whole, left):
-    assert waiting_left({**NO_LIMITS, **limits}, place, whole) == left
+    assert seconds_left_waiting({**NO_LIMITS, **limits}, place, whole) == left
 
 
 @pytest.mark.parametrize(
@@ -120,7 +143,7 @@ def test_a_run_that_waits_goes_on_where_it_stopped(limits, place, whole, left):
     ],
 )
 def test_what_is_left_of_all(active, waiting, jobs, left):
-    assert all_left(active, waiting, jobs) == left
+    assert seconds_left_of_all(active, waiting, jobs) == left
 
 
 def test_a_log_tells_the_last_update_and_the_score_that_steers(tmp_path):
@@ -131,20 +154,24 @@ def test_a_log_tells_the_last_update_and_the_score_that_steers(tmp_path):
         {"event": "update", "update": 50, "seconds": 7.5, "core_seconds": 9.5, "loss": 1.5},
     ]
     log, text = tmp_path / "metrics.jsonl", "".join(json.dumps(line) + "\n" for line in lines)
-    assert place_of(tmp_path) == Place()
+    assert position_of(tmp_path) == Position()
     for written in (text, "half a line\n" * 5000 + text + '{"event": "upd', "[]\n3\n{}\n" + text):
         log.write_text(written)
         assert events(tmp_path) == lines
-        assert place_of(tmp_path, "bleu")[:3] == (50, 7.5, 9.5)
-        assert [place_of(tmp_path, name).score for name in ("bleu", "loss", "chrf")] == ["bleu 21.30", "loss 1.00", ""]
+        assert position_of(tmp_path, "bleu")[:2] == (50, (7.5, 9.5))
+        assert [position_of(tmp_path, name).score for name in ("bleu", "loss", "chrf")] == [
+            "bleu 21.30",
+            "loss 1.00",
+            "",
+        ]
 
 
 def test_what_a_run_ended_with(tmp_path):
-    assert kept(tmp_path) == ""
+    assert final_score(tmp_path) == ""
     (tmp_path / "final.json").write_text('{"metric": "bleu", "score": null}')
-    assert kept(tmp_path) == ""
+    assert final_score(tmp_path) == ""
     (tmp_path / "final.json").write_text('{"metric": "bleu", "score": 31.2}')
-    assert kept(tmp_path) == ", dev bleu 31.20"
+    assert final_score(tmp_path) == ", dev bleu 31.20"
 
 
 def planned(folder, name, metric="bleu", **limits):

@@ -1,20 +1,21 @@
-"""Scores by length: intervals, differences to the baseline, and whether a lead grows with length."""
+"""Figures of all runs together: JSON values, curves, scores by length, and whether a lead grows with length."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 from tasks import statistics_of
 
-from regard.evaluation import compare
+from regard.evaluation import METRICS, compare
 from regard.registry import Choice
-from regard.reports.compare.document import markdown
-from regard.reports.compare.lengths import LEAST, buckets_of, halves_of
 from regard.reports.compare.measure import Judge
 from regard.reports.compare.statistics import gains
-from regard.reports.compare.tables import gain_table, length_table
+from regard.reports.compare.summary import LEAST, buckets_of, finite, halves_of
+from regard.reports.compare.tables import gain_table, length_table, markdown
 from regard.tasks import TranslationTask
 
+METRIC = METRICS.build(Choice("exact_match"))
 (EXACT,) = TranslationTask.measures([Choice("exact_match")])
 SHORT, LONG = 40, 50  # sentences
 
@@ -41,7 +42,7 @@ def test_each_bucket_is_a_comparison_of_its_own_sentences(exact):
     short, long = buckets_of({"a": [a], "b": [b]}, exact, "a")
     assert [(one.words, one.sentences) for one in (short, long)] == [("1-5", SHORT), ("11-15", LONG)]
     for bucket, lines in ((short, slice(0, SHORT)), (long, slice(SHORT, None))):
-        wanted = compare(EXACT, texts_a[lines], texts_b[lines], exact.test["target"][lines])
+        wanted = compare(METRIC, texts_a[lines], texts_b[lines], exact.test["target"][lines])
         assert bucket.figures[1].difference == (wanted.difference, wanted.interval, wanted.p_value)
         assert bucket.figures[0].difference is None
 
@@ -101,4 +102,21 @@ def test_tables_and_json_tell_the_same(compared):
     longer = f"over {halves['more_words_than']} ({halves['longer']})"
     assert gains_of.columns[-1] == f"{longer} less the rest ({halves['shorter']})"
     assert set(halves["gains"]) == {"good", "odd"}
-    assert f"\n\n## BLEU: difference to poor by words of the source\n\n{gains_of.plain.markdown()}\n" in markdown(found)
+    assert f"\n\n## BLEU: difference to poor by words of the source\n\n{gains_of.markdown()}\n" in markdown(found)
+
+
+def test_the_values_are_json_and_tell_every_run(compared):
+    told = compared({"good": 0.1, "poor": 0.6}, 3, command="regard compare").values()
+    assert json.loads(json.dumps(finite(told), allow_nan=False)) == json.loads(json.dumps(told))
+    poor = told["systems"][1]
+    assert (told["baseline"], told["sentences"], told["command"]) == ("good", 120, "regard compare")
+    assert [run["name"] for run in poor["runs"]] == ["poor-seed1", "poor-seed2", "poor-seed3"]
+    assert poor["scores"]["BLEU"]["p_value"] < 0.05
+    assert poor["scores"]["BLEU"]["difference"] < 0
+    assert sum(bucket["sentences"] for bucket in told["by_length"]) == 120
+    assert finite({"a": [math.nan, 1.0, (math.inf,)]}) == {"a": [None, 1.0, [None]]}
+
+
+def test_a_curve_is_the_mean_over_the_seeds(compared):
+    row = compared({"good": 0.1}, 3).rows[0]
+    assert row.curve() == [(100, 10.0, 10.0, 10.0), (200, 22.0, 21.0, 23.0)]

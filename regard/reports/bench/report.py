@@ -1,16 +1,63 @@
-"""The times and the memory of mechanisms over lengths as a picture, through matplotlib (the extra `[plot]`)."""
+"""What was measured of mechanisms: tables, and a picture through matplotlib (the extra `[plot]`)."""
 
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from regard.errors import ConfigError, RegardError
 from regard.explain.tokens import visible_line
-from regard.reports.bench.benching import MEGABYTE, Measure, Timing
+from regard.reports.bench.bench import MEGABYTE, Measure, Timing, Workload
+from regard.reports.table import NONE, Cell, Table, number_cell
+from regard.runs.folder import environment
 
 KINDS = (".svg", ".png", ".pdf")
 MARKERS = "osD^vP*Xh<>d"
+
+
+def as_values(timings: Sequence[Timing], work: Workload) -> dict[str, Any]:
+    """Everything that was measured, and on what, as JSON values."""
+    return {"workload": asdict(work), "environment": environment(), "mechanisms": [one.values() for one in timings]}
+
+
+def about(work: Workload) -> str:
+    """What was done, on one line."""
+    queries = "as many queries as keys" if work.queries is None else f"{work.queries:,} queries"
+    passes = "forward and backward" if work.backward else "forward"
+    heads = "" if work.heads is None else f", {work.heads} heads"
+    threads = torch.get_num_threads()
+    where = work.device if work.device != "cpu" else f"{threads} thread{'s' if threads > 1 else ''}"
+    turns = f"median of {work.rounds} rounds" if work.rounds > 1 else "one round, so slopes are rough"
+    return f"{passes}, batch {work.batch}, dim {work.dim}{heads}, {queries}, {where}, {turns}"
+
+
+def time_table(timings: Sequence[Timing], lengths: Sequence[int]) -> Table:
+    """Milliseconds of a pass."""
+    return _table("ms", timings, lengths, lambda one: one.median * 1e3, Timing.slope)
+
+
+def memory_table(timings: Sequence[Timing], lengths: Sequence[int]) -> Table:
+    """MB held at once at most."""
+    return _table("MB", timings, lengths, lambda one: one.bytes / MEGABYTE, Timing.memory_slope)
+
+
+def _table(
+    unit: str,
+    timings: Sequence[Timing],
+    lengths: Sequence[int],
+    value: Callable[[Measure], float],
+    slope: Callable[[Timing], float | None],
+) -> Table:
+    rows = []
+    for timing in timings:
+        measured = {one.length: number_cell(value(one)) for one in timing.measures}
+        grows = slope(timing)
+        last = Cell(NONE if grows is None else f"{grows:.2f}", grows)
+        rows.append([Cell(timing.mechanism.name), *(measured.get(length, Cell(NONE)) for length in lengths), last])
+    return Table([unit, *(f"{length:,}" for length in lengths), "slope"], rows)
 
 
 def check_plot(path: Path) -> None:

@@ -2,26 +2,46 @@
 
 import math
 import statistics
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
+
+from regard.attention import Attention
 from regard.errors import ConfigError, Fault
 from regard.models.build import build_attention
 from regard.ops.memory import keep_memory
-from regard.reports.bench.mechanisms import placed
+from regard.ops.plain import plain
+from regard.reports.bench.mechanisms import Mechanism, placed
 from regard.reports.bench.memory import free_bytes, peak_bytes
-from regard.reports.bench.passes import Mechanism, Pass, Workload
-from regard.reports.compare.table import number
-from regard.runs.folder import choose_device, environment
+from regard.reports.table import number
+from regard.runs.folder import choose_device
 
 SHORTEST = 0.01  # seconds that a timing takes at least: quicker passes are repeated
 MEGABYTE = 2**20
+SEED = 1
 Say = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Workload:
+    """What every mechanism does: as many queries as keys, unless `queries` says otherwise."""
+
+    lengths: tuple[int, ...] = (128, 256, 512, 1024)  # keys
+    queries: int | None = None
+    dim: int = 256
+    heads: int | None = None  # None: as the mechanism says
+    batch: int = 1
+    backward: bool = True  # the gradients of queries, keys and parameters, too
+    rounds: int = 5
+    max_memory: float | None = None  # MB a pass may take; None: half of what is free
+    device: str = "cpu"
+
+
 class Measure(NamedTuple):
-    """One mechanism at one length."""
+    """The figures of one mechanism at one length."""
 
     length: int
     seconds: tuple[float, ...]  # of a pass, round by round
@@ -29,7 +49,7 @@ class Measure(NamedTuple):
 
     @property
     def median(self) -> float:
-        """Seconds."""
+        """The median seconds of a pass."""
         return statistics.median(self.seconds)
 
 
@@ -49,19 +69,61 @@ class Timing(NamedTuple):
 
     def values(self) -> dict[str, Any]:
         """As JSON values."""
-        told = [
+        measures = [
             {"length": one.length, "seconds": list(one.seconds), "median": one.median, "bytes": one.bytes}
             for one in self.measures
         ]
-        name = self.mechanism.name
-        return {"name": name, "slope": self.slope(), "memory_slope": self.memory_slope(), "measures": told}
+        slopes = {"slope": self.slope(), "memory_slope": self.memory_slope()}
+        return {"name": self.mechanism.name, **slopes, "measures": measures}
+
+
+class Pass:
+    """One mechanism with its inputs, ready to run."""
+
+    def __init__(self, mechanism: Mechanism, work: Workload, length: int, device: torch.device) -> None:
+        torch.manual_seed(SEED)
+        self.fast, self.backward, self.device = mechanism.fast, work.backward, device
+        self.attention: Attention = build_attention(mechanism.settings, work.dim, work.dim).to(device)
+        self.queries = torch.randn(work.batch, work.queries or length, work.dim, device=device)
+        self.keys = torch.randn(work.batch, length, work.dim, device=device)
+        width = self.attention.context_dim(work.dim)
+        self.direction = torch.randn(work.batch, work.queries or length, width, device=device)
+        self.inputs = [self.queries.requires_grad_(), self.keys.requires_grad_(), *self.attention.parameters()]
+        self.repeats = 1
+
+    def __call__(self) -> None:
+        """Prepare and read the keys; with `backward`, compute the gradients of a weighted sum of the context."""
+        with torch.set_grad_enabled(self.backward):
+            if self.fast:
+                self._once()
+            else:
+                with plain():
+                    self._once()
+
+    def _once(self) -> None:
+        context = self.attention(self.queries, self.attention.remember(self.keys)).context
+        if self.backward:
+            torch.autograd.grad(context, self.inputs, self.direction, allow_unused=True)
+
+    def seconds(self) -> float:
+        """The seconds of one pass: the mean of as many as a clock needs."""
+        self._wait()
+        start = time.perf_counter()
+        for _ in range(self.repeats):
+            self()
+        self._wait()
+        return (time.perf_counter() - start) / self.repeats
+
+    def _wait(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
 
 
 def bench(mechanisms: Sequence[Mechanism], work: Workload, say: Say = lambda line: None) -> list[Timing]:
-    """All of them, in the order given.
+    """Measure all mechanisms, in the order given.
 
-    At each length every mechanism makes one pass to warm up, one under watch for its memory, and then they take turns,
-    so that what else the machine does hits all of them alike. Raises ConfigError for parts that cannot be built.
+    At each length every mechanism makes one pass to warm up and one whose memory is counted; then they take turns, so
+    that other work on the machine slows all alike. Raises ConfigError for parts that cannot be built.
     """
     device = choose_device(work.device)
     keep_memory()  # as training and prediction do
@@ -78,7 +140,7 @@ def bench(mechanisms: Sequence[Mechanism], work: Workload, say: Say = lambda lin
             peak = None
             if expected <= limit:
                 ready[place] = Pass(timing.mechanism, work, length, device)
-                peak = _tried(ready[place])
+                peak = _peak_of(ready[place])
             if peak is None:
                 over.add(place)
                 ready.pop(place, None)
@@ -87,14 +149,9 @@ def bench(mechanisms: Sequence[Mechanism], work: Workload, say: Say = lambda lin
                 memory[place] = peak
         for place, seconds in _in_turns(ready, work.rounds).items():
             found[place].measures.append(Measure(length, seconds, memory[place]))
-        told = [f"{found[one].mechanism.name} {number(found[one].measures[-1].median * 1e3)} ms" for one in ready]
-        say(f"{length:,}: {', '.join(told) or 'nothing fits'}")
+        times = [f"{found[one].mechanism.name} {number(found[one].measures[-1].median * 1e3)} ms" for one in ready]
+        say(f"{length:,}: {', '.join(times) or 'nothing fits'}")
     return found
-
-
-def report(timings: Sequence[Timing], work: Workload) -> dict[str, Any]:
-    """Everything that was measured, and on what, as JSON values."""
-    return {"workload": asdict(work), "environment": environment(), "mechanisms": [one.values() for one in timings]}
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float | None:
@@ -117,7 +174,7 @@ def _check(mechanisms: Sequence[Mechanism], work: Workload) -> None:
         raise ConfigError.of(faults)
 
 
-def _tried(one: Pass) -> int | None:
+def _peak_of(one: Pass) -> int | None:
     """Warms up → the bytes of a pass; None where there is not so much memory."""
     try:
         one()

@@ -1,0 +1,200 @@
+"""Trains several configs on one data set with several seeds, and tells which is better, and how surely."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.config import write_whole
+from regard.errors import ConfigError, RegardError, nearest
+from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
+from regard.reports.compare.page import page
+from regard.reports.compare.plan import Budget, Contender, PlannedRun, TextOrigins, common_test, contenders_of, runs_of
+from regard.reports.compare.progress import Watch, duration, position_of, seconds_left, seconds_left_of_all
+from regard.reports.compare.summary import Compared, finite, summarise
+from regard.reports.compare.train import (
+    Failed,
+    condition_notes,
+    environment_of,
+    failure,
+    prepare_folders,
+    same_models,
+    stage_of,
+    stages_of,
+    train_all,
+)
+from regard.runs import RunFolder
+from regard.training.interrupt import Interrupted
+
+FORMAT = 1  # of FILE: new fields leave it as it is; it grows where one goes or changes its meaning
+FILE, REPORT = "compare.json", "report.html"
+Results = dict[str, list[Result]]  # contender → of its runs, as far as there are any
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compared, and how."""
+
+    configs: Sequence[Path]
+    changes: Sequence[str] = ()  # to all of them
+    grids: Sequence[str] = ()  # KEY=VALUE,VALUE
+    folder: Path = Path("runs/compare")
+    seeds: int = 3
+    budget: Budget = field(default_factory=Budget)
+    baseline: str | None = None  # None: the first
+    gold: Gold | None = None
+    jobs: int = 1  # trainings at once
+    any_data: bool = False  # they may learn from different texts
+    command: str = ""  # to tell in the report
+
+
+class Plan(NamedTuple):
+    """What is known before anything is trained."""
+
+    contenders: list[Contender]
+    runs: list[PlannedRun]
+    baseline: str
+    judge: Judge
+    origins: TextOrigins
+
+
+def compare_configs(request: Request, *, quiet: bool = False) -> Compared:
+    """Trains what is not trained yet, measures what is not measured yet, writes compare.json and report.html.
+
+    A run without a result is in `failed`; the others are compared all the same. Raises RegardError for what is wrong,
+    before anything is trained where it can be known by then, and where no run has a result; Interrupted after Ctrl-C,
+    when what was done is saved and the same call goes on with it.
+    """
+    plan = prepare(request)
+    _open(request.folder)
+    try:
+        with RunFolder(request.folder).held():
+            failed = _train(plan, request, quiet=quiet)
+            results = _measure(plan, failed, quiet=quiet)
+            return _write(plan, results, failed, request)
+    except KeyboardInterrupt:
+        raise Interrupted("stopped") from None
+
+
+def prepare(request: Request) -> Plan:
+    """Raises ConfigError of all that is wrong with a request, DataError for what is wrong with its texts."""
+    contenders = contenders_of(request.configs, request.changes, request.grids, request.budget)
+    names = [one.name for one in contenders]
+    baseline = names[0] if request.baseline is None else request.baseline
+    if baseline not in names:
+        raise ConfigError("--baseline", f"there is no '{baseline}'", nearest(baseline, names))
+    check_judged_alike(contenders)
+    origins = TextOrigins()
+    test = common_test(contenders, origins, any_data=request.any_data)
+    for one in contenders:
+        origins.of(one)  # as the texts are now: a run is trained later, and compared with this
+    judge = Judge.of(contenders, test, request.gold)
+    return Plan(contenders, runs_of(contenders, request.seeds, request.folder), baseline, judge, origins)
+
+
+def _open(folder: Path) -> None:
+    """Makes the folder. Raises ConfigError where it holds anything but a comparison."""
+    if folder.exists() and not (folder / FILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError("--run", f"'{folder}' exists and holds no comparison", "choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / FILE).exists():
+        write_whole(folder / FILE, "{}")
+
+
+def _train(plan: Plan, request: Request, *, quiet: bool) -> Failed:
+    stages = stages_of(plan.runs, plan.origins)
+    prepare_folders(plan.runs, stages)
+    ended = [run for run in plan.runs if stages[run.name] == "finished"]
+    waiting = [run for run in plan.runs if stages[run.name] != "finished"]
+    watch = Watch(waiting, request.jobs, ended, quiet=quiet)
+    if request.jobs > (cores := os.cpu_count() or 1):
+        watch.warn(f"--jobs {request.jobs}: there are {cores} cores, so that many trainings wait for each other")
+    for names in same_models(plan.contenders):
+        watch.warn(f"{', '.join(names)}: the same model is trained for each, as they differ in its use alone")
+    watch.say(
+        f"comparing {len(plan.contenders)} systems with {request.seeds} seeds: {len(plan.runs)} runs"
+        + (f", {len(ended)} of them finished" if ended else "")
+        + (f", {request.jobs} at once" if request.jobs > 1 else "")
+        + f", in {request.folder}"
+    )
+    if waiting:
+        watch.say(_expected(waiting, request.jobs))
+    return train_all(plan.runs, stages, request.jobs, watch)
+
+
+def _expected(waiting: Sequence[PlannedRun], jobs: int) -> str:
+    """How much there is to train, and how long that takes where the limits tell."""
+    limits = [run.limits() for run in waiting]
+    updates, minutes, core_minutes = (
+        [one[name] for one in limits] for name in ("max_updates", "max_minutes", "max_core_minutes")
+    )
+    line = f"to train: {len(waiting)} runs"
+    if all(updates):
+        line += f" of {_range(updates)} updates"
+    if all(core_minutes):
+        line += f", at most {_range(core_minutes)} min of processor time each"
+    if not all(minutes):
+        return f"{line}; how long that takes is told once the first is under way"
+    left = [seconds_left(run.limits(), position_of(run.path)) for run in waiting]
+    time_left = duration(seconds_left_of_all([], left, jobs) or 0.0)
+    return f"{line}, at most {_range(minutes)} min each: about {time_left} in all, or less where patience ends"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,g}" if low == high else f"{low:,g} to {high:,g}"
+
+
+def _measure(plan: Plan, failed: Failed, *, quiet: bool) -> Results:
+    """Measures one run after another, so that no speed is that of a machine with something else to do.
+
+    Those that cannot be measured join the failed.
+    """
+    watch, results = Watch((), 1, quiet=quiet), Results()
+    for number, run in enumerate(plan.runs, start=1):
+        if run.name in failed:
+            continue
+        try:
+            stage_of(run, plan.origins)  # raises where its folder has become another run's meanwhile
+            found = measure_run(run, plan.judge)
+        except Exception as error:  # hours of training must not be lost for one run that is too large to be decoded
+            failed[run.name] = failure(run, error)
+            watch.warn(f"test part, {run.name} failed: {failed[run.name]}")
+            continue
+        results.setdefault(run.contender.name, []).append(found)
+        pairs = zip(plan.judge.metrics, found.scores, strict=True)
+        scores = " · ".join(f"{metric.name} {score:.2f}" for metric, score in pairs)
+        watch.say(f"test part, run {number} of {len(plan.runs)}, {run.name}: {scores}")
+    return results
+
+
+def _write(plan: Plan, results: Results, failed: Failed, request: Request) -> Compared:
+    """Puts the figures together and writes the files."""
+    trained = [run for run in plan.runs if run.name not in failed]
+    baseline, notes = _baseline(plan, results, failed)
+    about = {
+        "format": FORMAT,
+        "command": request.command,
+        "date": time.strftime("%Y-%m-%d"),
+        "version": version("regard"),
+        "environment": environment_of(trained),
+        "notes": [*notes, *condition_notes(trained, request.jobs)],
+    }
+    compared = summarise(plan.contenders, results, plan.judge, baseline, failed, about)
+    write_whole(request.folder / FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
+    write_whole(request.folder / REPORT, page(compared))
+    return compared
+
+
+def _baseline(plan: Plan, results: Results, failed: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The baseline, or the first that has a result, with a note on that."""
+    if plan.baseline in results:
+        return plan.baseline, []
+    others = [one.name for one in plan.contenders if one.name in results]
+    if not others:
+        raise RegardError("\n".join(f"{name}: {line}" for name, why in failed.items() for line in why.splitlines()))
+    return others[0], [f"No run of {plan.baseline} has a result: the others are compared with {others[0]} instead."]

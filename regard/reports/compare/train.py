@@ -1,0 +1,362 @@
+"""Trains the planned runs, several at once, each in a process of its own; what is there already is gone on with.
+
+In the folder of a comparison:
+trainings.jsonl   one JSON object per training that was begun or resumed: {"run", "jobs", "threads", "resumed"}
+logs/RUN.log      why a run failed, where one line does not tell it all
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, cast
+
+import torch
+
+from regard.config import plain
+from regard.data.streams import epoch_of, saved_place
+from regard.errors import ConfigError, Fault, RegardError
+from regard.experiment import SETTINGS_FILE, Experiment
+from regard.experiment.reading import LIMITS
+from regard.reports.compare.plan import Contender, PlannedRun, TextOrigins, flat_settings, with_settings
+from regard.reports.compare.progress import Watch
+from regard.runs import RunFolder
+from regard.runs.folder import ENVIRONMENT, environment
+from regard.training import checkpoint as files
+from regard.training.interrupt import Interrupted, listening
+
+TRAININGS, LOGS = "trainings.jsonl", "logs"
+WORKER = (sys.executable, "-m", "regard.reports.compare.worker")
+DONE, FAULT, INTERRUPTED = 0, 2, 75  # exit codes of a worker, as those of `regard train`
+ERROR, WARNING = "error: ", "warning: "  # how its lines on stderr begin
+TRACEBACK = "Traceback (most recent call last):"
+KILL_AFTER = 30.0  # seconds that a process gets to end at once
+OPEN = ("decoding", "evaluation", "device")  # settings that a trained model leaves open
+BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
+HINT = "another --run FOLDER, or delete what is there"
+Stage = Literal["new", "half", "begun", "finished"]  # half: killed before its settings were written
+Failed = dict[str, str]  # run → why it has no result
+
+
+# Training
+
+
+def train_all(runs: Sequence[PlannedRun], stages: Mapping[str, Stage], jobs: int, watch: Watch) -> Failed:
+    """Trains the runs that have not finished; one that fails does not stop the others. Returns those that failed.
+
+    Raises Interrupted after Ctrl-C or SIGTERM, when all processes have ended, and names those that could not save. A
+    second Ctrl-C does not wait for them.
+    """
+    waiting = deque(run for run in runs if stages[run.name] != "finished")
+    working, failed, unsaved = list[Child](), Failed(), Failed()
+    conditions = Conditions(jobs, max(1, torch.get_num_threads() // jobs))
+    with listening() as interrupted:
+        try:
+            while working or (waiting and not interrupted()):
+                while waiting and len(working) < jobs and not interrupted():
+                    run = waiting.popleft()
+                    working.append(_begin(run, conditions, watch, resume=stages[run.name] == "begun"))
+                for child in [child for child in working if child.code is not None]:
+                    working.remove(child)
+                    _finish(child, unsaved if interrupted() else failed, watch, interrupted=interrupted())
+                if interrupted():
+                    for child in working:
+                        child.ask_to_end()
+                watch.draw()
+                time.sleep(0.1)
+        finally:
+            for child in working:  # only after an error, or a second Ctrl-C
+                child.end()
+    if interrupted():
+        lost = [f"{name}: {why}" for name, why in unsaved.items()]
+        raise Interrupted(", but not ".join(["what was being trained is saved", *lost]))
+    return failed
+
+
+class Child:
+    """A worker in a process group of its own, so that a Ctrl-C on the terminal does not reach it."""
+
+    def __init__(self, run: PlannedRun, *, resume: bool, threads: int) -> None:
+        self.run = run
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  closed when it has been read
+        self._process = subprocess.Popen(
+            WORKER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            start_new_session=True,
+        )
+        self._stdin = cast(IO[bytes], self._process.stdin)
+        with suppress(BrokenPipeError):  # of one that died at once, `code` tells
+            self._stdin.write(json.dumps(job_of(run, resume=resume, threads=threads)).encode() + b"\n")
+            self._stdin.flush()
+
+    @property
+    def code(self) -> int | None:
+        """The exit code, negative for a signal; None while it works."""
+        return self._process.poll()
+
+    def ask_to_end(self) -> None:
+        """Lets it save and end. Unlike a signal, the end of stdin is not lost on a process that has just started."""
+        with suppress(BrokenPipeError):
+            self._stdin.close()
+
+    def end(self) -> None:
+        """Ends it at once; what it saved before stays."""
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(KILL_AFTER)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.ask_to_end()
+        self._errors.close()
+
+    def messages(self) -> list[str]:
+        """Its lines on stderr, once it has ended."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").splitlines()
+        self.ask_to_end()
+        self._errors.close()
+        return [line for line in lines if line.strip()]
+
+
+def job_of(run: PlannedRun, *, resume: bool, threads: int) -> dict[str, Any]:
+    """What a worker is given, as JSON values. It holds the settings, as the config may be edited meanwhile."""
+    return {"experiment": plain(run.experiment()), "resume": resume, "threads": threads}
+
+
+def _begin(run: PlannedRun, conditions: "Conditions", watch: Watch, *, resume: bool) -> Child:
+    watch.begin(run)
+    values = {"run": run.name, **conditions._asdict(), "resumed": resume}
+    with suppress(OSError), (run.path.parent / TRAININGS).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(values) + "\n")
+    return Child(run, resume=resume, threads=conditions.threads)
+
+
+def _finish(child: Child, failed: Failed, watch: Watch, *, interrupted: bool) -> None:
+    """Reports how a process has ended."""
+    run, code, lines = child.run, child.code or DONE, child.messages()
+    for line in lines:
+        if line.startswith(WARNING):
+            watch.warn(f"{run.name}: {line.removeprefix(WARNING)}")
+    if code == DONE:
+        _log(run).unlink(missing_ok=True)
+        watch.end(run)
+    elif code == INTERRUPTED and interrupted:
+        watch.stop(run, "saved" if RunFolder(run.path).started else "ended before there was anything to save")
+    else:
+        faults = [line.removeprefix(ERROR) for line in lines if line.startswith(ERROR)]
+        if code != FAULT or not faults:
+            how = f"was ended by signal {-code}" if code < 0 else "was stopped" if code == INTERRUPTED else "failed"
+            faults = [_crash(run, lines, how)]
+        failed[run.name] = "\n".join(faults)
+        watch.stop(run, f"failed: {faults[-1]}")
+
+
+# Why a run has no result
+
+
+def failure(run: PlannedRun, error: Exception) -> str:
+    """The reason for a report; the traceback goes to the log, unless a user can mend the error."""
+    if isinstance(error, RegardError | OSError):
+        return reason(error)
+    return reason(error) + _logged(run, traceback.format_exception(error))
+
+
+def reason(error: Exception) -> str:
+    """The text of an error that a user can mend; of any other its kind, too."""
+    if isinstance(error, RegardError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'failed'}: {error.strerror or error}"
+    return ": ".join(filter(None, [type(error).__name__, *str(error).splitlines()[:1]]))
+
+
+def _crash(run: PlannedRun, lines: Sequence[str], how: str) -> str:
+    """The reason a process ended unexpectedly, of its last lines on stderr."""
+    if not lines:
+        return f"{run.path}: {how}"
+    logged = _logged(run, [f"{line}\n" for line in lines])
+    crashes = [place for place, line in enumerate(lines) if line == TRACEBACK]
+    after = lines[crashes[-1] + 1 :] if crashes else lines[-1:]
+    last = next((line for line in after if not line.startswith(" ")), lines[-1])
+    return f"{last if crashes else f'{how}: {last}'}{logged}"
+
+
+def _log(run: PlannedRun) -> Path:
+    return run.path.parent / LOGS / f"{run.name}.log"
+
+
+def _logged(run: PlannedRun, lines: Sequence[str]) -> str:
+    """(see FILE), where it could be written."""
+    log = _log(run)
+    with suppress(OSError):  # a full disk may be the very reason
+        log.parent.mkdir(exist_ok=True)
+        log.write_text("".join(lines), encoding="utf-8", errors="replace")
+        return f" (see {log})"
+    return ""
+
+
+# What is there of a run already
+
+
+def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
+    """How far a run is. Raises ConfigError where its folder holds something else, or a run of other settings or texts.
+
+    Limits may change as long as the run is not beyond them; with other limits than it had, it has not finished.
+    """
+    folder, after = RunFolder(run.path), run.experiment()
+    if not folder.exists:
+        return "new"
+    if not (folder.path / SETTINGS_FILE).is_file():
+        if folder.path.is_dir() and all(path.name.startswith(".") for path in folder.path.iterdir()):
+            return "half"
+        raise ConfigError("run", "is no run folder, but a run of this comparison would go there", HINT)
+    before = folder.experiment()
+    changed = _changed(before, after)
+    limits = [name for name in changed if name.removeprefix("training.") in LIMITS]
+    done = _done(folder) if limits else {}
+    faults = [
+        Fault(name, f"was {_text(then)} when it was trained, is {_text(now)} now", HINT)
+        for name, (then, now) in changed.items()
+        if name.partition(".")[0] not in OPEN and not (name in limits and (now is None or done[name] <= now))
+    ]
+    noted = folder.origins()
+    if noted and not faults:
+        share = before.data.dev_share if "dev" not in noted else 0.0
+        if with_settings(noted, share, before.data.max_length) != origins.of(run.contender):
+            faults.append(Fault("data", "was trained on other texts", HINT))
+    if faults:
+        raise ConfigError.of(faults)
+    return "finished" if folder.finished and not limits else "begun"
+
+
+def stages_of(runs: Sequence[PlannedRun], origins: TextOrigins) -> dict[str, Stage]:
+    """The stage of each run by its name. Raises one ConfigError of all that is wrong with any."""
+    stages, faults = dict[str, Stage](), dict[Fault, list[Path]]()
+    for run in runs:
+        try:
+            stages[run.name] = stage_of(run, origins)
+        except ConfigError as error:
+            for fault in error.faults:
+                faults.setdefault(fault, []).append(run.path)
+    if faults:
+        raise ConfigError.of(
+            fault._replace(place=f"{some[0]}{f' and {len(some) - 1} more' if some[1:] else ''}: {fault.place}")
+            for fault, some in faults.items()
+        )
+    return stages
+
+
+def prepare_folders(runs: Sequence[PlannedRun], stages: Mapping[str, Stage]) -> None:
+    """Removes half runs; gives finished ones the settings that a trained model leaves open."""
+    for run in runs:
+        if stages[run.name] == "half":
+            shutil.rmtree(run.path)
+        elif stages[run.name] == "finished":
+            RunFolder(run.path).keep(run.experiment())
+
+
+def same_models(contenders: Iterable[Contender]) -> list[list[str]]:
+    """Names of contenders that differ in nothing but what a trained model leaves open."""
+    found: list[tuple[dict[str, Any], list[str]]] = []
+    for one in contenders:
+        learnt = {name: value for name, value in plain(one.experiment).items() if name not in (*OPEN, "run")}
+        names = next((names for known, names in found if known == learnt), None)
+        if names is None:
+            found.append((learnt, [one.name]))
+        else:
+            names.append(one.name)
+    return [names for _, names in found if len(names) > 1]
+
+
+def _changed(before: Experiment, after: Experiment) -> dict[str, tuple[Any, Any]]:
+    """setting → (before, after), where they differ."""
+    groups = [{name: value for name, value in plain(one).items() if name not in BY_CONTENT} for one in (before, after)]
+    old, new = (dict(flat_settings(group)) for group in groups)
+    return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
+
+
+def _done(folder: RunFolder) -> dict[str, float]:
+    """How far a run has come, by the setting that limits it."""
+    state = files.latest_valid(folder.path, training=False)[0].state if folder.started else {}
+    found = {"max_updates": state.get("update", 0), "max_epochs": epoch_of(saved_place(state))}
+    spent = {"max_minutes": state.get("seconds", 0.0) / 60, "max_core_minutes": state.get("core_seconds", 0.0) / 60}
+    return {f"training.{name}": value for name, value in {**found, **spent}.items()}
+
+
+def _text(value: Any) -> str:
+    return "nothing" if value is None else str(value)
+
+
+# Under what conditions runs were trained
+
+
+class Conditions(NamedTuple):
+    """The share of the machine that a training had."""
+
+    jobs: int  # trainings at once
+    threads: int  # of each
+
+
+def conditions_of(folder: Path) -> dict[str, list[Conditions]]:
+    """run → the conditions of every call that trained it, since it was begun."""
+    found = dict[str, list[Conditions]]()
+    for line in _read(folder / TRAININGS).splitlines():
+        with suppress(ValueError, KeyError, TypeError):  # killed while it was written
+            values = json.loads(line)
+            earlier = found.get(values["run"], []) if values["resumed"] else []
+            found[values["run"]] = [*earlier, Conditions(int(values["jobs"]), int(values["threads"]))]
+    return found
+
+
+def environment_of(runs: Sequence[PlannedRun]) -> dict[str, Any]:
+    """The machine that trained the runs, name → value; where runs differ, every value."""
+    machines = list[dict[str, Any]]()
+    for run in runs:
+        with suppress(ValueError):
+            values = json.loads(_read(run.path / ENVIRONMENT))
+            machines += [values] if isinstance(values, dict) and values else []
+    calls = conditions_of(runs[0].path.parent) if runs else {}
+    found = {name: [one[name] for one in machines or [environment()] if name in one] for name in environment()}
+    found["threads"] += [one.threads for run in runs for one in calls.get(run.name, [])]
+    return {name: _range(values) for name, values in found.items() if values}
+
+
+def condition_notes(runs: Sequence[PlannedRun], jobs: int) -> list[str]:
+    """What the speeds of runs rest on. `jobs` is taken for runs that noted none."""
+    calls = conditions_of(runs[0].path.parent) if runs else {}
+    at_once = [one.jobs for run in runs for one in calls.get(run.name, [Conditions(jobs, 1)])]
+    notes, threads = [], torch.get_num_threads()
+    if max(at_once, default=1) > 1:
+        count = _range(at_once)
+        notes.append(f"{count} trainings ran at once: what the clock on the wall tells of them is of a shared machine.")
+    if environment_of(runs).get("threads") != threads:
+        count = "1 thread" if threads == 1 else f"{threads} threads"
+        notes.append(f"The test part was worked on by one run after another, with {count}.")
+    return notes
+
+
+def _read(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+def _range(values: Iterable[Any]) -> Any:
+    """One value as it is; 1 to 4; cpu, NVIDIA H200"""
+    each = list(dict.fromkeys(values))
+    if len(each) == 1:
+        return each[0]
+    return f"{min(each)} to {max(each)}" if all(isinstance(one, int) for one in each) else ", ".join(map(str, each))

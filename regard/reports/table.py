@@ -1,0 +1,68 @@
+"""A table as Markdown, and as text for a terminal."""
+
+import html
+from collections.abc import Sequence
+from io import StringIO
+from typing import NamedTuple
+
+import rich.table
+from rich.console import Console
+from rich.text import Text
+
+from regard.explain.tokens import visible_line
+
+NONE = "–"
+MARKS = "\\`*[]|"  # what Markdown would read as its own
+WIDE = 100_000  # columns of a terminal on which no table is cut
+
+
+class Cell(NamedTuple):
+    """One of a table."""
+
+    text: str
+    value: float | None = None  # to sort by; None: the text
+    colour: str = ""  # better, worse
+    tip: str = ""  # when pointed at
+
+
+class Table(NamedTuple):
+    """The first column is of names, the others are of numbers, but the last `texts` of them."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    texts: int = 0
+
+    def markdown(self) -> str:
+        """With nothing in any cell that Markdown or HTML would read as its own."""
+        ruler = ["---", *["---:"] * (len(self.columns) - 1 - self.texts), *["---"] * self.texts]
+        lines = [self.columns, ruler, *([escaped(cell.text) for cell in row] for row in self.rows)]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def terminal(self) -> str:
+        """In columns; names stand left, numbers right."""
+        table, console = rich.table.Table(box=None, pad_edge=False), Console(file=StringIO(), width=WIDE)
+        for place, name in enumerate(self.columns):
+            table.add_column(Text(visible_line(name)), justify="right" if place else "left", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*(Text(visible_line(cell.text)) for cell in row))
+        with console.capture() as capture:
+            console.print(table)
+        return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def number(value: float | None) -> str:
+    """1,234 · 12.3 · 0.0123"""
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def number_cell(value: float | None) -> Cell:
+    """The cell of a number."""
+    return Cell(number(value), value)
+
+
+def escaped(text: str) -> str:
+    """A text as Markdown that reads nothing in it as markup."""
+    quoted = html.escape(visible_line(text), quote=False)
+    return "".join(f"\\{sign}" if sign in MARKS else sign for sign in quoted)
