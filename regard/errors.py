@@ -1,7 +1,8 @@
 """Everything a user can get wrong. The command line catches `RegardError` once, prints its lines and exits with 2.
 
 RegardError
-├── ConfigError       a setting is unknown, missing or of the wrong kind
+├── ConfigError       a setting is unknown, missing or of the wrong kind (a ValueError, too)
+│   └── PartError     a part cannot work with its settings; the registry that builds it adds their place
 ├── DataError         a line of a data file cannot be used
 ├── CheckpointError   a saved run cannot be opened or written
 └── TrainingError     training cannot go on (a loss that is not a number, too little memory)
@@ -10,7 +11,7 @@ RegardError
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 
 class RegardError(Exception):
@@ -25,20 +26,42 @@ class Fault(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.problem}" + (f" ({self.hint})" if self.hint else "")
+        start = f"{self.place}: " if self.place else ""
+        return f"{start}{self.problem}" + (f" ({self.hint})" if self.hint else "")
+
+    def inside(self, place: str) -> "Fault":
+        """The same fault of what stands at `place`."""
+        return self._replace(place=".".join(filter(None, (place, self.place))))
 
 
-class ConfigError(RegardError):
+class ConfigError(RegardError, ValueError):
     """One or several wrong settings, all told at once, one line each."""
 
-    def __init__(self, place: str, problem: str, hint: str = "", *, faults: Iterable[Fault] = ()) -> None:
-        self.faults = tuple(faults) or (Fault(place, problem, hint),)
-        super().__init__("\n".join(str(fault) for fault in self.faults))
+    def __init__(self, place: str, problem: str, hint: str = "") -> None:
+        self.faults: tuple[Fault, ...] = (Fault(place, problem, hint),)
+        super().__init__(str(self.faults[0]))
 
     @classmethod
-    def of(cls, faults: Iterable[Fault]) -> "ConfigError":
+    def of(cls, faults: Iterable[Fault]) -> Self:
         """One error out of many faults."""
-        return cls("", "", faults=faults)
+        error = cls("", "")
+        error.faults = tuple(faults)
+        error.args = ("\n".join(str(fault) for fault in error.faults),)
+        return error
+
+    def inside(self, place: str) -> "ConfigError":
+        """The same faults of what stands at `place`."""
+        return ConfigError.of(fault.inside(place) for fault in self.faults)
+
+
+class PartError(ConfigError):
+    """A part cannot work with its settings, or not where it stands; `setting` names one that is to blame.
+
+    A part does not know where in a config it stands: `Registry.build` adds that.
+    """
+
+    def __init__(self, problem: str, hint: str = "", *, setting: str = "") -> None:
+        super().__init__(setting, problem, hint)
 
 
 class DataError(RegardError):

@@ -2,26 +2,15 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from regard.aliases import aliases_of, bare
-from regard.errors import ConfigError, nearest
+from regard.config import Choice, Setting, Settings, model_of
+from regard.errors import ConfigError, PartError, nearest
+
+__all__ = ["Choice", "Registry", "Setting"]
 
 T = TypeVar("T")
-
-
-class Choice(NamedTuple):
-    """A part by name with its settings, as a config spells it."""
-
-    name: str
-    settings: Mapping[str, Any] = {}
-
-
-class Setting(NamedTuple):
-    """A keyword-only parameter of a part."""
-
-    annotation: Any
-    default: Any  # inspect.Parameter.empty when it must be given
 
 
 class Registry(Generic[T]):
@@ -34,6 +23,7 @@ class Registry(Generic[T]):
         self.place, self.inherits = place, inherits
         self.advice: Callable[[str], str] | None = None  # on names of other tables; set where all tables are known
         self._parts = dict(parts)
+        self._models: dict[str, type[Settings]] = {}
 
     def fill(self, parts: Mapping[str, Callable[..., T]]) -> None:
         """The rows of a table that was declared without any, since some of its parts are made of its parts."""
@@ -41,7 +31,7 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> Callable[..., T]:
         if name not in self._parts:
-            raise ConfigError(self.place, f"there is no '{name}'", nearest(name, self._parts))
+            raise self._unknown(name).inside(self.place)
         return self._parts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -80,14 +70,41 @@ class Registry(Generic[T]):
             if parameter.kind is parameter.KEYWORD_ONLY
         }
 
-    def build(self, choice: Choice, *wiring: Any, given: Mapping[str, Any] = {}) -> T:
+    def model(self, name: str) -> type[Settings]:
+        """The strict pydantic model of a part's settings."""
+        if name not in self._models:
+            self._models[name] = model_of(name, self.settings(name), self[name].__doc__)
+        return self._models[name]
+
+    def build(self, choice: Choice, *wiring: Any, given: Mapping[str, Any] = {}, place: str | None = None) -> T:
         """The part itself; `wiring` is what the surrounding model knows, the same for every row of a table.
 
-        A setting in `given` goes to a part that has such a setting and no value of its own for it.
+        A setting in `given` goes to a part that has such a setting and no value of its own for it. A part that is
+        built inside another says in `place` which setting of the other names it ("cell", "encoders.0"), so that a fault
+        tells its full place; without `place` the fault tells the table's.
+
+        Raises ConfigError for settings that are unknown, missing, of the wrong type or out of their bounds, and for
+        those that the part itself refuses (PartError).
         """
-        allowed = self.settings(choice.name)
-        for name in choice.settings:
-            if name not in allowed:
-                raise ConfigError(f"{self.place}.{name}", "there is no such setting", nearest(name, allowed))
-        inherited = {name: value for name, value in given.items() if name in allowed}
-        return self[choice.name](*wiring, **{**inherited, **choice.settings})
+        try:
+            settings = self._checked(choice, given)
+            return self._parts[choice.name](*wiring, **settings)
+        except PartError as error:
+            if place is None:
+                raise error.inside(self.place) from error
+            raise PartError.of(error.inside(place).faults) from error
+
+    def _checked(self, choice: Choice, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that are given, as their types read them."""
+        if choice.name not in self._parts:
+            raise self._unknown(choice.name)
+        model = self.model(choice.name)
+        inherited = {name: value for name, value in given.items() if name in model.model_fields}
+        try:
+            settings = model.check({**inherited, **choice.settings})
+        except ConfigError as error:
+            raise PartError.of(error.faults) from None
+        return {name: value for name, value in settings if name in settings.model_fields_set}
+
+    def _unknown(self, name: str) -> PartError:
+        return PartError(f"there is no '{name}'", nearest(name, self._parts))

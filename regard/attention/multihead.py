@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.ops.linear import Linear
 
 
@@ -28,7 +28,7 @@ class Heads(nn.Module):
         super().__init__()
         inner = inner_dim or query_dim
         if num_heads < 1 or inner % num_heads:
-            raise ConfigError("attention.num_heads", f"{num_heads} heads do not divide dim {inner}", _divisors(inner))
+            raise PartError(f"{num_heads} heads do not divide dim {inner}", _divisors(inner), setting="num_heads")
         self.num_heads, self.head_dim = num_heads, inner // num_heads
         self.from_query = Linear(query_dim, inner, bias=bias)
         self.from_key = Linear(key_dim, inner, bias=bias)

@@ -52,7 +52,7 @@ def train_command(
 
     regard train runs/first --resume
     """
-    from regard.config.quoting import quoted
+    from regard.config import quoted
     from regard.experiment import read_experiment
     from regard.runs import train_run
 

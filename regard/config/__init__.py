@@ -1,28 +1,32 @@
 """Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
 
-from regard.config.fields import Fields, read_settings, schema_of, spelled
-from regard.config.markers import FieldsOf, OneOrMany, PartOf
+from regard.config.atomic_write import write_atomically
+from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, parse_changes
-from regard.config.plain import plain
-from regard.config.reading import SETTINGS_FILE, read_yaml, write_yaml
-from regard.config.warned import warned_last
-from regard.config.whole import write_whole
+from regard.config.models import Setting, Settings, model_of
+from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
+from regard.config.values import Choice, as_values
+from regard.config.warnings import deferred_warnings
 
 __all__ = [
     "SETTINGS_FILE",
-    "Fields",
+    "Choice",
     "FieldsOf",
     "OneOrMany",
     "PartOf",
+    "Setting",
+    "Settings",
+    "as_values",
+    "deferred_warnings",
     "lay",
     "merge",
+    "model_of",
     "parse_changes",
-    "plain",
+    "quoted",
     "read_settings",
     "read_yaml",
     "schema_of",
     "spelled",
-    "warned_last",
-    "write_whole",
+    "write_atomically",
     "write_yaml",
 ]

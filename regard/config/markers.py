@@ -2,23 +2,23 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from regard.config.faults import refuse, shown
-from regard.config.fields import Fields, declared, first_line
-from regard.config.marker import Marker
+from regard.config.faults import shown
 from regard.config.merging import merge
-from regard.errors import ConfigError, Fault, nearest
-from regard.registry import Choice, Registry
+from regard.config.models import Marker, Settings, declared, model_of
+from regard.config.values import Choice
+from regard.errors import ConfigError, nearest
 
 Alias = Callable[[str], Mapping[str, Any]]
 Short = Callable[[str], Mapping[str, Any] | None]
 Unnamed = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 Advice = Callable[[Any], str]  # for a value that cannot stand there → a hint, or ""
+T = TypeVar("T")
 
 DEPTH = 2  # how often a part of a table that is made of parts of that table is described in full
 _AROUND: ContextVar[tuple[Any, ...]] = ContextVar("described just now", default=())
@@ -40,38 +40,35 @@ class FieldsOf(Marker):
         **types: Any,
     ) -> None:
         self.kind, self.aliases, self.resolve, self.advice = kind, sorted(aliases), resolve, advice
-        self.fields = Fields(declared(kind, types))
+        self.types = types
+
+    @cached_property
+    def model(self) -> type[Settings]:
+        """Of the fields. Made when it is needed: a table may still be without its parts."""
+        return model_of(self.kind.__name__, declared(self.kind, self.types), self.kind.__doc__)
 
     def names(self) -> Iterable[str]:
         """Its settings."""
-        return self.fields.settings
+        return self.model.model_fields
 
     def spelled(self, value: Any) -> Any:
         """A name becomes the settings it stands for, so that it is laid on others as they are: setting by setting."""
         try:
-            group = self._group(value)
+            return self.model.spell(self._group(value))
         except ConfigError:
             return value
-        return self.fields.spelled(group)
 
     def read(self, value: Any) -> Any:
-        """A group of settings or an alias → the dataclass."""
-        faults: list[Fault] = []
-        try:
-            values = self.fields.read(self._group(value), faults)
-            if not faults:
-                return self.kind(**values)
-        except ConfigError as error:
-            faults += error.faults
-        return refuse(faults, value)
+        """A group of settings or an alias → the dataclass, which is left as it is."""
+        return value if isinstance(value, self.kind) else self.kind(**dict(self.model.check(self._group(value))))
 
     def schema(self) -> dict[str, Any]:
         """An object, or one of the aliases."""
-        whole = self.fields.schema(first_line(self.kind))
+        group = self.model.schema_object()
         if not self.aliases:
-            return whole
+            return group
         names = {"enum": self.aliases}
-        return {"anyOf": [names, {**whole, "properties": {"name": names, **whole["properties"]}}]}
+        return {"anyOf": [names, {**group, "properties": {"name": names, **group["properties"]}}]}
 
     def _group(self, value: Any) -> Mapping[str, Any]:
         group = {"name": value} if isinstance(value, str) and self.resolve else value
@@ -97,7 +94,7 @@ class PartOf(Marker):
 
     def __init__(
         self,
-        table: Registry[Any],
+        table: Any,  # a Registry: it stands above this room
         short: Short | None = None,
         *,
         unnamed: Unnamed | None = None,
@@ -111,28 +108,28 @@ class PartOf(Marker):
 
     def names(self) -> Iterable[str]:
         """The settings of every row."""
-        return {name for fields in self.fields.values() for name in fields.settings}
-
-    @cached_property
-    def fields(self) -> dict[str, Fields]:
-        """Of each row. Looked up when they are needed: a part may be made of parts of its own table."""
-        return {name: Fields(self.table.settings(name), self.table.inherits) for name in self.table}
+        return {name for row in self.table for name in self.table.model(row).model_fields}
 
     def read(self, value: Any) -> Choice:
-        """`name` or `{name: …, setting: …}` → Choice."""
+        """`name` or `{name: …, setting: …}` → Choice, which is left as it is."""
+        if isinstance(value, Choice):
+            return value
         group = self._group(value)
         name = group.get("name") if isinstance(group, Mapping) else None
         if not isinstance(name, str):
             problem = f"must be the name of a part, or its name and settings, not {shown(value)}"
-            refuse([Fault("", problem, nearest("", self.table))], value)
+            raise ConfigError("", problem, nearest("", self.table))
         if name not in self.table:
             hint = self.table.advice(name) if self.table.advice else ""
-            refuse([Fault("", f"there is no '{name}'", hint or nearest(name, self.table))], value)
-        faults: list[Fault] = []
-        values = self.fields[name].read({key: item for key, item in group.items() if key != "name"}, faults)
-        if faults:
-            refuse((fault if fault.place in self.fields[name].settings else _named(fault) for fault in faults), value)
-        return Choice(name, values)
+            raise ConfigError("", f"there is no '{name}'", hint or nearest(name, self.table))
+        given = {key: item for key, item in group.items() if key != "name"}
+        try:
+            settings = self.table.model(name).check(given)
+        except ConfigError as error:
+            other = {"type", "kind", "class"} - self.table.model(name).model_fields.keys()  # what others call the name
+            hint = "did you mean 'name'?"
+            raise ConfigError.of(f._replace(hint=hint) if f.place in other else f for f in error.faults) from None
+        return Choice(name, {key: item for key, item in settings if key in given or key not in self.table.inherits})
 
     def schema(self) -> dict[str, Any]:
         """A name alone where nothing must be given, or an object. Parts of parts of parts may have any settings."""
@@ -142,14 +139,14 @@ class PartOf(Marker):
             return {"anyOf": [names, {"type": "object", "properties": {"name": names}, "required": ["name"]}]}
         token = _AROUND.set((*around, self))
         try:
-            rows = [self._row(name) for name in sorted(self.table)]
+            rows = {name: self.table.model(name).schema_object() for name in sorted(self.table)}
         finally:
             _AROUND.reset(token)
-        free = [name for name in self.table if not self.fields[name].needed]
+        free = [name for name, row in rows.items() if not row.get("required")]
         listed = {"enum": sorted({*free, *self.aliases})}
         text: dict[str, Any] = {"type": "string"} if self.short and not self.aliases else listed
         files = {"type": "object", "additionalProperties": {"type": "string"}, "not": {"required": ["name"]}}
-        return {"anyOf": [text, *rows, *([files] if self.unnamed else [])]}
+        return {"anyOf": [text, *(_row(name, row) for name, row in rows.items()), *([files] if self.unnamed else [])]}
 
     def spelled(self, value: Any) -> Any:
         """An alias, alone or with settings, becomes what it stands for; also in the settings of the part."""
@@ -159,8 +156,9 @@ class PartOf(Marker):
         if isinstance(value, str) and len(group) == 1:
             return group["name"]
         name = group.get("name")
-        rows = [self.fields[name]] if isinstance(name, str) and name in self.table else list(self.fields.values())
-        return {key: next((row.spelled({key: item})[key] for row in rows if key in row.settings), item)
+        known = [name] if isinstance(name, str) and name in self.table else self.table
+        rows = [self.table.model(row) for row in known]
+        return {key: next((row.spell({key: item})[key] for row in rows if key in row.model_fields), item)
                 for key, item in group.items()}  # fmt: skip
 
     def _group(self, value: Any) -> Any:
@@ -176,18 +174,11 @@ class PartOf(Marker):
             said = {"name": found.name, **found.settings}
         return group if said is None else {**said, **{key: item for key, item in group.items() if key != "name"}}
 
-    def _row(self, name: str) -> dict[str, Any]:
-        row = self.fields[name].schema(first_line(self.table[name]))
-        return {
-            **row,
-            "properties": {"name": {"const": name}, **row["properties"]},
-            "required": ["name", *row["required"]],
-        }
 
-
-def _named(fault: Fault) -> Fault:
-    """With a hint where what is no setting is what others call the name of a part."""
-    return fault._replace(hint="did you mean 'name'?") if fault.place in ("type", "kind", "class") else fault
+def _row(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a row's settings with its name among them."""
+    properties = {"name": {"const": name}, **row["properties"]}
+    return {**row, "properties": properties, "required": ["name", *row.get("required", ())]}
 
 
 class OneOrMany:
@@ -202,4 +193,29 @@ class OneOrMany:
 
 
 def _listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
+    return value if isinstance(value, list | tuple) and not isinstance(value, Choice) else [value]
+
+
+def read_settings(kind: type[T], settings: Mapping[str, Any]) -> T:
+    """An instance of a dataclass out of plain values. Every fault at once, as one ConfigError."""
+    group: type = kind
+    read: T = _group(group).read(settings)
+    return read
+
+
+def spelled(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for a dataclass, with every name in them that stands for settings replaced by these.
+
+    So what they are laid on keeps all that the name does not mention. Faults are left to `read_settings`.
+    """
+    return _group(kind).model.spell(settings)
+
+
+def schema_of(kind: type) -> dict[str, Any]:
+    """The JSON schema of a settings file that `read_settings` takes for `kind`."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_group(kind).schema()}
+
+
+@cache
+def _group(kind: type) -> FieldsOf:
+    return FieldsOf(kind)

@@ -19,17 +19,18 @@ def merge(base: Settings, over: Settings) -> dict[str, Any]:
     return _merged(base, over, "", ("name",))
 
 
-def lay(default: Any, given: Any, place: str = "") -> Any:
+def lay(default: Any, given: Any) -> Any:
     """What is given, on a default: as `merge`, but an attention of another score is another attention, too.
 
     So `{score: additive}` does not inherit the four heads of a default made for products, while
     `model.attention.score=additive` leaves all else that a file says of it.
     """
-    return _join(default, given, place, ("name", "score"))
+    return _join(default, given, "", ("name", "score"))
 
 
 def _merged(base: Settings, over: Settings, place: str, kinds: Kinds) -> dict[str, Any]:
-    return {**base, **{name: _join(base.get(name), value, f"{place}{name}", kinds) for name, value in over.items()}}
+    joined = {name: _join(base.get(name), value, f"{place}.{name}", kinds) for name, value in over.items()}
+    return {**base, **joined}
 
 
 def _join(base: Any, over: Any, place: str, kinds: Kinds) -> Any:
@@ -40,7 +41,7 @@ def _join(base: Any, over: Any, place: str, kinds: Kinds) -> Any:
     group = {"name": base} if isinstance(base, str) else base
     if not isinstance(group, Mapping) or _kind(over, kinds) not in (None, _kind(group, kinds)):
         group = {}
-    return _merged(group, over, f"{place}.", kinds)
+    return _merged(group, over, place, kinds)
 
 
 def _kind(group: Settings, kinds: Kinds) -> Any:
@@ -115,7 +116,7 @@ def _items(base: list[Any], over: Settings, place: str, kinds: Kinds) -> list[An
     items = list(base)
     for number, value in sorted(over.items(), key=lambda item: int(item[0])):
         if int(number) > len(items):
-            raise ConfigError(f"{place}.{number}", f"the list has {len(items)} items, counted from 0")
+            raise ConfigError(f"{place}.{number}".removeprefix("."), f"the list has {len(items)} items, counted from 0")
         old = (items[int(number) :] or [None])[0]
         items[int(number) : int(number) + 1] = [_join(old, value, f"{place}.{number}", kinds)]
     return items

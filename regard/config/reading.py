@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from regard.config.whole import write_whole
+from regard.config.atomic_write import write_atomically
 from regard.errors import ConfigError
 
 SETTINGS_FILE = "experiment.yaml"  # in the folder of a run
@@ -99,7 +99,14 @@ def parse(text: str, place: str) -> Any:
 
 def write_yaml(path: Path, settings: dict[str, Any]) -> None:
     """Settings to a file that `read_yaml` reads back the same."""
-    write_whole(path, yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    write_atomically(path, yaml.dump(settings, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+
+
+def quoted(text: str) -> str:
+    """As a YAML text, whatever its signs: files may be called `no` or `1: a`, and hold bytes that are no text."""
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(one if one.isalnum() else f"\\U{ord(one):08x}" for one in text) + '"'
 
 
 class _Dumper(yaml.SafeDumper):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from regard.attention import Sockets
+from regard.config.bounds import Count, Fraction, Size
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
 from regard.layers.embedders.embedder import Embedder
@@ -25,15 +26,15 @@ class ByteNetDecoder(CoupledDecoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        hidden_dim: int = 128,
-        num_layers: int = 10,
+        hidden_dim: Size = 128,
+        num_layers: Size = 10,
         kernel: Kernel = 3,
         dilations: Dilations = (1, 2, 4, 8, 16),
         block: BlockKind = "relu",
         norm: Normalisation = Choice("layer"),
         merge: Merge = "add",
-        couplings: int | None = None,
-        dropout: float = 0.1,
+        couplings: Count | None = None,
+        dropout: Fraction = 0.1,
     ) -> None:
         kind: Any = NORMALISATIONS[norm.name]
         dim = 2 * hidden_dim

@@ -8,7 +8,6 @@ from torch.nn import functional
 
 from regard.attention import Attended, Sockets
 from regard.decoders.decoder import Decoder, DecoderState
-from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.layer import Layer
 from regard.layers.shared_source import Reading, begin, look, shared
@@ -45,8 +44,6 @@ class Coupling(nn.Module):
         couplings: int | None = None,
     ) -> None:
         super().__init__()
-        if couplings is not None and couplings < 0:
-            raise ConfigError("model.decoder.couplings", f"is {couplings}", "0 or more words, or null for all")
         self.word_dim, self.couplings = word_dim, couplings
         self.attention = None if source_dim is None else sockets.cross(word_dim, source_dim)
         width = 0 if self.attention is None or source_dim is None else self.attention.context_dim(source_dim)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import Attended, Sockets
+from regard.config.bounds import Fraction, Size
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
@@ -59,12 +60,12 @@ class RecurrentDecoder(Decoder):
         input_feeding: bool = False,
         reads: Literal["states", "final", "summary", "start"] = "states",
         cell: Cell = Choice("gru"),
-        hidden_dim: int = 256,
-        num_layers: int = 1,
+        hidden_dim: Size = 256,
+        num_layers: Size = 1,
         residual_from: Annotated[int, Ge(2)] | None = None,
         copy_past: bool = False,
         readout: Literal["tanh", "maxout", "linear"] = "tanh",
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)
@@ -78,7 +79,7 @@ class RecurrentDecoder(Decoder):
         first = self.dim + (self.dim if input_feeding else 0) + (context_dim if order == "bahdanau" else 0)
         beside = context_dim if order == "gnmt" else 0
         widths = [(hidden_dim if number else first) + beside for number in range(num_layers)]
-        layers = [RECURRENT.build(cell, width, hidden_dim) for width in widths]
+        layers = [RECURRENT.build(cell, width, hidden_dim, place="cell") for width in widths]
         self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
         self.starts = None if copy_past or alone else nn.Linear(given_dim, hidden_dim * num_layers)
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]

@@ -1,6 +1,7 @@
 """Recurrent ByteNet: recurrent stacks in place of the convolutional ones (https://arxiv.org/abs/1610.10099v1)."""
 
 from regard.attention import Sockets
+from regard.config.bounds import Count, Fraction, Size
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Stack
@@ -20,13 +21,15 @@ class RecurrentByteNetDecoder(CoupledDecoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: int = 256,
-        num_layers: int = 1,
+        hidden_dim: Size = 256,
+        num_layers: Size = 1,
         merge: Merge = "add",
-        couplings: int | None = None,
-        dropout: float = 0.1,
+        couplings: Count | None = None,
+        dropout: Fraction = 0.1,
     ) -> None:
         coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)
         widths = [embedder.dim, *[hidden_dim] * num_layers]
-        stack = Stack([RECURRENT.build(cell, width, hidden_dim) for width in widths[:-1]], dropout=dropout)
+        stack = Stack(
+            [RECURRENT.build(cell, width, hidden_dim, place="cell") for width in widths[:-1]], dropout=dropout
+        )
         super().__init__(embedder, coupling, stack, dropout=dropout)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import Attended, Memory, Sockets, extend
+from regard.config.bounds import Fraction, Size
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.shared_source import Reading, begin, look, shared
@@ -37,9 +38,9 @@ class ThreeAttentionDecoder(Decoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        num_layers: int = 1,
+        num_layers: Size = 1,
         residual: bool = False,
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.residual = embedder, embedder.dim, residual

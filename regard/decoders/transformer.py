@@ -6,8 +6,9 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import Attended, Sockets
+from regard.config.bounds import AnyInt, Fraction, Size
 from regard.decoders.decoder import Decoder, DecoderState
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
@@ -36,34 +37,38 @@ class TransformerDecoder(Decoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        num_layers: int = 6,
-        feedforward_dim: int = 2048,
+        num_layers: Size = 6,
+        feedforward_dim: Size = 2048,
         feedforward: FeedForwardChoice = Choice("position_wise"),
         history: HistoryChoice | None = None,
         norm: Literal["pre", "post"] = "pre",
-        alignment_layer: int = -1,
-        dropout: float = 0.1,
+        alignment_layer: AnyInt = -1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim
         if not -num_layers <= alignment_layer < num_layers:
             problem = f"there is no layer {alignment_layer} among {num_layers}"
-            raise ConfigError("model.decoder.alignment_layer", problem, "count from 0, or from the top with -1, -2 …")
+            raise PartError(problem, "count from 0, or from the top with -1, -2 …", setting="alignment_layer")
         self.alignment_layer = alignment_layer % num_layers
         blocks = []
         for _ in range(num_layers):
             cross = None if source_dim is None else sockets.cross(self.dim, source_dim)
-            below = FEEDFORWARDS.build(feedforward, self.dim, feedforward_dim, given={"dropout": dropout})
+            below = FEEDFORWARDS.build(
+                feedforward, self.dim, feedforward_dim, given={"dropout": dropout}, place="feedforward"
+            )
             if below.whole:
                 problem = f"'{feedforward.name}' must know all of a sequence, but a decoder's own words come one by one"
-                raise ConfigError("model.decoder.feedforward", problem, "use it in model.encoder")
+                raise PartError(problem, "use it in model.encoder", setting="feedforward")
             blocks.append(
                 TransformerBlock(
                     self.dim,
                     sockets.causal(self.dim) if history is None else None,
                     cross,
                     below,
-                    history=None if history is None else HISTORIES.build(history, self.dim, feedforward_dim),
+                    history=None
+                    if history is None
+                    else HISTORIES.build(history, self.dim, feedforward_dim, place="history"),
                     context_dim=None if cross is None or source_dim is None else cross.context_dim(source_dim),
                     norm=norm,
                     dropout=dropout,

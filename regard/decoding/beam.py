@@ -7,6 +7,7 @@ import torch
 from annotated_types import Ge, Le
 from torch import Tensor
 
+from regard.config.bounds import AnyFloat, Count, NotNegative, Size
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
 from regard.records import EOS, Batch, Writer
@@ -28,12 +29,12 @@ class BeamSearch(Search):
         *,
         size: Annotated[int, Ge(1), Le(WIDEST)] = 5,
         n_best: Annotated[int, Ge(1), Le(WIDEST)] = 1,
-        length_penalty: float = 1.0,
+        length_penalty: AnyFloat = 1.0,
         normalisation: Literal["length", "gnmt"] = "length",
         stop: Literal["exact", "full"] = "exact",
-        max_ratio: float = 2.0,
-        max_extra: int = 10,
-        min_length: int = 0,
+        max_ratio: NotNegative = 2.0,
+        max_extra: Size = 10,
+        min_length: Count = 0,
     ) -> None:
         super().__init__(max_ratio, max_extra, min_length)
         self.size, self.n_best = max(size, n_best), n_best

@@ -9,6 +9,7 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
+from regard.config.bounds import Count, NotNegative, Positive, Size
 from regard.decoding.features.feature import Feature
 from regard.decoding.greedy import write_down
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
@@ -26,14 +27,14 @@ class SamplingSearch(Search):
     def __init__(
         self,
         *,
-        temperature: float = 1.0,
-        top_k: int = 0,
+        temperature: Positive = 1.0,
+        top_k: Count = 0,
         top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
         n_best: Annotated[int, Ge(1), Le(WIDEST)] = 1,
-        seed: int = 1,
-        max_ratio: float = 2.0,
-        max_extra: int = 10,
-        min_length: int = 0,
+        seed: Count = 1,
+        max_ratio: NotNegative = 2.0,
+        max_extra: Size = 10,
+        min_length: Count = 0,
     ) -> None:
         super().__init__(max_ratio, max_extra, min_length)
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p

@@ -1,12 +1,10 @@
 """The encoder of ByteNet: https://arxiv.org/abs/1610.10099."""
 
-from typing import Annotated
-
-from annotated_types import Ge
 from torch import nn
 
 from regard.aliases import alias
 from regard.attention import Sockets
+from regard.config.bounds import AnyFloat, Fraction, NotNegative, Size
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
 from regard.layers.normalisation import Normalisation
@@ -35,15 +33,15 @@ class ByteNetEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        hidden_dim: int = 128,
-        num_layers: int = 10,
+        hidden_dim: Size = 128,
+        num_layers: Size = 10,
         kernel: Kernel = 3,
         dilations: Dilations = (1, 2, 4, 8, 16),
         block: BlockKind = "relu",
         norm: Normalisation = Choice("layer"),
-        ratio: Annotated[float, Ge(0)] = 1.2,
-        extra: float = 0.0,
-        dropout: float = 0.1,
+        ratio: NotNegative = 1.2,
+        extra: AnyFloat = 0.0,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.dim = 2 * hidden_dim

@@ -3,6 +3,7 @@
 from torch import nn
 
 from regard.attention import Sockets
+from regard.config.bounds import Fraction, Size
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import Chain, Gate, GatedBlock, Kernel, projection
 from regard.layers.pooling.mean import MeanPooling
@@ -25,11 +26,11 @@ class ConvolutionalEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        hidden_dim: int = 256,
-        num_layers: int = 4,
+        hidden_dim: Size = 256,
+        num_layers: Size = 4,
         kernel: Kernel = 3,
         gate: Gate = "glu",
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.dim = input_dim

@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.attention import Sockets
+from regard.config.bounds import Fraction
 from regard.encoders.encoder import Encoder
-from regard.encoders.table import ENCODERS, EncoderChoice, at_least_one
+from regard.encoders.table import ENCODERS, EncoderChoices
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
@@ -27,12 +28,15 @@ class ParallelEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        encoders: tuple[EncoderChoice, ...] = (Choice("convolutional"), Choice("recurrent"), Choice("self_attention")),
-        dropout: float = 0.1,
+        encoders: EncoderChoices = (Choice("convolutional"), Choice("recurrent"), Choice("self_attention")),
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         given = {"dropout": dropout}
-        branches = (ENCODERS.build(choice, input_dim, sockets, given=given) for choice in at_least_one(encoders))
+        branches = (
+            ENCODERS.build(choice, input_dim, sockets, given=given, place=f"encoders.{number}")
+            for number, choice in enumerate(encoders)
+        )
         self.branches = module_list(branches)
         self.dim = sum(branch.dim for branch in self.branches)
 

@@ -8,8 +8,9 @@ from torch import nn
 
 from regard.aliases import alias
 from regard.attention import Sockets, turn_around
+from regard.config.bounds import Fraction, Size
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, reverse
 from regard.ops.dropout import Dropout
 from regard.ops.modules import module_list
@@ -42,13 +43,13 @@ class RecurrentEncoder(Encoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: int = 256,
-        num_layers: int = 1,
+        hidden_dim: Size = 256,
+        num_layers: Size = 1,
         bidirectional: bool | Literal["lowest"] = True,
         merge: Literal["concatenate", "add"] = "concatenate",
         reverse: bool = False,
         residual_from: Annotated[int, Ge(2)] | None = None,
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.reverse, self.dropout, self.residual_from = reverse, Dropout(dropout), residual_from
@@ -56,13 +57,13 @@ class RecurrentEncoder(Encoder):
         for number in range(num_layers):
             width = layers[-1].dim if number else input_dim
             both = bidirectional is True or (bidirectional == "lowest" and number == 0)
-            ways = [RECURRENT.build(cell, width, hidden_dim) for _ in range(2 if both else 1)]
+            ways = [RECURRENT.build(cell, width, hidden_dim, place="cell") for _ in range(2 if both else 1)]
             layers.append(Bidirectional(*ways, merge=merge) if both else ways[0])
             if adds(number, residual_from) and layers[-1].dim != width:
                 problem = (
                     f"layer {number + 1} reads {width} numbers and writes {layers[-1].dim}, so they cannot be added"
                 )
-                raise ConfigError("model.encoder.residual_from", problem, f"begin with layer {number + 2}")
+                raise PartError(problem, f"begin with layer {number + 2}", setting="residual_from")
         self.layers: Sequence[nn.Module] = module_list(layers)
         if reverse:
             turn_around(self)

@@ -3,6 +3,7 @@
 from torch import nn
 
 from regard.attention import Attention, Sockets
+from regard.config.bounds import Fraction, Size
 from regard.encoders.encoder import Encoder
 from regard.layers.pooling.mean import MeanPooling
 from regard.ops.dropout import Dropout
@@ -25,9 +26,9 @@ class SelfAttentionEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        num_layers: int = 1,
+        num_layers: Size = 1,
         residual: bool = False,
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.dim, self.residual = input_dim, residual

@@ -1,8 +1,9 @@
 """Encoders one after the other: convolutions, then a recurrent network, then whatever looks at its states."""
 
 from regard.attention import Sockets
+from regard.config.bounds import Fraction
 from regard.encoders.encoder import Encoder
-from regard.encoders.table import ENCODERS, EncoderChoice, at_least_one
+from regard.encoders.table import ENCODERS, EncoderChoices
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
 from regard.registry import Choice
@@ -18,13 +19,14 @@ class SequentialEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        encoders: tuple[EncoderChoice, ...] = (Choice("convolutional"), Choice("recurrent")),
-        dropout: float = 0.1,
+        encoders: EncoderChoices = (Choice("convolutional"), Choice("recurrent")),
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         stages, width = list[Encoder](), input_dim
-        for choice in at_least_one(encoders):
-            stages.append(ENCODERS.build(choice, width, sockets, given={"dropout": dropout}))
+        for number, choice in enumerate(encoders):
+            place = f"encoders.{number}"
+            stages.append(ENCODERS.build(choice, width, sockets, given={"dropout": dropout}, place=place))
             width = stages[-1].dim
         self.stages, self.dim = module_list(stages), width
 

@@ -5,6 +5,7 @@ from typing import Literal
 from torch import nn
 
 from regard.attention import Sockets
+from regard.config.bounds import Fraction, Size
 from regard.encoders.encoder import Encoder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.pooling.mean import MeanPooling
@@ -24,11 +25,11 @@ class TransformerEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        num_layers: int = 6,
-        feedforward_dim: int = 2048,
+        num_layers: Size = 6,
+        feedforward_dim: Size = 2048,
         feedforward: FeedForwardChoice = Choice("position_wise"),
         norm: Literal["pre", "post"] = "pre",
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.dim = input_dim
@@ -37,7 +38,9 @@ class TransformerEncoder(Encoder):
                 input_dim,
                 sockets.itself(input_dim),
                 None,
-                FEEDFORWARDS.build(feedforward, input_dim, feedforward_dim, given={"dropout": dropout}),
+                FEEDFORWARDS.build(
+                    feedforward, input_dim, feedforward_dim, given={"dropout": dropout}, place="feedforward"
+                ),
                 norm=norm,
                 dropout=dropout,
             )

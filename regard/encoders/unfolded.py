@@ -1,11 +1,9 @@
 """Only dynamic unfolding: the first part of a chain that makes any encoder one for a coupling by position."""
 
-from typing import Annotated
-
-from annotated_types import Ge
 from torch import nn
 
 from regard.attention import Sockets
+from regard.config.bounds import AnyFloat, NotNegative
 from regard.encoders.encoder import Encoder
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.unfolding import Unfolding
@@ -18,9 +16,7 @@ class UnfoldedEncoder(Encoder):
     Recurrent ByteNet reads its source by [unfolded, recurrent] in sequence. `final` is the mean.
     """
 
-    def __init__(
-        self, input_dim: int, sockets: Sockets, *, ratio: Annotated[float, Ge(0)] = 1.2, extra: float = 0.0
-    ) -> None:
+    def __init__(self, input_dim: int, sockets: Sockets, *, ratio: NotNegative = 1.2, extra: AnyFloat = 0.0) -> None:
         super().__init__()
         self.dim = input_dim
         self.unfolding = Unfolding(input_dim, ratio=ratio, extra=extra)

@@ -4,7 +4,7 @@ from typing import Any
 
 from sacrebleu.metrics.chrf import CHRF
 
-from regard.errors import ConfigError
+from regard.config.bounds import Count, Size
 from regard.evaluation.metric import Corpus
 from regard.evaluation.sacre import SacreMetric
 
@@ -17,9 +17,7 @@ class Chrf(SacreMetric):
 
     name = "chrF"
 
-    def __init__(self, *, character_order: int = 6, word_order: int = 0, lowercase: bool = False) -> None:
-        if character_order < 1 or word_order < 0:
-            raise ConfigError("evaluation.metrics.chrf", "needs character_order >= 1 and word_order >= 0")
+    def __init__(self, *, character_order: Size = 6, word_order: Count = 0, lowercase: bool = False) -> None:
         self.character_order, self.word_order, self.lowercase = character_order, word_order, lowercase
         self._plain = self._judge()
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from inspect import Parameter
 from typing import Any
 
-from regard.config import plain
+from regard.config import as_values
 from regard.experiment import docstrings
 from regard.experiment.names import names_of
 from regard.experiment.tables import PARTS, SOCKET
@@ -51,4 +51,4 @@ def _use(part: Any) -> dict[str, Any]:
 
 def _about(setting: Setting) -> dict[str, Any]:
     kind = {"type": typename(setting.annotation)}
-    return kind if setting.default is Parameter.empty else {**kind, "default": plain(setting.default)}
+    return kind if setting.default is Parameter.empty else {**kind, "default": as_values(setting.default)}

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Lt
-
 from regard.config import PartOf
+from regard.config.bounds import Fraction, Size
 from regard.data.readers import READERS
 from regard.errors import Fault
 from regard.registry import Choice
@@ -48,9 +47,9 @@ class DataSettings:
     dev: Read | None = None
     test: Read | None = None
     languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
-    dev_share: Annotated[float, Ge(0), Lt(1)] = 0.0  # held out of train for want of a dev part
+    dev_share: Fraction = 0.0  # held out of train for want of a dev part
     cache: Path | None = None  # where corpora are kept ready; None: in the run folder
-    max_length: Annotated[int, Ge(1)] = 256  # pieces of a training sentence; longer ones are counted and left out
+    max_length: Size = 256  # pieces of a training sentence; longer ones are counted and left out
 
     def reader(self, part: Part) -> Choice | None:
         """The reader of a part with its files found, or None where the config names none."""

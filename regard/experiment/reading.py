@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from regard.attention import WEIGHTINGS, Attention
-from regard.config import lay, merge, parse_changes, read_settings, read_yaml, schema_of, spelled, warned_last
+from regard.config import deferred_warnings, lay, merge, parse_changes, read_settings, read_yaml, schema_of, spelled
 from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
@@ -32,14 +32,14 @@ def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Pa
 
     Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
     """
-    with warned_last():
+    with deferred_warnings():
         said = _read({} if path is None else read_yaml(path), changes)
         return _completed(said, {} if start is None else continued(start))
 
 
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
-    with warned_last():
+    with deferred_warnings():
         return read_settings(Experiment, _with_model(_read({} if path is None else upgraded(read_yaml(path)), changes)))
 
 

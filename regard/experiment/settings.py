@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
-
-from regard.config import FieldsOf, OneOrMany, PartOf, plain, write_yaml
+from regard.config import FieldsOf, OneOrMany, PartOf, as_values, write_yaml
+from regard.config.bounds import Size
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.evaluation import METRICS
@@ -43,10 +42,8 @@ class DecodingSettings:
 
     search: Annotated[Choice, PartOf(SEARCHES)] = Choice("beam")
     features: Annotated[tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany()] = ()
-    batch_tokens: Annotated[int, Ge(1)] = (
-        24576  # source pieces worked on at once by a greedy search; a beam takes fewer
-    )
-    max_source: Annotated[int, Ge(1)] = 1024  # pieces of a text to translate; longer ones are refused
+    batch_tokens: Size = 24576  # source pieces worked on at once by a greedy search; a beam takes fewer
+    max_source: Size = 1024  # pieces of a text to translate; longer ones are refused
 
 
 _METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))
@@ -98,4 +95,4 @@ class Experiment:
 
     def save(self, path: Path) -> None:
         """To a file that `load_experiment` reads back the same."""
-        write_yaml(path, plain(self))
+        write_yaml(path, as_values(self))

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
 from regard.ops.linear import linear
@@ -20,7 +20,7 @@ class LinearHead(Head):
         super().__init__()
         if weight is not None and weight.shape != (vocab_size, dim):
             problem = f"an embedding of dim {weight.shape[-1]} cannot be the output table of states of dim {dim}"
-            raise ConfigError("model.tied", problem, "use tied: none, or make the dims equal")
+            raise PartError(problem, "use tied: none, or make the dims equal")
         self.weight = nn.Parameter(torch.empty(vocab_size, dim)) if weight is None else weight
         if weight is None:
             nn.init.normal_(self.weight, std=dim**-0.5)

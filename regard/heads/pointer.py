@@ -1,8 +1,10 @@
 """Writes a word of its vocabulary or copies one of the source (https://arxiv.org/abs/1704.04368, section 2.2)."""
 
 import math
+from typing import Annotated
 
 import torch
+from annotated_types import Gt, Lt
 from torch import Tensor, nn
 
 from regard.errors import ConfigError
@@ -26,10 +28,15 @@ class PointerHead(Head):
     reads_source = True
     copies = True
 
-    def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None, *, keep: float = 0.9) -> None:
+    def __init__(
+        self,
+        dim: int,
+        vocab_size: int,
+        weight: nn.Parameter | None = None,
+        *,
+        keep: Annotated[float, Gt(0), Lt(1)] = 0.9,
+    ) -> None:
         super().__init__()
-        if not 0 < keep < 1:
-            raise ConfigError("model.head.keep", f"is {keep}", "must lie between 0 and 1")
         self.words = LinearHead(dim, vocab_size, weight)
         self.to_gate = nn.Linear(dim, 1)
         nn.init.zeros_(self.to_gate.weight)

@@ -1,16 +1,16 @@
 """Attention of a language model to its own last states, split by their use (https://arxiv.org/abs/1702.04521)."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import OWN, Attention, Memory, Role, Span, View, Window, extend, stamped
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.errors import ConfigError
+from regard.config.bounds import Size
+from regard.errors import PartError
 from regard.layers.layer import Layer
 from regard.ops.functional import gathered
 
@@ -37,15 +37,13 @@ class KeyValueLayer(Layer):
         input_dim: int,
         *,
         mode: Literal["plain", "key_value", "key_value_predict"] = "key_value_predict",
-        window: Annotated[int, Ge(1)] = 15,
+        window: Size = 15,
     ) -> None:
         super().__init__()
         parts = PARTS[mode]
         if input_dim % parts:
             problem = f"'{mode}' splits states in {parts} equal parts, but their dim is {input_dim}"
-            raise ConfigError("layer.mode", problem, f"choose a dim that is a multiple of {parts}")
-        if window < 1:
-            raise ConfigError("layer.window", f"is {window}", "at least 1 state to look back to")
+            raise PartError(problem, f"choose a dim that is a multiple of {parts}", setting="mode")
         self.dim, self.window = input_dim // parts, window
         score = AdditiveScore(self.dim, self.dim, hidden_dim=self.dim)
         own = Attention(score, _Preceding(window), SoftmaxWeighting(self.dim))

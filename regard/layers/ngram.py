@@ -6,7 +6,7 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.layers.layer import Layer
 from regard.ops.functional import latest
 
@@ -19,11 +19,9 @@ class NgramLayer(Layer):
 
     def __init__(self, input_dim: int, *, order: Annotated[int, Ge(2)] = 4) -> None:
         super().__init__()
-        if order < 2:
-            raise ConfigError("layer.order", f"is {order}", "at least 2: a word and the one before it")
         if input_dim % (order - 1):
             problem = f"{order}-grams split states in {order - 1} equal parts, but their dim is {input_dim}"
-            raise ConfigError("layer.order", problem, f"choose a dim that is a multiple of {order - 1}")
+            raise PartError(problem, f"choose a dim that is a multiple of {order - 1}", setting="order")
         self.parts = order - 1
         self.dim = input_dim // self.parts
         self.from_parts = nn.Linear(input_dim, self.dim, bias=False)

@@ -6,7 +6,7 @@ The slots and where a head was are values that go in and come out.
 from torch import Tensor, nn
 
 from regard.attention.addressing import Address, positive, weights_at
-from regard.errors import ConfigError
+from regard.errors import PartError
 
 
 class AddressHead(nn.Module):
@@ -15,7 +15,7 @@ class AddressHead(nn.Module):
     def __init__(self, state_dim: int, slot_dim: int, *, radius: int = 1) -> None:
         super().__init__()
         if radius < 0:
-            raise ConfigError("head.radius", f"is {radius}", "how many slots a head may step aside, 0 for none")
+            raise PartError(f"is {radius}", "how many slots a head may step aside, 0 for none", setting="radius")
         self.sizes = [slot_dim, 1, 1, 2 * radius + 1, 1]
         self.from_state = nn.Linear(state_dim, sum(self.sizes))
 

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.errors import ConfigError
 from regard.records import Sequences
 
 
@@ -17,8 +16,6 @@ class Unfolding(nn.Module):
 
     def __init__(self, dim: int, *, ratio: float = 1.2, extra: float = 0.0) -> None:
         super().__init__()
-        if ratio < 0:
-            raise ConfigError("unfolding.ratio", f"is {ratio}", "target pieces for each of the source, 0 or more")
         self.ratio, self.extra = ratio, extra
         self.padding = nn.Parameter(torch.zeros(dim))
 

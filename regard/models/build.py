@@ -1,19 +1,16 @@
 """Names → modules: what the rows of MODELS are built with. Parts receive ready parts and never see a config."""
 
-import re
 from functools import partial
 
 from torch import nn
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
 from regard.attention.spans.all_of import AllOf
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
 from regard.models.settings import AttentionSettings
 from regard.registry import Choice
-
-_PART = re.compile(r"^attention(?=\.|$)")  # as parts name their socket
 
 
 def build_attention(
@@ -26,9 +23,8 @@ def build_attention(
     """
     try:
         attention = _filled(settings, query_dim, key_dim, causal)
-    except ConfigError as error:  # a part knows its key, but not whose it is
-        faults = (fault._replace(place=_PART.sub(place, fault.place)) for fault in error.faults)
-        raise ConfigError.of(faults) from error
+    except PartError as error:
+        raise error.inside(place) from error
     attention.place = place
     return attention
 
@@ -53,7 +49,7 @@ def build_embedder(choice: Choice, position: Choice | None, size: int, dim: int,
 def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: bool) -> Attention:
     if settings.num_heads > 1 and settings.project is False:
         problem = f"{settings.num_heads} heads are made by projections"
-        raise ConfigError("attention.project", problem, "leave it out, or use num_heads: 1")
+        raise PartError(problem, "leave it out, or use num_heads: 1", setting="project")
     gate = nn.Linear(query_dim, 1) if settings.gate else None
     heads = None
     if settings.project or settings.num_heads > 1:
@@ -62,9 +58,9 @@ def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: b
     choices = [choice for choice in settings.span if not (causal and choice.name == "everywhere")]
     if causal and "causal" not in (choice.name for choice in choices):
         choices.insert(0, Choice("causal"))
-    score = SCORES.build(settings.score, query_dim, key_dim)
-    spans = [SPANS.build(choice, query_dim, key_dim) for choice in choices]
-    weighting = WEIGHTINGS.build(settings.weighting, query_dim)
+    score = SCORES.build(settings.score, query_dim, key_dim, place="score")
+    spans = [SPANS.build(choice, query_dim, key_dim, place="span") for choice in choices]
+    weighting = WEIGHTINGS.build(settings.weighting, query_dim, place="weighting")
     chosen = (settings.score, *choices, settings.weighting)
     for choice, part in zip(chosen, (score, *spans, weighting), strict=True):
         if causal:
@@ -77,4 +73,4 @@ def _need_growing(choice: Choice, part: Part) -> None:
     if part.whole:
         problem = f"'{choice.name}' must know every key from the start, but a decoder's own words come one by one"
         hint = "use it in model.attention, which reads the source, or beside a decoder without self-attention"
-        raise ConfigError("attention", problem, hint)
+        raise PartError(problem, hint)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Lt
-
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
 from regard.config import FieldsOf, OneOrMany, PartOf
+from regard.config.bounds import Fraction, Size
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
@@ -21,12 +20,12 @@ class AttentionSettings:
     score: Choice = Choice("scaled_dot")
     span: tuple[Choice, ...] = (Choice("everywhere"),)  # a key is seen if every span shows it
     weighting: Choice = Choice("softmax")
-    num_heads: int = 1
+    num_heads: Size = 1
     project: bool | None = None  # project queries, keys and values; None: only when num_heads > 1
     bias: bool = True  # of the projections
     out_proj: bool = True  # join the heads by one more projection
     gate: bool = False  # multiply the context by sigmoid(w · query + b)
-    dropout: float = 0.0  # of the weights
+    dropout: Fraction = 0.0  # of the weights
 
 
 SOCKET = FieldsOf(
@@ -42,8 +41,8 @@ AttentionChoice = Annotated[AttentionSettings, SOCKET]
 EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS)]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
 HeadChoice = Annotated[Choice, PartOf(HEADS)]
-Dim = Annotated[int, Ge(1)]
-Share = Annotated[float, Ge(0), Lt(1)]
+Dim = Size
+Share = Fraction
 Tied = Literal["all", "target", "none"]  # which embeddings and output tables are one
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)

@@ -1,12 +1,10 @@
 """REINFORCE for attention that draws (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
 
-from typing import Annotated
-
 import torch
-from annotated_types import Ge
 from torch import Tensor
 
 from regard.attention import Records, recording
+from regard.config.bounds import Fraction, NotNegative, Size
 from regard.errors import ConfigError
 from regard.objectives.attention_roles import mask_of, query_mask
 from regard.objectives.objective import Context, Objective
@@ -32,14 +30,12 @@ class ReinforceObjective(Objective):
         self,
         context: Context,
         *,
-        reward: Annotated[float, Ge(0)] = 1.0,
-        entropy: Annotated[float, Ge(0)] = 0.01,
-        samples: int = 1,
-        label_smoothing: float = 0.0,
+        reward: NotNegative = 1.0,
+        entropy: NotNegative = 0.01,
+        samples: Size = 1,
+        label_smoothing: Fraction = 0.0,
     ) -> None:
         super().__init__(context)
-        if samples < 1:
-            raise ConfigError("objective.samples", f"is {samples}", "at least 1")
         self.reward, self.entropy, self.samples, self.label_smoothing = reward, entropy, samples, label_smoothing
         self.register_buffer("baseline", torch.zeros(()))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from regard.config.quoting import quoted
+from regard.config import quoted
 from regard.data.toy import LANGUAGES, pairs
 from regard.errors import ConfigError, nearest
 from regard.evaluation import METRICS

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from regard.config import write_whole
+from regard.config import write_atomically
 from regard.data.columns import Columns, load_columns
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
@@ -112,7 +112,7 @@ class RunFolder:
 
     def note_origins(self, origins: dict[str, Any]) -> None:
         """What its texts are, for those who want to go on with it."""
-        write_whole(self.path / ORIGINS, json.dumps(origins, indent=1))
+        write_atomically(self.path / ORIGINS, json.dumps(origins, indent=1))
 
     def experiment(self, changes: list[str] | None = None) -> Experiment:
         """The settings the run was made with, with changes; it is where it is found. CheckpointError: there is none."""

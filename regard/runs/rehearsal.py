@@ -34,6 +34,8 @@ def _rehearse_optimizer(experiment: Experiment, model: Model) -> None:
     choice = experiment.training.optimizer
     try:
         OPTIMIZERS.build(choice, model.parameters())
-    except ValueError as error:  # torch checks its numbers itself
+    except ConfigError:
+        raise
+    except ValueError as error:  # torch checks itself what goes together
         problem = str(error).splitlines()[0]
         raise ConfigError("training.optimizer", f"{choice.name}: {problem[:1].lower()}{problem[1:]}") from error

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.config import plain
+from regard.config import as_values
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, empty_model
@@ -56,7 +56,7 @@ def origins_of(experiment: Experiment) -> dict[str, Any]:
 
 
 def _told(experiment: Experiment) -> dict[str, Any]:
-    return {name: value for name, value in plain(experiment).items() if name != "run"}  # a run may be moved
+    return {name: value for name, value in as_values(experiment).items() if name != "run"}  # a run may be moved
 
 
 def _changes(before: Any, after: Any, place: str = "") -> Iterator[Change]:

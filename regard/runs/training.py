@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
-from regard.config.quoting import quoted
+from regard.config import quoted
 from regard.data.columns import Columns
 from regard.decoding import GreedySearch
 from regard.experiment import Experiment, read_experiment

@@ -1,15 +1,15 @@
 """Language models: how likely a text is, and how it goes on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
-from annotated_types import Ge
 from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.attention import recording
+from regard.config.bounds import Count, Size
 from regard.data import Corpus, Reader, Stretch
 from regard.data.collate import collate
 from regard.data.columns import Columns, TextColumn
@@ -52,9 +52,7 @@ class LanguageModelTask(Task):
         "decoding": {"search": {"name": "sampling", "max_extra": 100}},
     }
 
-    def __init__(
-        self, columns: Columns, *, window: Annotated[int, Ge(1)] | None = None, context: Annotated[int, Ge(0)] = 0
-    ) -> None:
+    def __init__(self, columns: Columns, *, window: Size | None = None, context: Count = 0) -> None:
         super().__init__(columns)
         if window is None and context:
             raise ConfigError("task.context", f"is {context}, of windows that there are not", "give task.window, too")

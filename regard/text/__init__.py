@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from regard.errors import CheckpointError, nearest
+from regard.errors import CheckpointError, PartError, nearest
 from regard.registry import Choice, Registry
 from regard.text.characters import CharactersRecipe
 from regard.text.clean import clean
@@ -23,8 +23,11 @@ TOKENIZERS: Registry[Recipe] = Registry(
 
 
 def train_tokenizer(choice: Choice, texts: Iterable[str]) -> Tokenizer:
-    """A tokenizer of a kind, learnt from sentences."""
-    return TOKENIZERS.build(choice).train(texts)
+    """A tokenizer of a kind, learnt from sentences. Raises ConfigError where they are too few for its settings."""
+    try:
+        return TOKENIZERS.build(choice).train(texts)
+    except PartError as error:  # the texts are too few for its settings
+        raise error.inside(TOKENIZERS.place) from error
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

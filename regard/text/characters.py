@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from regard.config.bounds import Count, Size
 from regard.text.counted import CountedTokenizer
 from regard.text.tokenizer import Recipe, Tokenizer
 
@@ -10,7 +11,7 @@ from regard.text.tokenizer import Recipe, Tokenizer
 class CharactersRecipe(Recipe):
     """Characters (code points after NFC), the most frequent `size` of them; rarer ones are spelt in bytes."""
 
-    def __init__(self, *, size: int = 4000, min_count: int = 1) -> None:
+    def __init__(self, *, size: Size = 4000, min_count: Count = 1) -> None:
         self.size, self.min_count = size, min_count
 
     def train(self, texts: Iterable[str]) -> Tokenizer:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from regard.errors import CheckpointError, ConfigError, DataError
+from regard.errors import CheckpointError, DataError, PartError
 from regard.text.clean import clean
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import FIRST_PIECE, Vocabulary
@@ -25,17 +25,17 @@ class CountedTokenizer(Tokenizer):
 
     @classmethod
     def train(cls, kind: str, cut: Cut, texts: Iterable[str], size: int, min_count: int) -> "CountedTokenizer":
-        """Counts pieces. Raises ConfigError where `size` or `min_count` leaves none, DataError where there is none."""
+        """Counts pieces. Raises PartError where `size` or `min_count` leaves none, DataError where there is none."""
         if size <= FIRST_PIECE:
             hint = f"{FIRST_PIECE} for bytes and specials, and one for each of the {kind}"
-            raise ConfigError("text.tokenizer.size", f"is {size}, but {FIRST_PIECE + 1} are needed at least", hint)
+            raise PartError(f"is {size}, but {FIRST_PIECE + 1} are needed at least", hint, setting="size")
         counts = Counter(piece for text in texts for piece in cut(clean(text)))
         if not counts:
             raise DataError("training text", f"there are no {kind} to learn", hint="is the file empty?")
         often = max(counts.values())
         if often < min_count:
             problem = f"is {min_count}, but of the {kind} of this text none is there more than {often} times"
-            raise ConfigError("text.tokenizer.min_count", problem, f"{often} or less")
+            raise PartError(problem, f"{often} or less", setting="min_count")
         return cls(kind, cut, Vocabulary.count(counts, size, min_count))
 
     @classmethod

@@ -11,7 +11,8 @@ from typing import Literal
 
 import sentencepiece
 
-from regard.errors import CheckpointError, ConfigError, DataError
+from regard.config.bounds import NotNegative, Size
+from regard.errors import CheckpointError, DataError, PartError
 from regard.pieces import BOS, EOS, PAD, UNK
 from regard.text.clean import clean
 from regard.text.sampling import BpeSampler, Sampler, UnigramSampler
@@ -38,7 +39,9 @@ class SubwordsRecipe(Recipe):
     `size` pieces gets as many as it can have.
     """
 
-    def __init__(self, *, size: int = 8000, kind: Literal["bpe", "unigram"] = "bpe", sampling: float = 0.0) -> None:
+    def __init__(
+        self, *, size: Size = 8000, kind: Literal["bpe", "unigram"] = "bpe", sampling: NotNegative = 0.0
+    ) -> None:
         self.size, self.kind, self.sampling = size, kind, sampling
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
@@ -61,7 +64,7 @@ class SubwordsRecipe(Recipe):
 class SubwordTokenizer(Tokenizer):
     """A trained sentencepiece model."""
 
-    def __init__(self, model: bytes, sampling: float = 0.0) -> None:
+    def __init__(self, model: bytes, sampling: NotNegative = 0.0) -> None:
         self.model, self.sampling = model, sampling
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.samples = sampling > 0
@@ -164,7 +167,7 @@ def _learn(parts: Sequence[str], size: int, kind: str) -> bytes:
         if least is not None and int(least[1]) == size < int(least[2]):
             problem = f"is {size}, but this text needs {_needed(parts, int(least[2]))} at least"
             hint = f"{FIRST_PIECE} for bytes and specials, and one for each character"
-            raise ConfigError("text.tokenizer.size", problem, hint) from error
+            raise PartError(problem, hint, setting="size") from error
         if largest is None or int(largest[1]) >= size:
             raise DataError("training text", f"sentencepiece cannot learn from it: {error}") from error
         return _run(parts, int(largest[1]), kind)

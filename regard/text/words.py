@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from regard.config.bounds import Count, Size
 from regard.text.counted import CountedTokenizer
 from regard.text.tokenizer import Recipe, Tokenizer
 
@@ -24,7 +25,7 @@ def cut_words(text: str) -> list[str]:
 class WordsRecipe(Recipe):
     """Words with the space before them, punctuation alone; the most frequent `size`, rarer ones in bytes."""
 
-    def __init__(self, *, size: int = 30000, min_count: int = 1) -> None:
+    def __init__(self, *, size: Size = 30000, min_count: Count = 1) -> None:
         self.size, self.min_count = size, min_count
 
     def train(self, texts: Iterable[str]) -> Tokenizer:

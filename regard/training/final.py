@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from regard.config import write_whole
+from regard.config import write_atomically
 from regard.errors import CheckpointError
 from regard.training import checkpoint as files
 from regard.training.average import average
@@ -67,7 +67,7 @@ class Final:
         named = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
         path = self.run / FINAL
         try:
-            write_whole(path, json.dumps(named, indent=1))
+            write_atomically(path, json.dumps(named, indent=1))
         except OSError as error:
             problem = f"could not be written: {error.strerror or error}"
             raise CheckpointError(path, problem, "is the disk full?") from error

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any
 
+from regard.config.bounds import Count, NotNegative, Positive, Size
 from regard.registry import Registry
 
 
@@ -36,7 +37,7 @@ class Schedule(ABC):
 class ConstantSchedule(Schedule):
     """The peak, reached in a line over `warmup` updates."""
 
-    def __init__(self, peak: float, *, warmup: int = 0) -> None:
+    def __init__(self, peak: float, *, warmup: Count = 0) -> None:
         super().__init__(peak)
         self.warmup = warmup
 
@@ -48,7 +49,7 @@ class ConstantSchedule(Schedule):
 class InverseSqrtSchedule(Schedule):
     """peak · min(update / warmup, sqrt(warmup / update)): https://arxiv.org/abs/1706.03762, equation 3, by its peak."""
 
-    def __init__(self, peak: float, *, warmup: int = 1000) -> None:
+    def __init__(self, peak: float, *, warmup: Count = 1000) -> None:
         super().__init__(peak)
         self.warmup = max(1, warmup)
 
@@ -60,7 +61,7 @@ class InverseSqrtSchedule(Schedule):
 class NoamSchedule(Schedule):
     """peak · dim^-0.5 · min(update^-0.5, update · warmup^-1.5), as printed there; the paper's peak is 1."""
 
-    def __init__(self, peak: float, *, dim: int = 512, warmup: int = 4000) -> None:
+    def __init__(self, peak: float, *, dim: Size = 512, warmup: Count = 4000) -> None:
         super().__init__(peak)
         self.dim, self.warmup = dim, max(1, warmup)
 
@@ -72,7 +73,7 @@ class NoamSchedule(Schedule):
 class LinearSchedule(Schedule):
     """Rises over `warmup`, then falls in a line to `floor` · peak at `updates`."""
 
-    def __init__(self, peak: float, *, updates: int, warmup: int = 0, floor: float = 0.0) -> None:
+    def __init__(self, peak: float, *, updates: Count, warmup: Count = 0, floor: NotNegative = 0.0) -> None:
         super().__init__(peak)
         self.updates, self.warmup, self.floor = updates, warmup, floor
 
@@ -85,7 +86,7 @@ class LinearSchedule(Schedule):
 class CosineSchedule(Schedule):
     """Rises over `warmup`, then falls as half a cosine to `floor` · peak at `updates` (arXiv:1608.03983)."""
 
-    def __init__(self, peak: float, *, updates: int, warmup: int = 0, floor: float = 0.0) -> None:
+    def __init__(self, peak: float, *, updates: Count, warmup: Count = 0, floor: NotNegative = 0.0) -> None:
         super().__init__(peak)
         self.updates, self.warmup, self.floor = updates, warmup, floor
 
@@ -102,7 +103,7 @@ class PlateauSchedule(Schedule):
     """
 
     def __init__(
-        self, peak: float, *, factor: float = 0.5, patience: int = 2, warmup: int = 0, stop: float = 0.0
+        self, peak: float, *, factor: Positive = 0.5, patience: Count = 2, warmup: Count = 0, stop: NotNegative = 0.0
     ) -> None:
         super().__init__(peak)
         self.factor, self.patience, self.warmup, self.stop = factor, patience, warmup, stop

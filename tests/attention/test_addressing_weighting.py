@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import Tensor, tensor
 
-from regard.attention import View
+from regard.attention import WEIGHTINGS, View
 from regard.attention.weightings.addressing import AddressingWeighting
 from regard.errors import ConfigError
+from regard.registry import Choice
 
 KEY, DIM = 6, 3
 NEVER, ALWAYS = -1e4, 1e4  # before a sigmoid, a softplus, a softmax
@@ -124,4 +125,4 @@ def test_gradients_are_those_of_finite_differences(last, scores):
 
 def test_a_negative_shift_is_refused():
     with pytest.raises(ConfigError, match="shift"):
-        AddressingWeighting(DIM, shift=-1)
+        WEIGHTINGS.build(Choice("addressing", {"shift": -1}), DIM)

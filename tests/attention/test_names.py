@@ -9,7 +9,7 @@ import torch
 from regard.aliases import bare
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
-from regard.config import parse_changes, plain, read_settings
+from regard.config import as_values, parse_changes, read_settings
 from regard.errors import ConfigError
 from regard.experiment import IN_PYTHON, MECHANISMS, PARTS, TABLES, Experiment, schema
 from regard.experiment.names import NAMES, look_up, look_up_place, names_of
@@ -124,7 +124,7 @@ def test_hard_monotonic_is_read_hard():
 @pytest.mark.parametrize(("name", "one"), OTHERS, ids=lambda value: value if isinstance(value, str) else value.part)
 def test_what_a_config_can_choose_is_chosen_by_what_is_told(name, one):
     """The change that a hint tells is read, and the experiment then has that part."""
-    told = plain(read_settings(Experiment, parse_changes([one.use()])))
+    told = as_values(read_settings(Experiment, parse_changes([one.use()])))
     assert one.part in parts_of(told, one.use().partition("=")[0].split("."))
 
 

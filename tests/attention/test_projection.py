@@ -113,7 +113,7 @@ def test_a_constant_changes_nothing_and_large_scores_do_no_harm(alpha, dtype):
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 2.5])
 def test_an_alpha_without_meaning_is_refused(alpha):
     with pytest.raises(ConfigError, match="alpha"):
-        weights_of(random(1, 2), alpha=alpha)
+        WEIGHTINGS.build(Choice("entmax", {"alpha": alpha}), 2)
 
 
 @pytest.mark.parametrize("weigh", [weights_of, sparsemax])

@@ -111,21 +111,21 @@ def test_weights_are_a_softmax_over_the_window_alone_times_the_gaussian():
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "message"),
+    ("name", "settings", "message"),
     [
-        (LocalPredictiveSpan, {"radius": 0}, r"attention.span.radius: is 0 \(must be at least 1"),
-        (LocalPredictiveSpan, {"gaussian": False, "renormalise": True}, "attention.span.renormalise: there is no Gaus"),
-        (LocalMonotonicSpan, {"radius": -1}, "attention.span.radius: is -1"),
-        (LocalMonotonicSpan, {"radius": 0, "gaussian": True}, r"radius: is 0 \(at least 1 with a Gaussian"),
-        (LocalMonotonicSpan, {"renormalise": True}, "attention.span.renormalise: there is no Gaussian"),
-        (WindowSpan, {"radius": -1}, r"attention.span.radius: is -1 \(0 or more places to either side"),
-        (WindowSpan, {"dilation": 0}, r"attention.span.dilation: is 0 \(at least 1"),
-        (WindowSpan, {"dilation": 2}, "attention.span.dilation: is 2, but the pattern 'band' leaves no key out"),
+        ("local_predictive", {"radius": 0}, "attention.span.radius: must be at least 1, not 0"),
+        ("local_predictive", {"gaussian": False, "renormalise": True}, "attention.span.renormalise: there is no Gaus"),
+        ("local_monotonic", {"radius": -1}, "attention.span.radius: must be at least 0, not -1"),
+        ("local_monotonic", {"radius": 0, "gaussian": True}, r"radius: is 0 \(at least 1 with a Gaussian"),
+        ("local_monotonic", {"renormalise": True}, "attention.span.renormalise: there is no Gaussian"),
+        ("window", {"radius": -1}, "attention.span.radius: must be at least 0, not -1"),
+        ("window", {"dilation": 0}, "attention.span.dilation: must be at least 1, not 0"),
+        ("window", {"dilation": 2}, "attention.span.dilation: is 2, but the pattern 'band' leaves no key out"),
     ],
 )
-def test_a_window_that_means_nothing_is_refused(kind, settings, message):
+def test_a_window_that_means_nothing_is_refused(name, settings, message):
     with pytest.raises(ConfigError, match=message):
-        kind(DIM, DIM, **settings)
+        SPANS.build(Choice(name, settings), DIM, DIM)
 
 
 @pytest.mark.parametrize("before", [0, 3])

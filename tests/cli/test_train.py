@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli.train import split_words
-from regard.config import parse_changes
-from regard.config.quoting import quoted
+from regard.config import parse_changes, quoted
 
 
 @pytest.mark.parametrize(

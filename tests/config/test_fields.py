@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Gt
 
-from regard.config import FieldsOf, OneOrMany, PartOf, plain, read_settings, schema_of
+from regard.config import FieldsOf, OneOrMany, PartOf, as_values, read_settings, schema_of
+from regard.config.bounds import Fraction, Size
 from regard.errors import ConfigError
 from regard.registry import Choice, Registry
 
@@ -15,7 +16,7 @@ from regard.registry import Choice, Registry
 class Window:
     """Looks at a few."""
 
-    def __init__(self, dim: int, *, size: int = 3, dropout: float = 0.2) -> None: ...
+    def __init__(self, dim: int, *, size: Size = 3, dropout: Fraction = 0.2) -> None: ...
 
 
 class Wide:
@@ -30,7 +31,7 @@ class Strange:
     def __init__(
         self,
         *,
-        hidden_dim: int,
+        hidden_dim: Size,
         kind: Literal["mean", "last"] = "mean",
         sizes: tuple[int, ...] = (1, 2),
         file: Path | None = None,
@@ -47,7 +48,7 @@ class Socket:
     """A place for parts."""
 
     span: tuple[Choice, ...] = (Choice("wide"),)
-    num_heads: int = 1
+    num_heads: Size = 1
     note: str | None = None
 
 
@@ -114,7 +115,7 @@ def test_plain_values_read_back_the_same():
     whole = read_settings(Whole, {"rate": 1.0, "part": part, "files": ["x", "y"], "socket": "local"})
     assert whole.part.settings["file"] == Path("a/b")
     assert whole.part.settings["sizes"] == (3,)
-    assert read_settings(Whole, plain(whole)) == whole
+    assert read_settings(Whole, as_values(whole)) == whole
 
 
 PART = "part: must be the name of a part, or its name and settings"

@@ -1,5 +1,12 @@
 """The table of parts itself: what its rows are built with."""
 
+from typing import Annotated, Any
+
+import pytest
+
+from regard.config import PartOf
+from regard.config.bounds import Count, Size
+from regard.errors import ConfigError, PartError
 from regard.registry import Choice, Registry
 
 
@@ -31,3 +38,83 @@ def test_own_setting_beats_one_given_to_all():
 
 def test_part_without_the_setting_is_built_without_it():
     assert PARTS.build(Choice("identity"), 3, given={"dropout": 0.25}).built == (3,)
+
+
+class Window:
+    """A part that refuses some settings itself."""
+
+    def __init__(self, *, radius: Size = 1, sizes: tuple[Count, ...] = (), wide: bool = False) -> None:
+        self.built = radius, sizes
+        if wide and radius == 1:
+            raise PartError("sees one place", "a larger radius", setting="radius")
+
+
+WINDOWS: Registry[Window] = Registry("window", {"window": Window})
+
+
+class Stack:
+    """A part that is made of parts, and refuses what is not a setting of its own."""
+
+    def __init__(self, *, parts: tuple[Annotated[Choice, PartOf(WINDOWS)], ...], tied: bool = False) -> None:
+        self.built = [WINDOWS.build(part, place=f"parts.{number}") for number, part in enumerate(parts)]
+        if tied:
+            raise ConfigError("model.tied", "cannot be")
+
+
+STACKS: Registry[Stack] = Registry("model.stack", {"stack": Stack})
+
+
+def told(table: Registry[Any], **settings: Any) -> str:
+    (name,) = table
+    with pytest.raises(ConfigError) as caught:
+        table.build(Choice(name, settings))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"radius": 0}, "window.radius: must be at least 1, not 0"),
+        ({"radius": 1.5}, "window.radius: must be a whole number, not 1.5"),
+        ({"radius": True}, "window.radius: must be a whole number, not true"),
+        ({"sizes": [1, -1]}, "window.sizes.1: must be at least 0, not -1"),
+        ({"raduis": 2}, "window.raduis: there is no such setting (did you mean 'radius'?)"),
+        ({"wide": True}, "window.radius: sees one place (a larger radius)"),
+    ],
+    ids=str,
+)
+def test_wrong_settings_are_told_with_the_place_of_the_table(settings, line):
+    assert told(WINDOWS, **settings) == line
+
+
+def test_all_wrong_settings_are_told_at_once():
+    assert len(told(WINDOWS, radius=0, sizes=3, wide="no").splitlines()) == 3
+
+
+def test_missing_settings_are_told():
+    assert told(STACKS) == "model.stack.parts: must be given"
+
+
+@pytest.mark.parametrize("inner", [{"radius": 0}, {"wide": True}], ids=["bound", "part"])
+def test_faults_of_inner_parts_have_their_full_place(inner):
+    assert told(STACKS, parts=(Choice("window"), Choice("window", inner))).startswith("model.stack.parts.1.radius: ")
+
+
+def test_faults_with_a_place_of_their_own_keep_it():
+    assert told(STACKS, parts=(), tied=True) == "model.tied: cannot be"
+
+
+def test_lists_and_names_may_be_written_as_in_a_config():
+    assert WINDOWS.build(Choice("window", {"sizes": [1, 2]})).built == (1, (1, 2))
+    stack = STACKS.build(Choice("stack", {"parts": ["window", {"name": "window", "radius": 3}]}))
+    assert [window.built for window in stack.built] == [(1, ()), (3, ())]
+    assert told(STACKS, parts=["windw"]) == "model.stack.parts.0: there is no 'windw' (did you mean 'window'?)"
+
+
+def test_unknown_inner_parts_have_their_full_place():
+    assert told(STACKS, parts=(Choice("windw"),)).startswith("model.stack.parts.0: there is no 'windw'")
+
+
+def test_faults_of_settings_are_value_errors():
+    with pytest.raises(ValueError, match="must be at least 1"):
+        WINDOWS.build(Choice("window", {"radius": 0}))

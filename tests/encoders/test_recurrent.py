@@ -74,7 +74,7 @@ def test_the_lowest_layer_alone_both_ways_and_residuals_above(cell, assert_agree
 
 
 def test_what_cannot_be_added_is_refused():
-    with pytest.raises(ConfigError, match=r"model.encoder.residual_from: layer 2 reads 8 numbers and writes 4"):
+    with pytest.raises(ConfigError, match=r"residual_from: layer 2 reads 8 numbers and writes 4"):
         encoder(num_layers=2, bidirectional="lowest", residual_from=2)
 
 

@@ -6,12 +6,14 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.attention import Sockets
+from regard.encoders import ENCODERS
 from regard.encoders.bytenet import ByteNetEncoder
 from regard.encoders.encoder import Encoder
 from regard.encoders.unfolded import UnfoldedEncoder
 from regard.errors import ConfigError
 from regard.layers.unfolding import Unfolding
 from regard.records import Sequences
+from regard.registry import Choice
 
 DIM = 4
 
@@ -61,8 +63,8 @@ def test_a_learned_vector_stands_behind_the_end():
 
 
 def test_no_negative_ratio():
-    with pytest.raises(ConfigError, match="ratio"):
-        Unfolding(DIM, ratio=-1.0)
+    with pytest.raises(ConfigError, match=r"model\.encoder\.ratio: must be at least 0, not -1"):
+        ENCODERS.build(Choice("unfolded", {"ratio": -1.0}), DIM, SOCKETS)
 
 
 @pytest.mark.parametrize("encoder", [bytenet(ratio=1.5), UnfoldedEncoder(DIM, SOCKETS, ratio=1.5).double()])
@@ -90,8 +92,8 @@ def test_a_state_sees_the_field_of_its_convolutions_on_both_sides(block, assert_
 def test_dilations_go_round():
     blocks = bytenet(num_layers=5, dilations=(1, 8)).blocks.layers
     assert [block.middle.dilation for block in blocks] == [1, 8, 1, 8, 1]
-    with pytest.raises(ConfigError, match="dilations"):
-        bytenet(dilations=())
+    with pytest.raises(ConfigError, match=r"model\.encoder\.dilations: needs 1 or more"):
+        ENCODERS.build(Choice("bytenet", {"dilations": ()}), DIM, SOCKETS)
 
 
 def test_places_behind_the_end_know_of_the_source():

@@ -156,10 +156,10 @@ def test_wrong_counts_are_told(hypotheses, references, sources, message):
 
 
 def test_wrong_settings_are_told():
-    with pytest.raises(ConfigError, match=r"no tokenizer '13b'.*did you mean '13a'\?"):
-        Bleu(tokenize="13b")
-    with pytest.raises(ConfigError, match="chrf"):
-        Chrf(character_order=0)
+    with pytest.raises(ConfigError, match=r"tokenize: there is no '13b'.*did you mean '13a'\?"):
+        METRICS.build(Choice("bleu", {"tokenize": "13b"}))
+    with pytest.raises(ConfigError, match="character_order: must be at least 1, not 0"):
+        METRICS.build(Choice("chrf", {"character_order": 0}))
     assert METRICS.settings("bleu").keys() == {"tokenize", "lowercase"}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.config import plain, read_settings
+from regard.config import as_values, read_settings
 from regard.decoders import DECODERS
 from regard.encoders import ENCODERS
 from regard.errors import ConfigError
@@ -64,7 +64,7 @@ def test_a_name_of_the_literature_is_told_as_what_it_is(change, hint):
 )
 def test_a_name_of_the_literature_chooses_its_row(change, row, settings):
     place = change.partition("=")[0].removeprefix("model.")
-    found = plain(read_settings(Experiment, read_changes([change])).model.settings[place])
+    found = as_values(read_settings(Experiment, read_changes([change])).model.settings[place])
     assert found["name"] == row
     for name, wanted in settings.items():
         value = found[name]

@@ -157,9 +157,8 @@ def test_gradients_are_those_of_finite_differences(layer):
 @pytest.mark.parametrize(
     ("dim", "chosen", "said"),
     [
-        (7, {"mode": "key_value"}, "layer.mode: 'key_value' splits states in 2 equal parts, but their dim is 7"),
-        (8, {}, "layer.mode: 'key_value_predict' splits states in 3 equal parts, but their dim is 8"),
-        (6, {"window": 0}, "layer.window: is 0"),
+        (7, {"mode": "key_value"}, "mode: 'key_value' splits states in 2 equal parts, but their dim is 7"),
+        (8, {}, "mode: 'key_value_predict' splits states in 3 equal parts, but their dim is 8"),
     ],
 )
 def test_impossible_settings_are_refused(dim, chosen, said):

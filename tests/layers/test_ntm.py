@@ -200,5 +200,5 @@ def test_gradients_are_those_of_finite_differences(masked):
 
 
 def test_a_negative_radius_is_refused():
-    with pytest.raises(ConfigError, match=r"head.radius: is -1"):
+    with pytest.raises(ConfigError, match=r"radius: is -1"):
         AddressHead(STATE, DIM, radius=-1)

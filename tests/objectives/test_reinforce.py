@@ -14,7 +14,7 @@ from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.hard import HardWeighting
 from regard.errors import ConfigError
 from regard.models import ROUTE, AttentionSettings, Translator
-from regard.objectives import Context
+from regard.objectives import OBJECTIVES, Context
 from regard.objectives.reinforce import ReinforceObjective
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
@@ -166,5 +166,5 @@ def test_a_model_that_draws_nothing_is_refused():
 
 
 def test_no_sample_at_all_is_refused():
-    with pytest.raises(ConfigError, match="samples"):
-        ReinforceObjective(Context(Chooses()), samples=0)
+    with pytest.raises(ConfigError, match=r"objective\.samples: must be at least 1, not 0"):
+        OBJECTIVES.build(Choice("reinforce", {"samples": 0}), Context(Chooses()))

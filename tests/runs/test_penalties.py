@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from small_runs import SMALL, write_texts
 
-from regard.config.quoting import quoted
+from regard.config import quoted
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.runs import train_run

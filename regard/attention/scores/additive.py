@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
+from regard.config.bounds import Size
 
 
 class AdditiveScore(Score):
@@ -25,7 +26,7 @@ class AdditiveScore(Score):
     )
 
     def __init__(
-        self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, bias: bool = False, normed: bool = False
+        self, query_dim: int, key_dim: int, *, hidden_dim: Size = 256, bias: bool = False, normed: bool = False
     ) -> None:
         super().__init__()
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=bias)

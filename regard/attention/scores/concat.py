@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
+from regard.config.bounds import Size
 
 
 class ConcatScore(Score):
@@ -29,7 +30,7 @@ class ConcatScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        hidden_dim: int = 256,
+        hidden_dim: Size = 256,
         activation: Literal["tanh", "none"] = "tanh",
     ) -> None:
         super().__init__()

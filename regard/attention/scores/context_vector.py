@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention.parts import Score
+from regard.config.bounds import Size
 
 STD = 0.1  # of the weights at the start
 
@@ -25,7 +26,7 @@ class ContextVectorScore(Score):
         alias("static, 静态", note="a learned vector as query (for a summary of one text: pooling 'attention')"),
     )
 
-    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, bias: bool = True) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: Size = 256, bias: bool = True) -> None:
         super().__init__()
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=bias)
         self.to_score = nn.Linear(hidden_dim, 1, bias=False)

@@ -11,7 +11,7 @@ from regard.aliases import alias
 from regard.attention.addressing import unit
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
-from regard.errors import ConfigError
+from regard.config.bounds import Positive
 
 
 class CosineScore(Score):
@@ -28,11 +28,9 @@ class CosineScore(Score):
         alias("content, content_based", note="the cosine of Graves et al. 2014 (others mean any score)"),
     )
 
-    def __init__(self, query_dim: int, key_dim: int, *, beta: float = 1.0, learned: bool = True) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, beta: Positive = 1.0, learned: bool = True) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
-        if beta <= 0:
-            raise ConfigError("attention.score.beta", f"is {beta}", "more than 0; the larger, the sharper")
         start = torch.tensor(beta + math.log(-math.expm1(-beta)))  # softplus of it is beta
         self.sharpness = nn.Parameter(start) if learned else None
         self.beta = beta

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Attended, Memory, Score
-from regard.errors import ConfigError
+from regard.config.bounds import NotNegative, Size
 from regard.ops.functional import wide
 
 
@@ -24,10 +24,8 @@ class CoverageScore(Score):
     sequential = True
     whole = True
 
-    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int = 256, fertility: float = 2.0) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: Size = 256, fertility: NotNegative = 2.0) -> None:
         super().__init__()
-        if fertility < 0:
-            raise ConfigError("attention.score.fertility", f"is {fertility}", "how many words a key may make, or 0")
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=False)
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)
         self.from_coverage = nn.Linear(1, hidden_dim, bias=False)

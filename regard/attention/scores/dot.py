@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.attention.parts import Score
-from regard.errors import ConfigError
+from regard.errors import PartError
 
 
 class DotScore(Score):
@@ -33,4 +33,4 @@ def need_equal(query_dim: int, key_dim: int) -> None:
     """Raises ConfigError unless a product of the two is possible."""
     if query_dim != key_dim:
         problem = f"a dot product needs equal dims, got query {query_dim} and key {key_dim}"
-        raise ConfigError("attention.score", problem, "use 'bilinear', or num_heads > 1, which projects both")
+        raise PartError(problem, "use 'bilinear', or num_heads > 1, which projects both")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
-from regard.errors import ConfigError
+from regard.config.bounds import Positive
 
 
 class EuclideanScore(Score):
@@ -23,11 +23,9 @@ class EuclideanScore(Score):
 
     aliases = "distance, gaussian, gaussian_kernel, rbf, 欧氏距离, 高斯"
 
-    def __init__(self, query_dim: int, key_dim: int, *, scale: float | None = None) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, scale: Positive | None = None) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
-        if scale is not None and scale <= 0:
-            raise ConfigError("attention.score.scale", f"is {scale}", "more than 0, or leave it out for 2 sqrt(dim)")
         self.scale = 2.0 * math.sqrt(query_dim) if scale is None else scale
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:

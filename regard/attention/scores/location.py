@@ -5,7 +5,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.attention.parts import Score
-from regard.errors import ConfigError, RegardError
+from regard.config.bounds import Size
+from regard.errors import RegardError
 
 
 class LocationScore(Score):
@@ -19,10 +20,8 @@ class LocationScore(Score):
     aliases = "location_based, luong_location, 基于位置"
     by_place = True
 
-    def __init__(self, query_dim: int, key_dim: int, *, max_length: int = 1024) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, max_length: Size = 1024) -> None:
         super().__init__()
-        if max_length < 1:
-            raise ConfigError("attention.score.max_length", f"is {max_length}", "at least 1")
         self.places = nn.Linear(query_dim, max_length, bias=False)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:

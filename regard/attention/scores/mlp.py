@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.attention.kernels.chunked import additive_scores, in_slices
 from regard.attention.parts import Score
-from regard.errors import ConfigError
+from regard.config.bounds import Size
 
 
 class MlpScore(Score):
@@ -25,15 +25,12 @@ class MlpScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        hidden_dim: int = 256,
-        num_layers: int = 1,
+        hidden_dim: Size = 256,
+        num_layers: Size = 1,
         activation: Literal["tanh", "relu"] = "tanh",
         bias: bool = True,
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            hint = "at least 1; a score without hidden layers is 'concat' with activation 'none'"
-            raise ConfigError("attention.score.num_layers", f"is {num_layers}", hint)
         self.activation = activation
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=bias)
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)

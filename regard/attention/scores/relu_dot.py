@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
+from regard.config.bounds import Size
 
 
 class ReluDotScore(Score):
@@ -19,7 +20,7 @@ class ReluDotScore(Score):
 
     aliases = "drqa"
 
-    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: int | None = None, bias: bool = False) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: Size | None = None, bias: bool = False) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         self.shared = nn.Linear(query_dim, query_dim if hidden_dim is None else hidden_dim, bias=bias)

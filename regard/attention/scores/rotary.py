@@ -8,7 +8,8 @@ from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Score
 from regard.attention.scores.dot import need_equal
-from regard.errors import ConfigError
+from regard.config.bounds import Positive
+from regard.errors import PartError
 from regard.ops.functional import wide
 
 
@@ -24,16 +25,12 @@ class RotaryScore(Score):
     aliases = "rope, roformer, rotary_position, rotary_position_embedding, 旋转位置, 旋转位置编码"
     by_place = True
 
-    def __init__(self, query_dim: int, key_dim: int, *, base: float = 10000.0) -> None:
+    def __init__(self, query_dim: int, key_dim: int, *, base: Positive = 10000.0) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         if query_dim % 2:
             problem = f"turns features by pairs, but there are {query_dim} (per head)"
-            raise ConfigError(
-                "attention.score", f"'rotary' {problem}", "choose an even dim, and num_heads to divide it so"
-            )
-        if base <= 0:
-            raise ConfigError("attention.score.base", f"is {base}", "more than 0; the paper has 10000")
+            raise PartError(f"'rotary' {problem}", "choose an even dim, and num_heads to divide it so")
         self.base, self.scale = base, 1.0 / math.sqrt(query_dim)
 
     def begin(self, queries: Tensor, memory: Memory) -> int:

@@ -10,7 +10,8 @@ from torch.nn import functional
 from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, Span, View, places_of
 from regard.attention.spans.counting import taken
-from regard.errors import ConfigError
+from regard.config.bounds import NotNegative
+from regard.errors import PartError
 from regard.ops.functional import wide
 
 PENALTY = 5.0
@@ -45,21 +46,19 @@ class ForcedForwardSpan(Span):
         key_dim: int,
         *,
         mode: Literal["soft", "hard"] = "soft",
-        penalty: float | None = None,
+        penalty: NotNegative | None = None,
         learned: bool = False,
         strict: bool = False,
     ) -> None:
         super().__init__()
         if mode == "hard" and (learned or penalty is not None):
-            place = "learned" if learned else "penalty"
-            raise ConfigError(f"attention.span.{place}", "hard mode has no penalty", "use mode: soft")
+            setting = "learned" if learned else "penalty"
+            raise PartError("hard mode has no penalty", "use mode: soft", setting=setting)
         penalty = PENALTY if penalty is None else penalty
-        if penalty < 0 or (learned and penalty == 0):
-            raise ConfigError(
-                "attention.span.penalty", f"is {penalty}", "at least 0, and more than 0 where it is learned"
-            )
+        if learned and penalty == 0:
+            raise PartError(f"is {penalty}", "more than 0 where it is learned", setting="penalty")
         if strict and mode == "soft":
-            raise ConfigError("attention.span.strict", "soft mode hides no key", "use mode: hard")
+            raise PartError("soft mode hides no key", "use mode: hard", setting="strict")
         self.hard = self.by_place = mode == "hard"
         self.strict, self.penalty = strict, penalty
         self.raw_penalty = nn.Parameter(torch.tensor(_inverse_softplus(penalty))) if learned else None

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.parts import View
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.ops.functional import wide
 
 
@@ -21,13 +21,9 @@ def near(distance: Tensor, radius: int, *, gaussian: bool, renormalise: bool, dt
     return View(shown, bias=exponent.to(dtype)) if renormalise else View(shown, gain=exponent.exp())
 
 
-def need_window(radius: int, least: int, *, gaussian: bool, renormalise: bool) -> None:
-    """Raises ConfigError unless a window holds a key and its Gaussian a width."""
-    if radius < least:
-        raise ConfigError(
-            "attention.span.radius", f"is {radius}", f"must be at least {least}: a smaller window may hold no key"
-        )
+def need_window(radius: int, *, gaussian: bool, renormalise: bool) -> None:
+    """Raises PartError unless a Gaussian has a width, and something to be renormalised."""
     if gaussian and radius < 1:
-        raise ConfigError("attention.span.radius", f"is {radius}", "at least 1 with a Gaussian, or gaussian: false")
+        raise PartError(f"is {radius}", "at least 1 with a Gaussian, or gaussian: false", setting="radius")
     if renormalise and not gaussian:
-        raise ConfigError("attention.span.renormalise", "there is no Gaussian", "set gaussian: true, or leave it out")
+        raise PartError("there is no Gaussian", "set gaussian: true, or leave it out", setting="renormalise")

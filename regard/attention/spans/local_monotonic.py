@@ -6,6 +6,7 @@ from torch import Tensor
 from regard.attention.parts import Memory, View, Window, places_of
 from regard.attention.spans.counting import CountingSpan
 from regard.attention.spans.gaussian import near, need_window
+from regard.config.bounds import Count
 
 
 class LocalMonotonicSpan(CountingSpan):
@@ -21,10 +22,10 @@ class LocalMonotonicSpan(CountingSpan):
     whole = True
 
     def __init__(
-        self, query_dim: int, key_dim: int, *, radius: int = 10, gaussian: bool = False, renormalise: bool = False
+        self, query_dim: int, key_dim: int, *, radius: Count = 10, gaussian: bool = False, renormalise: bool = False
     ) -> None:
         super().__init__(query_dim, key_dim)
-        need_window(radius, 0, gaussian=gaussian, renormalise=renormalise)
+        need_window(radius, gaussian=gaussian, renormalise=renormalise)
         self.radius, self.gaussian, self.renormalise = radius, gaussian, renormalise
 
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:

@@ -1,15 +1,15 @@
 """Local attention with a predicted place, "local-p" of https://arxiv.org/abs/1508.04025, section 3.2."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.aliases import alias
 from regard.attention.parts import Memory, Span, View, Window
 from regard.attention.spans.gaussian import near, need_window
+from regard.config.bounds import Size
 from regard.ops.functional import wide
 
 
@@ -35,13 +35,13 @@ class LocalPredictiveSpan(Span):
         query_dim: int,
         key_dim: int,
         *,
-        radius: Annotated[int, Ge(1)] = 10,
-        hidden_dim: int = 64,
+        radius: Size = 10,
+        hidden_dim: Size = 64,
         gaussian: bool = True,
         renormalise: bool = False,
     ) -> None:
         super().__init__()
-        need_window(radius, 1, gaussian=gaussian, renormalise=renormalise)
+        need_window(radius, gaussian=gaussian, renormalise=renormalise)
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=False)
         self.to_place = nn.Linear(hidden_dim, 1, bias=False)
         self.radius, self.gaussian, self.renormalise = radius, gaussian, renormalise

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from regard.attention.parts import Memory, View
 from regard.attention.spans.counting import CountingSpan
+from regard.config.bounds import AnyFloat, Count
 from regard.errors import ConfigError
 
 
@@ -29,13 +30,11 @@ class RelativeSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        max_distance: int = 16,
+        max_distance: Count = 16,
         values: bool = True,
-        scale: float | None = None,
+        scale: AnyFloat | None = None,
     ) -> None:
         super().__init__(query_dim, key_dim)
-        if max_distance < 0:
-            raise ConfigError("attention.span.max_distance", f"is {max_distance}", "0 or more places")
         self.max_distance = max_distance
         self.scale = 1.0 / math.sqrt(query_dim) if scale is None else scale
         self.to_keys = nn.Parameter(torch.empty(2 * max_distance + 1, query_dim))  # a^K

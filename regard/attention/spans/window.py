@@ -9,7 +9,8 @@ from torch import Tensor
 from regard.aliases import alias
 from regard.attention.parts import Memory, View, Window
 from regard.attention.spans.counting import CountingSpan
-from regard.errors import ConfigError
+from regard.config.bounds import Count, Size
+from regard.errors import PartError
 
 
 class WindowSpan(CountingSpan):
@@ -37,18 +38,14 @@ class WindowSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        radius: int = 16,
-        dilation: int = 1,
+        radius: Count = 16,
+        dilation: Size = 1,
         pattern: Literal["band", "dilated", "sparse"] = "band",
     ) -> None:
         super().__init__(query_dim, key_dim)
-        if radius < 0:
-            raise ConfigError("attention.span.radius", f"is {radius}", "0 or more places to either side")
-        if dilation < 1:
-            raise ConfigError("attention.span.dilation", f"is {dilation}", "at least 1; 1 leaves no key out")
         if dilation > 1 and pattern == "band":
             problem = f"is {dilation}, but the pattern 'band' leaves no key out"
-            raise ConfigError("attention.span.dilation", problem, "choose pattern: dilated or sparse")
+            raise PartError(problem, "choose pattern: dilated or sparse", setting="dilation")
         self.radius, self.dilation, self.pattern = radius, dilation, pattern
 
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:

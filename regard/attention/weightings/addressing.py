@@ -8,7 +8,7 @@ from regard.attention.addressing import interpolate, positive, sharpen, shift
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Attended, Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_first
-from regard.errors import ConfigError
+from regard.config.bounds import Count
 from regard.ops.functional import wide
 
 
@@ -26,10 +26,8 @@ class AddressingWeighting(Weighting):
     sequential = True
     whole = True
 
-    def __init__(self, query_dim: int, *, shift: int = 1) -> None:
+    def __init__(self, query_dim: int, *, shift: Count = 1) -> None:
         super().__init__()
-        if shift < 0:
-            raise ConfigError("attention.weighting.shift", f"is {shift}", "how many keys it may move by, or 0")
         self.shift = shift
         self.from_query = nn.Linear(query_dim, 3 + 2 * shift + 1)
 

@@ -1,12 +1,12 @@
 """Between softmax and sparsemax (Peters, Niculae and Martins 2019, https://arxiv.org/abs/1905.05702)."""
 
-from typing import Any
+from typing import Annotated, Any
 
+from annotated_types import Gt, Le
 from torch import Tensor
 
 from regard.attention.parts import View, Weighting
 from regard.attention.weightings.projection import project
-from regard.errors import ConfigError
 
 
 class EntmaxWeighting(Weighting):
@@ -19,10 +19,8 @@ class EntmaxWeighting(Weighting):
 
     aliases = "entmax_1.5, alpha_entmax"
 
-    def __init__(self, query_dim: int, *, alpha: float = 1.5) -> None:
+    def __init__(self, query_dim: int, *, alpha: Annotated[float, Gt(1), Le(2)] = 1.5) -> None:
         super().__init__()
-        if not 1.0 < alpha <= 2.0:
-            raise ConfigError("attention.weighting.alpha", f"is {alpha}", "above 1, at most 2; softmax would be 1")
         self.alpha = alpha
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

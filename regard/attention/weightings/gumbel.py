@@ -9,7 +9,7 @@ from regard.aliases import alias
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
 from regard.attention.weightings.one_hot import at_largest
-from regard.errors import ConfigError
+from regard.config.bounds import Positive
 from regard.ops.functional import wide
 
 COLDEST = 1e-3  # a schedule may end at 0
@@ -29,10 +29,8 @@ class GumbelWeighting(Weighting):
         alias("straight_through, straight_through_gumbel", {"straight_through": True}),
     )
 
-    def __init__(self, query_dim: int, *, temperature: float = 1.0, straight_through: bool = False) -> None:
+    def __init__(self, query_dim: int, *, temperature: Positive = 1.0, straight_through: bool = False) -> None:
         super().__init__()
-        if temperature <= 0.0:
-            raise ConfigError("attention.weighting.temperature", f"is {temperature}", "above 0")
         self.temperature, self.straight_through = temperature, straight_through
 
     def forward(self, scores: Tensor, view: View, queries: Tensor, past: Any) -> tuple[Tensor, dict[str, Tensor]]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_largest
-from regard.errors import ConfigError
+from regard.config.bounds import Share
 from regard.ops.functional import wide
 
 
@@ -29,11 +29,9 @@ class HardWeighting(Weighting):
     softens = "soft_share"
 
     def __init__(
-        self, query_dim: int, *, soft_share: float = 0.5, decides: Literal["argmax", "sample"] = "argmax"
+        self, query_dim: int, *, soft_share: Share = 0.5, decides: Literal["argmax", "sample"] = "argmax"
     ) -> None:
         super().__init__()
-        if not 0.0 <= soft_share <= 1.0:
-            raise ConfigError("attention.weighting.soft_share", f"is {soft_share}", "from 0 to 1")
         self.soft_share, self.decides = soft_share, decides
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor | None:

@@ -1,15 +1,15 @@
 """Attention that only moves forward (Raffel et al. 2017, https://arxiv.org/abs/1704.00784)."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_first
+from regard.config.bounds import AnyFloat, NotNegative
 
 
 class MonotonicWeighting(Weighting):
@@ -35,7 +35,7 @@ class MonotonicWeighting(Weighting):
     normalised = False
 
     def __init__(
-        self, query_dim: int, *, offset: float = -1.0, noise: Annotated[float, Ge(0)] = 1.0, hard: bool = False
+        self, query_dim: int, *, offset: AnyFloat = -1.0, noise: NotNegative = 1.0, hard: bool = False
     ) -> None:
         super().__init__()
         self.offset = nn.Parameter(torch.tensor(float(offset)))

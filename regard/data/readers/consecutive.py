@@ -8,7 +8,7 @@ from annotated_types import Ge
 from regard.data.examples import Example
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.reader import Reader
-from regard.errors import ConfigError
+from regard.errors import PartError
 
 TEXT = "text"  # the one column of what is paired
 
@@ -31,7 +31,7 @@ class ConsecutiveReader(Reader):
     ) -> None:
         if len(columns) != 2:
             problem = f"pairs each line with the next, and the task has one column, {', '.join(columns)}"
-            raise ConfigError("data.reader", problem, "the reader documents reads line by line")
+            raise PartError(problem, "the reader documents reads line by line")
         self._documents = DocumentsReader((TEXT,), files={TEXT: file}, index=index, part=part, every=every)
         self.columns, self.files = columns, self._documents.files
 

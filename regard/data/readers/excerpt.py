@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 
+from regard.config.bounds import Share
 from regard.data.examples import Example
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.reader import Reader
 from regard.data.readers.stretch import Stretch
-from regard.errors import ConfigError
+from regard.errors import PartError
 
 
 class ExcerptReader(Reader):
     """Lines from the share `start` of a text to the share `end`: `{files: {text: all.txt}, start: 0.9, end: 0.95}`."""
 
     def __init__(
-        self, columns: tuple[str, ...], *, files: Mapping[str, str], start: float = 0.0, end: float = 1.0
+        self, columns: tuple[str, ...], *, files: Mapping[str, str], start: Share = 0.0, end: Share = 1.0
     ) -> None:
-        if not 0 <= start < end <= 1:
-            raise ConfigError(
-                "data.reader.start", f"and end are {start} and {end}", "shares of the text: 0 ≤ start < end ≤ 1"
+        if start >= end:
+            raise PartError(
+                f"and end are {start} and {end}", "shares of the text: 0 ≤ start < end ≤ 1", setting="start"
             )
         self._lines = Stretch(ParallelReader(columns, files=files), start, end)
         self.columns, self.files = self._lines.columns, self._lines.files

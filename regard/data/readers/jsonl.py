@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
-from regard.errors import ConfigError, DataError, nearest
+from regard.errors import DataError, PartError, nearest
 
 
 class JsonlReader(Reader):
@@ -17,7 +17,7 @@ class JsonlReader(Reader):
         fields = {column: column for column in columns} if fields is None else fields
         if set(fields) != set(columns):
             wanted = ", ".join(columns)
-            raise ConfigError("data.reader.fields", f"is {dict(fields)}", f"needed is a name each for {wanted}")
+            raise PartError(f"is {dict(fields)}", f"needed is a name each for {wanted}", setting="fields")
         self.columns = tuple(columns)
         self.files = (Path(file).expanduser(),)
         self._names = {column: fields[column] for column in columns}

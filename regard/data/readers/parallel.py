@@ -9,7 +9,7 @@ from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.mismatch import first_suspicious
 from regard.data.readers.reader import Reader
-from regard.errors import ConfigError, DataError
+from regard.errors import DataError, PartError
 
 
 class ParallelReader(Reader):
@@ -17,8 +17,8 @@ class ParallelReader(Reader):
 
     def __init__(self, columns: tuple[str, ...], *, files: Mapping[str, str]) -> None:
         if set(files) != set(columns):
-            raise ConfigError(
-                "data.reader.files", f"names {_listed(files)}", f"needed is one file each for {_listed(columns)}"
+            raise PartError(
+                f"names {_listed(files)}", f"needed is one file each for {_listed(columns)}", setting="files"
             )
         self.columns = tuple(columns)
         self.files = tuple(Path(files[column]).expanduser() for column in columns)

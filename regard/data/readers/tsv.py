@@ -3,22 +3,23 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from regard.config.bounds import Size
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
-from regard.errors import ConfigError, DataError
+from regard.errors import DataError, PartError
 
 
 class TsvReader(Reader):
     """`fields` says in which field, from 1, a column stands; by default they stand in order."""
 
     def __init__(
-        self, columns: tuple[str, ...], *, file: str, fields: Mapping[str, int] | None = None, header: bool = False
+        self, columns: tuple[str, ...], *, file: str, fields: Mapping[str, Size] | None = None, header: bool = False
     ) -> None:
         fields = {column: place for place, column in enumerate(columns, start=1)} if fields is None else fields
-        if set(fields) != set(columns) or any(place < 1 for place in fields.values()):
+        if set(fields) != set(columns):
             wanted = ", ".join(columns)
-            raise ConfigError("data.reader.fields", f"is {dict(fields)}", f"needed is a field, from 1, for {wanted}")
+            raise PartError(f"is {dict(fields)}", f"needed is a field, from 1, for {wanted}", setting="fields")
         self.columns = tuple(columns)
         self.files = (Path(file).expanduser(),)
         self._places = {column: fields[column] - 1 for column in columns}

@@ -1,11 +1,9 @@
 """Noise of what is read."""
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from regard.config.bounds import Count, Share
 from regard.data.collate import ended
 from regard.data.transforms.transform import Draws, Transform
 from regard.errors import ConfigError
@@ -24,9 +22,9 @@ class Noise(Transform):
     def __init__(
         self,
         *,
-        drop: Annotated[float, Ge(0), Le(1)] = 0.1,
-        blank: Annotated[float, Ge(0), Le(1)] = 0.0,
-        swap: Annotated[int, Ge(0)] = 3,
+        drop: Share = 0.1,
+        blank: Share = 0.0,
+        swap: Count = 3,
     ) -> None:
         self.drop, self.blank, self.swap = drop, blank, swap
 

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from regard.config.bounds import AnyFloat
 from regard.decoding.features.feature import Feature
 from regard.records import EOS, Batch, Step
 
@@ -10,7 +11,7 @@ from regard.records import EOS, Batch, Step
 class LengthFeature(Feature):
     """`weight` nats for each word but EOS: above 0 longer targets win, below 0 shorter ones."""
 
-    def __init__(self, *, weight: float = 0.5) -> None:
+    def __init__(self, *, weight: AnyFloat = 0.5) -> None:
         self.weight = weight
         self.rewards = weight > 0
 

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from regard.config.bounds import Size
 from regard.decoding.features.feature import Feature
 from regard.records import Batch, Step
 
@@ -21,7 +22,7 @@ class Written:
 class NoRepeatFeature(Feature):
     """-inf for a word that would make an n-gram of `size` words stand twice in a target."""
 
-    def __init__(self, *, size: int = 3) -> None:
+    def __init__(self, *, size: Size = 3) -> None:
         self.size = size
 
     def start(self, batch: Batch) -> Written:

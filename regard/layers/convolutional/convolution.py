@@ -3,18 +3,18 @@
 from typing import Annotated
 
 import torch
-from annotated_types import Ge, MinLen
+from annotated_types import MinLen
 from torch import Tensor
 from torch.nn import functional
 
-from regard.errors import ConfigError
+from regard.config.bounds import Size
 from regard.layers.convolutional.weight_normalised import WeightNormalised
 from regard.layers.layer import Layer
 from regard.ops.functional import latest
 from regard.ops.linear import Linear
 
-Kernel = Annotated[int, Ge(1)]  # how many inputs an output sees at once
-Dilations = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]  # how far apart they are, for blocks in turn
+Kernel = Size  # how many inputs an output sees at once
+Dilations = Annotated[tuple[Size, ...], MinLen(1)]  # how far apart they are, for blocks in turn
 
 
 class Convolution(Layer):
@@ -39,9 +39,6 @@ class Convolution(Layer):
         std: float | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("kernel", kernel), ("dilation", dilation)):
-            if value < 1:
-                raise ConfigError(f"convolution.{name}", f"is {value}", "at least 1")
         self.dim, self.kernel, self.dilation, self.causal = dim, kernel, dilation, causal
         width = kernel * input_dim
         self.linear = Linear(width, dim) if std is None else WeightNormalised(width, dim, std=std)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.errors import ConfigError
+from regard.errors import PartError
 
 Gate = Literal["glu", "gtu", "relu", "tanh"]
 
@@ -25,9 +25,9 @@ def gtu(pair: Tensor) -> Tensor:
 
 
 def halves(pair: Tensor) -> tuple[Tensor, Tensor]:
-    """(..., 2 · dim) → twice (..., dim). Raises ConfigError for an odd number of channels."""
+    """(..., 2 · dim) → twice (..., dim). Raises PartError for an odd number of channels."""
     if pair.shape[-1] % 2:
-        raise ConfigError("gate", f"{pair.shape[-1]} channels do not split into values and gates", "make them even")
+        raise PartError(f"{pair.shape[-1]} channels do not split into values and gates", "make them even")
     value, gate = pair.chunk(2, dim=-1)
     return value, gate
 

@@ -6,7 +6,6 @@ from typing import Any, Literal
 from torch import Tensor
 from torch.nn import functional
 
-from regard.errors import ConfigError
 from regard.layers.convolutional.chain import Chain
 from regard.layers.convolutional.convolution import Convolution
 from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
@@ -47,7 +46,7 @@ class ResidualBlock(Layer):
         else:
             self.middle = MultiplicativeUnit(inner, kernel=kernel, dilation=dilation, causal=causal)
         widths = (dim, inner, inner) if self.relu else (dim, inner)
-        self.norms = module_list(NORMALISATIONS.build(norm, width) for width in widths)
+        self.norms = module_list(NORMALISATIONS.build(norm, width, place="norm") for width in widths)
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Any = None) -> tuple[Tensor, Any]:
         """inputs (batch, n, dim) → outputs (batch, n, dim), pasts of the norms and of the convolution."""
@@ -76,9 +75,7 @@ def residual_chain(
     causal: bool,
     norm: Normalisation,
 ) -> Chain:
-    """Blocks whose dilations go round: 1, 2, 4, 8, 16, 1, 2 … Raises ConfigError where none is given."""
-    if not dilations:
-        raise ConfigError("dilations", "is empty", "one number for each block of a set: [1, 2, 4, 8, 16]")
+    """Blocks whose dilations go round: 1, 2, 4, 8, 16, 1, 2 …"""
     rates = itertools.islice(itertools.cycle(dilations), num_layers)
     return Chain(
         dim,

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Annotated
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.errors import ConfigError
+from regard.config.bounds import Count, Fraction, Size
+from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
@@ -36,15 +35,15 @@ class CharacterNgramEmbedder(Embedder):
         dim: int,
         position: Position | None = None,
         *,
-        order: Annotated[int, Ge(1)] = 5,
-        rows: Annotated[int, Ge(0)] = 4000,
+        order: Size = 5,
+        rows: Count = 4000,
         scale: bool = True,
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         if vocab_size**order > NEVER:
             problem = f"{order}-grams of {vocab_size:,} pieces are too many to be numbered"
-            raise ConfigError("model.embedder.order", problem, "lower it, or cut text.tokenizer into characters")
+            raise PartError(problem, "lower it, or cut text.tokenizer into characters", setting="order")
         self.dim, self.vocab_size, self.order, self.rows = dim, vocab_size, order, rows
         self.scale = math.sqrt(dim) if scale else 1.0
         self.table = nn.Parameter(torch.empty(vocab_size, dim))

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.aliases import alias
-from regard.errors import ConfigError
+from regard.config.bounds import Fraction
+from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
@@ -43,14 +44,14 @@ class ComplexOrderEmbedder(Embedder):
         phases: bool = False,
         places: bool = True,
         scale: bool = True,
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         if dim % 2:
-            raise ConfigError("model.dim", f"{dim} features do not split into real and imaginary ones", "make it even")
+            raise PartError(f"{dim} features do not split into real and imaginary ones", "make it even")
         if position is not None:
             problem = "'complex_order' vectors know their places already"
-            raise ConfigError("model.position", problem, "set model.position to null")
+            raise PartError(problem, "set position to null")
         self.dim, self.phases, self.places = dim, phases, places
         self.scale = math.sqrt(dim) if scale else 1.0
         width = dim if phases else dim // 2
@@ -87,10 +88,10 @@ class ComplexOrderEmbedder(Embedder):
         return real * cosines - imaginary * sines, real * sines + imaginary * cosines
 
     def output_weight(self) -> nn.Parameter:
-        """The table (vocab_size, dim) of r exp(iθ). Raises ConfigError without phases: it is then half as wide."""
+        """The table (vocab_size, dim) of r exp(iθ). Raises PartError without phases: it is then half as wide."""
         if not self.phases:
             problem = "the amplitudes of 'complex_order' are half as wide as its vectors, so no head can share them"
-            raise ConfigError("model.tied", problem, "use tied: none, or model.embedder.phases: true")
+            raise PartError(problem, "use tied: none, or phases: true", setting="tied")
         return self.table
 
 

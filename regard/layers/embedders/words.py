@@ -1,13 +1,13 @@
 """A vector per word, with its place where the model wants one."""
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config.bounds import Fraction, NotNegative
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
@@ -29,9 +29,9 @@ class WordEmbedder(Embedder):
         position: Position | None = None,
         *,
         scale: bool = True,
-        std: Annotated[float, Ge(0)] | None = None,
+        std: NotNegative | None = None,
         merge: Literal["add", "concatenate"] = "add",
-        dropout: float = 0.1,
+        dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(vocab_size, dim))

@@ -14,7 +14,7 @@ class RecurrentHistory(Layer):
     def __init__(self, dim: int, hidden_dim: int, *, cell: Cell = Choice("ssru")) -> None:
         super().__init__()
         self.dim = dim
-        self.layer = RECURRENT.build(cell, dim, dim)
+        self.layer = RECURRENT.build(cell, dim, dim, place="cell")
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: Past | None = None) -> tuple[Tensor, Past]:
         """y (batch, n, dim) → h (batch, n, dim), the layer's past."""

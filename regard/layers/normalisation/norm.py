@@ -1,12 +1,9 @@
 """The contract of normalisations."""
 
-from typing import Annotated
-
-from annotated_types import Ge
-
+from regard.config.bounds import NotNegative
 from regard.layers.layer import Layer
 
-Eps = Annotated[float, Ge(0)]  # what is added to a variance, so that nothing is divided by 0
+Eps = NotNegative  # what is added to a variance, so that nothing is divided by 0
 
 
 class Norm(Layer):

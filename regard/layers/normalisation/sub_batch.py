@@ -1,11 +1,9 @@
 """Normalisation by other sentences: sub-batch normalisation of https://arxiv.org/abs/1610.10099v1, section 3.7."""
 
-from typing import Annotated
-
 import torch
-from annotated_types import Ge, Le
 from torch import Tensor, nn
 
+from regard.config.bounds import Share
 from regard.layers.normalisation.norm import Eps, Norm
 from regard.ops.functional import wide
 
@@ -30,7 +28,7 @@ class SubBatchNorm(Norm):
         dim: int,
         *,
         eps: Eps = 1e-5,
-        momentum: Annotated[float, Ge(0), Le(1)] = 0.1,
+        momentum: Share = 0.1,
         learns_statistics: bool = False,
     ) -> None:
         super().__init__()

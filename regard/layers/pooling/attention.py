@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import SCORES
-from regard.errors import ConfigError
+from regard.config.bounds import Size
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import ScoreChoice, read, socket
 from regard.registry import Choice
@@ -27,17 +27,15 @@ class AttentionPooling(Pooling):
     )
 
     def __init__(
-        self, dim: int, *, hidden_dim: int | None = None, bias: bool = True, score: ScoreChoice = Choice("dot")
+        self, dim: int, *, hidden_dim: Size | None = None, bias: bool = True, score: ScoreChoice = Choice("dot")
     ) -> None:
         """`hidden_dim` is the width of u, None: that of the states."""
         super().__init__()
         hidden = dim if hidden_dim is None else hidden_dim
-        if hidden < 1:
-            raise ConfigError("pooling.hidden_dim", f"is {hidden}", "at least 1, or leave it out")
         self.out_dim = dim
         self.to_hidden = nn.Linear(dim, hidden, bias=bias)
         self.query = nn.Parameter(torch.empty(1, hidden))
-        self.attention = socket(SCORES.build(score, hidden, hidden))
+        self.attention = socket(SCORES.build(score, hidden, hidden, place="score"))
         for weight in (self.to_hidden.weight, self.query):
             nn.init.normal_(weight, std=STD)
         if bias:

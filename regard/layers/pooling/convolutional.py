@@ -3,11 +3,11 @@
 from typing import Annotated
 
 import torch
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import MinLen
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.errors import ConfigError
+from regard.config.bounds import Fraction, Positive, Size
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import windows_mask
 from regard.ops.dropout import Dropout
@@ -32,14 +32,12 @@ class ConvolutionalPooling(Pooling):
         self,
         dim: int,
         *,
-        windows: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (3, 4, 5),
-        maps: Annotated[int, Ge(1)] = 100,
-        max_norm: Annotated[float, Gt(0)] | None = None,
-        dropout: float = 0.5,
+        windows: Annotated[tuple[Size, ...], MinLen(1)] = (3, 4, 5),
+        maps: Size = 100,
+        max_norm: Positive | None = None,
+        dropout: Fraction = 0.5,
     ) -> None:
         super().__init__()
-        if not windows:
-            raise ConfigError("pooling.windows", "is empty", "how many words a filter sees at once: [3, 4, 5]")
         self.widest, self.max_norm, self.dropout = max(windows), max_norm, Dropout(dropout)
         self.out_dim = maps * len(windows)
         self.filters = module_list(nn.Conv1d(dim, maps, width) for width in windows)

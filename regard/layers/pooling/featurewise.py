@@ -13,7 +13,7 @@ from regard.attention import OWN, Attention, Role, View, Weighting, stamped
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.errors import ConfigError
+from regard.config.bounds import NotNegative
 from regard.layers.pooling.pooling import Pooling
 
 
@@ -27,10 +27,8 @@ class FeaturewisePooling(Pooling):
 
     aliases = "featurewise_static, multi_dimensional, source2token"
 
-    def __init__(self, dim: int, *, eps: float = 1e-7) -> None:
+    def __init__(self, dim: int, *, eps: NotNegative = 1e-7) -> None:
         super().__init__()
-        if eps < 0:
-            raise ConfigError("pooling.eps", f"is {eps}", "0, or a small number")
         self.out_dim = dim
         self.to_scores = nn.Linear(dim, dim)
         weighting = _Damped(eps) if eps else SoftmaxWeighting(1)

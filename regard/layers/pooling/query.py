@@ -28,7 +28,7 @@ class QueryPooling(Pooling):
         super().__init__()
         self.out_dim = dim
         self.own = LastPooling(dim) if default == "last" else MeanPooling(dim)
-        self.attention = socket(SCORES.build(score, dim, dim))
+        self.attention = socket(SCORES.build(score, dim, dim, place="score"))
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim), query (batch, dim) → (batch, dim)."""

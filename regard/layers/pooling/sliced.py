@@ -1,9 +1,12 @@
 """Sliced recurrent networks (https://arxiv.org/abs/1807.02291): a long text is read in pieces, all at the same time."""
 
+from typing import Annotated
+
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
-from regard.errors import ConfigError
+from regard.config.bounds import Count, Size
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.recurrent import RECURRENT, Cell
 from regard.ops.modules import module_list
@@ -23,15 +26,18 @@ class SlicedPooling(Pooling):
     aliases = "sliced_rnn, sliced_recurrent_neural_network, srnn"
 
     def __init__(
-        self, dim: int, *, cell: Cell = Choice("gru"), hidden_dim: int | None = None, slices: int = 8, depth: int = 2
+        self,
+        dim: int,
+        *,
+        cell: Cell = Choice("gru"),
+        hidden_dim: Size | None = None,
+        slices: Annotated[int, Ge(2)] = 8,
+        depth: Count = 2,
     ) -> None:
         super().__init__()
-        if slices < 2 or depth < 0:
-            problem = f"{slices} slices, {depth} times, are no slicing"
-            raise ConfigError("pooling.slices", problem, "give 2 slices or more, and a depth of 0 or more")
         self.slices, self.depth, self.out_dim = slices, depth, hidden_dim or dim
         widths = [dim, *[self.out_dim] * depth]
-        self.layers = module_list(RECURRENT.build(cell, width, self.out_dim) for width in widths)
+        self.layers = module_list(RECURRENT.build(cell, width, self.out_dim, place="cell") for width in widths)
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim), mask (batch, n) → (batch, out_dim)."""

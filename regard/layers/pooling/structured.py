@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.scores.dot import DotScore
-from regard.errors import ConfigError
+from regard.config.bounds import Size
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import read, socket
 
@@ -22,11 +22,8 @@ class StructuredPooling(Pooling):
 
     aliases = "structured_self, structured_self_attentive, lin, 结构化, 结构化自"
 
-    def __init__(self, dim: int, *, hops: int = 30, hidden_dim: int = 350) -> None:
+    def __init__(self, dim: int, *, hops: Size = 30, hidden_dim: Size = 350) -> None:
         super().__init__()
-        for name, size in (("hops", hops), ("hidden_dim", hidden_dim)):
-            if size < 1:
-                raise ConfigError(f"pooling.{name}", f"is {size}", "at least 1")
         self.out_dim = hops * dim
         self.to_hidden = nn.Linear(dim, hidden_dim, bias=False)
         self.queries = nn.Parameter(torch.empty(hops, hidden_dim))

@@ -1,11 +1,11 @@
 """Learned positions: https://arxiv.org/abs/1705.03122, section 3.1."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 
+from regard.config.bounds import NotNegative, Size
 from regard.errors import RegardError
 from regard.layers.positions.position import Position
 
@@ -24,9 +24,9 @@ class LearnedPosition(Position):
         self,
         dim: int,
         *,
-        max_length: int = 1024,
+        max_length: Size = 1024,
         beyond: Literal["error", "clamp"] = "error",
-        std: Annotated[float, Ge(0)] | None = None,
+        std: NotNegative | None = None,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, dim))

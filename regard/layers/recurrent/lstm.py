@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from regard.config.bounds import AnyFloat
 from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
 
 
@@ -13,7 +14,7 @@ class LstmLayer(Recurrent):
 
     aliases = "long_short_term_memory"
 
-    def __init__(self, input_dim: int, dim: int, *, forget_bias: float = 1.0) -> None:
+    def __init__(self, input_dim: int, dim: int, *, forget_bias: AnyFloat = 1.0) -> None:
         super().__init__()
         self.dim = dim
         self.network = nn.LSTM(input_dim, dim, batch_first=True)

@@ -1,9 +1,6 @@
 """A recurrent network that looks at all of its own states (https://arxiv.org/abs/1601.06733, section 3.1)."""
 
-from typing import Annotated
-
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -11,7 +8,7 @@ from regard.attention import OWN, Attention, Memory, Role, stamped
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
-from regard.errors import ConfigError
+from regard.config.bounds import AnyFloat, Size
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.ops.functional import gathered
 from regard.ops.linear import Linear
@@ -35,13 +32,11 @@ class LstmnLayer(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        hidden_dim: int = 128,
-        tape: Annotated[int, Ge(1)] | None = None,
-        forget_bias: float = 1.0,
+        hidden_dim: Size = 128,
+        tape: Size | None = None,
+        forget_bias: AnyFloat = 1.0,
     ) -> None:
         super().__init__()
-        if tape is not None and tape < 1:
-            raise ConfigError("cell.tape", f"a tape of {tape} states remembers nothing", "give 1 or more, or null")
         self.dim, self.tape = dim, tape
         asking = input_dim + dim
         score = AdditiveScore(asking, dim, hidden_dim=hidden_dim)

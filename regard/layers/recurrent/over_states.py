@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import Memory
+from regard.config.bounds import Size
 from regard.layers.key_value import PARTS, KeyValueLayer
 from regard.layers.ngram import NgramLayer
 from regard.layers.recurrent.gru import GruLayer
@@ -44,7 +45,7 @@ class KeyValueCell(Recurrent):
         dim: int,
         *,
         mode: Literal["plain", "key_value", "key_value_predict"] = "key_value_predict",
-        window: Annotated[int, Ge(1)] = 15,
+        window: Size = 15,
         cell: Inner = "lstm",
     ) -> None:
         super().__init__()

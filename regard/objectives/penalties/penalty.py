@@ -6,16 +6,16 @@ from fnmatch import fnmatchcase
 from typing import Annotated
 
 import torch
-from annotated_types import Ge
 from torch import Tensor, nn
 
 from regard.attention import Records, Role
 from regard.config import OneOrMany
+from regard.config.bounds import NotNegative
 from regard.errors import ConfigError
 from regard.ops.functional import wide
 from regard.records import Batch
 
-Weight = Annotated[float, Ge(0)]
+Weight = NotNegative
 Attentions = Annotated[tuple[str, ...], OneOrMany()] | None
 
 

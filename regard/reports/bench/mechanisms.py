@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NamedTuple
 
-from regard.config import parse_changes, read_settings, warned_last
+from regard.config import deferred_warnings, parse_changes, read_settings
 from regard.errors import ConfigError, Fault
 from regard.models.settings import SOCKET, AttentionSettings
 
@@ -35,7 +35,7 @@ def mechanisms_of(words: Sequence[str], *, heads: int | None = None, with_plain:
     everywhere by softmax with one head. `heads` replaces the heads of all; `with_plain` adds each with its fast paths
     off. Raises ConfigError of all that is wrong in any word, which is then the place; warns only where nothing is.
     """
-    with warned_last():
+    with deferred_warnings():
         found, faults = list[Mechanism](), list[Fault]()
         twice = [word for word in dict.fromkeys(words) if words.count(word) > 1]
         faults += (Fault(word, "is given twice", "each mechanism once") for word in twice)

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.config import write_whole
+from regard.config import write_atomically
 from regard.errors import ConfigError, RegardError, nearest
 from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
 from regard.reports.compare.page import page
@@ -102,7 +102,7 @@ def _open(folder: Path) -> None:
         raise ConfigError("--run", f"'{folder}' exists and holds no comparison", "choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / FILE).exists():
-        write_whole(folder / FILE, "{}")
+        write_atomically(folder / FILE, "{}")
 
 
 def _train(plan: Plan, request: Request, *, quiet: bool) -> Failed:
@@ -185,8 +185,8 @@ def _write(plan: Plan, results: Results, failed: Failed, request: Request) -> Co
         "notes": [*notes, *condition_notes(trained, request.jobs)],
     }
     compared = summarise(plan.contenders, results, plan.judge, baseline, failed, about)
-    write_whole(request.folder / FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
-    write_whole(request.folder / REPORT, page(compared))
+    write_atomically(request.folder / FILE, json.dumps(finite(compared.values()), indent=1, ensure_ascii=False))
+    write_atomically(request.folder / REPORT, page(compared))
     return compared
 
 

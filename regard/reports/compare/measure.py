@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.config import plain, write_whole
+from regard.config import as_values, write_atomically
 from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
@@ -113,7 +113,7 @@ def check_judged_alike(contenders: Sequence[Contender]) -> None:
     ours = first.experiment.evaluation.metrics
     for other in others:
         theirs = other.experiment.evaluation.metrics
-        if plain(theirs) != plain(ours):
+        if as_values(theirs) != as_values(ours):
             names, first_names = (f"[{', '.join(one.name for one in some)}]" for some in (theirs, ours))
             problem = f"'{other.name}' is to be judged by {names}, '{first.name}' by {first_names}"
             more = " of other settings" if names == first_names else ""
@@ -137,7 +137,7 @@ def measure_run(run: PlannedRun, judge: Judge) -> Result:
     result = _measure(run, judge)
     path.parent.mkdir(exist_ok=True)
     values = {**result._asdict(), "statistics": [rows.tolist() for rows in result.statistics], "key": key}
-    write_whole(path, json.dumps(values))
+    write_atomically(path, json.dumps(values))
     return result
 
 
@@ -170,7 +170,7 @@ def _key(run: PlannedRun, judge: Judge) -> str:
     final, experiment = run.path / FINAL, run.contender.experiment
     if not RunFolder(run.path).finished:
         raise CheckpointError(run.path, "has not been trained to its end")
-    settings = [plain(experiment.decoding), plain(judge.choices), judge.curve_metric]
+    settings = [as_values(experiment.decoding), as_values(judge.choices), judge.curve_metric]
     speed = [experiment.device, torch.get_num_threads(), version("regard"), torch.__version__]
     gold = None
     if judge.gold is not None:

@@ -9,7 +9,7 @@ from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.config import parse_changes, plain, warned_last
+from regard.config import as_values, deferred_warnings, parse_changes
 from regard.data.columns import small_columns
 from regard.errors import ConfigError, Fault
 from regard.experiment import DataSettings, Experiment, read_changes, read_experiment
@@ -94,7 +94,7 @@ def contenders_of(
 
     Raises ConfigError of all that is wrong in any of them.
     """
-    with warned_last():
+    with deferred_warnings():
         if faults := budget.faults():
             raise ConfigError.of(faults)
         _check_reserved(changes, grids, budget)
@@ -127,7 +127,7 @@ def runs_of(contenders: Sequence[Contender], seeds: int, folder: Path) -> list[P
 
 def differing_settings(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
     """setting → its value for each contender, of the settings that are not the same for all; None where it has none."""
-    flat = [dict(flat_settings(plain(one.experiment))) for one in contenders]
+    flat = [dict(flat_settings(as_values(one.experiment))) for one in contenders]
     names = dict.fromkeys(name for settings in flat for name in settings if name.partition(".")[0] != "run")
     found = {name: [settings.get(name) for settings in flat] for name in names}
     return {name: values for name, values in found.items() if any(value != values[0] for value in values)}

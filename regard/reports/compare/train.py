@@ -22,7 +22,7 @@ from typing import IO, Any, Literal, NamedTuple, cast
 
 import torch
 
-from regard.config import plain
+from regard.config import as_values
 from regard.data.streams import epoch_of, saved_place
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment
@@ -133,7 +133,7 @@ class Child:
 
 def job_of(run: PlannedRun, *, resume: bool, threads: int) -> dict[str, Any]:
     """What a worker is given, as JSON values. It holds the settings, as the config may be edited meanwhile."""
-    return {"experiment": plain(run.experiment()), "resume": resume, "threads": threads}
+    return {"experiment": as_values(run.experiment()), "resume": resume, "threads": threads}
 
 
 def _begin(run: PlannedRun, conditions: "Conditions", watch: Watch, *, resume: bool) -> Child:
@@ -272,7 +272,7 @@ def same_models(contenders: Iterable[Contender]) -> list[list[str]]:
     """Names of contenders that differ in nothing but what a trained model leaves open."""
     found: list[tuple[dict[str, Any], list[str]]] = []
     for one in contenders:
-        learnt = {name: value for name, value in plain(one.experiment).items() if name not in (*OPEN, "run")}
+        learnt = {name: value for name, value in as_values(one.experiment).items() if name not in (*OPEN, "run")}
         names = next((names for known, names in found if known == learnt), None)
         if names is None:
             found.append((learnt, [one.name]))
@@ -283,7 +283,9 @@ def same_models(contenders: Iterable[Contender]) -> list[list[str]]:
 
 def _changed(before: Experiment, after: Experiment) -> dict[str, tuple[Any, Any]]:
     """setting → (before, after), where they differ."""
-    groups = [{name: value for name, value in plain(one).items() if name not in BY_CONTENT} for one in (before, after)]
+    groups = [
+        {name: value for name, value in as_values(one).items() if name not in BY_CONTENT} for one in (before, after)
+    ]
     old, new = (dict(flat_settings(group)) for group in groups)
     return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from torch import nn, optim
 
+from regard.config.bounds import Fraction, NotNegative
 from regard.registry import Registry
 from regard.training.optimizers.nesterov import nesterov
 
@@ -11,7 +12,11 @@ Parameters = Iterable[nn.Parameter]
 
 
 def adam(
-    parameters: Parameters, *, betas: tuple[float, float] = (0.9, 0.98), eps: float = 1e-9, weight_decay: float = 0.0
+    parameters: Parameters,
+    *,
+    betas: tuple[Fraction, Fraction] = (0.9, 0.98),
+    eps: NotNegative = 1e-9,
+    weight_decay: NotNegative = 0.0,
 ) -> optim.Optimizer:
     """Adam (https://arxiv.org/abs/1412.6980) with the betas of https://arxiv.org/abs/1706.03762."""
     kept = list(parameters)
@@ -19,14 +24,18 @@ def adam(
 
 
 def adamw(
-    parameters: Parameters, *, betas: tuple[float, float] = (0.9, 0.98), eps: float = 1e-8, weight_decay: float = 0.01
+    parameters: Parameters,
+    *,
+    betas: tuple[Fraction, Fraction] = (0.9, 0.98),
+    eps: NotNegative = 1e-8,
+    weight_decay: NotNegative = 0.01,
 ) -> optim.Optimizer:
     """Adam with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
     kept = list(parameters)
     return optim.AdamW(kept, betas=betas, eps=eps, weight_decay=weight_decay, fused=_fusable(kept))
 
 
-def sgd(parameters: Parameters, *, momentum: float = 0.0, nesterov: bool = False) -> optim.Optimizer:
+def sgd(parameters: Parameters, *, momentum: NotNegative = 0.0, nesterov: bool = False) -> optim.Optimizer:
     """Stochastic gradient descent; `nesterov` with a momentum is Nesterov's accelerated gradient."""
     return optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=nesterov)
 

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from torch import nn, optim
 
+from regard.config.bounds import NotNegative
+
 
 def nesterov(
-    parameters: Iterable[nn.Parameter], *, momentum: float = 0.99, weight_decay: float = 0.0
+    parameters: Iterable[nn.Parameter], *, momentum: NotNegative = 0.99, weight_decay: NotNegative = 0.0
 ) -> optim.Optimizer:
     """v = momentum · v - rate · gradient at w + momentum · v; w = w + v.
 

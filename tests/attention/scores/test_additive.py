@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 from torch.testing import assert_close
 
-from regard.attention import Attention
+from regard.attention import SCORES, Attention
 from regard.attention.kernels import chunked
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.scores.concat import ConcatScore
@@ -15,6 +15,7 @@ from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
 from regard.ops.plain import plain
+from regard.registry import Choice
 
 QUERY_DIM, KEY_DIM, HIDDEN = 3, 5, 7
 
@@ -137,5 +138,5 @@ def test_mlp_equals_torch_layers_on_query_and_key(
 
 @pytest.mark.parametrize("num_layers", [0, -1])
 def test_mlp_needs_a_hidden_layer(num_layers):
-    with pytest.raises(ConfigError, match=r"attention\.score\.num_layers: is .*at least 1.*concat"):
-        MlpScore(QUERY_DIM, KEY_DIM, num_layers=num_layers)
+    with pytest.raises(ConfigError, match=r"attention\.score\.num_layers: must be at least 1"):
+        SCORES.build(Choice("mlp", {"num_layers": num_layers}), QUERY_DIM, KEY_DIM)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Attention, extend
+from regard.attention import SCORES, Attention, extend
 from regard.attention.scores.location import LocationScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
@@ -66,5 +66,5 @@ def test_a_memory_may_grow(queries):
 
 
 def test_there_is_at_least_one_place():
-    with pytest.raises(ConfigError, match=r"attention\.score\.max_length: is 0"):
-        LocationScore(3, 5, max_length=0)
+    with pytest.raises(ConfigError, match=r"attention\.score\.max_length: must be at least 1, not 0"):
+        SCORES.build(Choice("location", {"max_length": 0}), 3, 5)

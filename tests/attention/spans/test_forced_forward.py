@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Attention, Memory
+from regard.attention import SPANS, Attention, Memory
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.all_of import AllOf
 from regard.attention.spans.causal import CausalSpan
@@ -16,6 +16,7 @@ from regard.attention.spans.forced_forward import ForcedForwardSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.attention.weightings.unnormalised import UnnormalisedWeighting
 from regard.errors import ConfigError
+from regard.registry import Choice
 
 DIM = 3
 HARD = [False, True]
@@ -165,7 +166,7 @@ def test_sums_are_kept_in_single_precision_at_least():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"penalty": -1.0}, r"attention.span.penalty: is -1.0 \(at least 0"),
+        ({"penalty": -1.0}, r"attention.span.penalty: must be at least 0, not -1.0"),
         ({"penalty": 0.0, "learned": True}, r"penalty: is 0.0 .*more than 0 where it is learned"),
         ({"mode": "hard", "learned": True}, r"attention.span.learned: hard mode has no penalty"),
         ({"mode": "hard", "penalty": 3.0}, r"attention.span.penalty: hard mode has no penalty \(use mode: soft"),
@@ -174,4 +175,4 @@ def test_sums_are_kept_in_single_precision_at_least():
 )
 def test_settings_that_say_nothing_are_refused(settings, told):
     with pytest.raises(ConfigError, match=told):
-        ForcedForwardSpan(DIM, DIM, **settings)
+        SPANS.build(Choice("forced_forward", settings), DIM, DIM)

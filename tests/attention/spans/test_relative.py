@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from regard.attention import Attention, Memory, extend
+from regard.attention import SPANS, Attention, Memory, extend
 from regard.attention.scores.dot import DotScore
 from regard.attention.scores.scaled_dot import ScaledDotScore
 from regard.attention.spans.all_of import AllOf
@@ -142,8 +142,8 @@ def test_both_tables_learn_as_finite_differences_say():
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(ConfigError, match=r"attention.span.max_distance: is -1 \(0 or more"):
-        RelativeSpan(DIM, DIM, max_distance=-1)
+    with pytest.raises(ConfigError, match=r"attention.span.max_distance: must be at least 0, not -1"):
+        SPANS.build(Choice("relative", {"max_distance": -1}), DIM, DIM)
     attention = looking(RelativeSpan(DIM, DIM))
     memory = attention.remember(random(1, 3, DIM), random(1, 3, 6))
     with pytest.raises(ConfigError, match=r"values: places are 4 wide .* 6 \(use values: false, or heads"):

@@ -108,7 +108,7 @@ def test_excerpts_that_meet_are_the_whole_text(borders, tmp_path):
     assert [row for rows in stretches for row in rows] == [(n + 1, f"line {n}") for n in range(17)]
 
 
-@pytest.mark.parametrize(("start", "end"), [(0.5, 0.5), (-0.1, 1), (0, 1.1), (0.9, 0.1)])
+@pytest.mark.parametrize(("start", "end"), [(0.5, 0.5), (0.9, 0.1)])
 def test_an_excerpt_of_nothing_is_refused(start, end):
     with pytest.raises(ConfigError, match="shares of the text"):
         READERS.build(Choice("excerpt", {"files": {"text": "a"}, "start": start, "end": end}), ("text",))
@@ -145,6 +145,12 @@ def test_a_line_is_paired_with_the_next_of_its_document(tmp_path):
         wanted = [(f"{number}.{line}", f"{number}.{line + 1}") for number in documents[part] for line in range(number)]
         assert [(source, target) for _, source, target in rows] == wanted
         assert all(lines[line - 1] == target for line, _, target in rows)
+
+
+@pytest.mark.parametrize(("start", "end"), [(-0.1, 1), (0, 1.1)])
+def test_an_excerpt_lies_within_the_text(start, end):
+    with pytest.raises(ConfigError, match=r"data\.reader\.(start|end): must be at (least 0|most 1)"):
+        READERS.build(Choice("excerpt", {"files": {"text": "a"}, "start": start, "end": end}), ("text",))
 
 
 def test_a_task_of_one_column_has_no_pairs(tmp_path):
@@ -218,13 +224,17 @@ def test_rows_that_are_no_objects_of_strings_are_named(tmp_path, row, problem):
         ("parallel", {"files": {"source": "a", "traget": "b"}}),
         ("parallel", {"files": {}}),
         ("tsv", {"file": "a", "fields": {"source": 1}}),
-        ("tsv", {"file": "a", "fields": {"source": 0, "target": 1}}),
         ("jsonl", {"file": "a", "fields": {"text": "a"}}),
     ],
 )
 def test_wrong_columns_are_a_fault_of_the_settings(name, settings):
     with pytest.raises(ConfigError, match="source, target"):
         READERS.build(Choice(name, settings), COLUMNS)
+
+
+def test_fields_count_from_one():
+    with pytest.raises(ConfigError, match=r"data\.reader\.fields\.source: must be at least 1, not 0"):
+        READERS.build(Choice("tsv", {"file": "a", "fields": {"source": 0, "target": 1}}), COLUMNS)
 
 
 def test_settings_that_change_what_is_read_change_the_key(tmp_path):

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
+from regard.decoders import DECODERS
 from regard.errors import ConfigError
 from regard.layers.convolutional import Chain, Convolution, GatedBlock, ResidualBlock
 from regard.layers.feedforwards import PositionWise
+from regard.registry import Choice
 
 BATCH, LENGTH, INPUT, DIM = 3, 9, 4, 5
 
@@ -161,11 +163,10 @@ def test_gradients_are_those_of_finite_differences():
     assert torch.autograd.gradcheck(lambda one, before: layer(one, None, before)[0], (inputs, past))
 
 
-def test_no_empty_kernel():
-    with pytest.raises(ConfigError, match="kernel"):
-        Convolution(1, 1, kernel=0)
-    with pytest.raises(ConfigError, match="dilation"):
-        Convolution(1, 1, dilation=0)
+@pytest.mark.parametrize(("setting", "value"), [("kernel", 0), ("dilations", (1, 0))])
+def test_no_empty_kernel(setting, value):
+    with pytest.raises(ConfigError, match=rf"model\.decoder\.{setting}.*: must be at least 1, not 0"):
+        DECODERS.build(Choice("bytenet", {setting: value}))
 
 
 @given(cuts=st.lists(st.integers(0, 20), max_size=5).map(sorted), causal_layers=st.integers(1, 3))

@@ -14,6 +14,7 @@ from regard.attention.scores.modulus import ModulusScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.errors import ConfigError
+from regard.layers.embedders import EMBEDDERS
 from regard.layers.embedders.complex_order import ComplexOrderEmbedder
 from regard.layers.positions.sinusoidal import SinusoidalPosition, sinusoids
 from regard.models import ROUTE, AttentionSettings
@@ -120,10 +121,10 @@ def test_complex_layers_may_read_the_parts():
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(ConfigError, match=r"model.dim: 5 features do not split"):
-        ComplexOrderEmbedder(WORDS, 5)
-    with pytest.raises(ConfigError, match=r"model.position: .*know their places already \(set model.position to null"):
-        ComplexOrderEmbedder(WORDS, DIM, SinusoidalPosition(DIM))
+    with pytest.raises(ConfigError, match=r"model.embedder: 5 features do not split"):
+        EMBEDDERS.build(Choice("complex_order"), WORDS, 5, None)
+    with pytest.raises(ConfigError, match=r"model.embedder: .*know their places already \(set position to null"):
+        EMBEDDERS.build(Choice("complex_order"), WORDS, DIM, SinusoidalPosition(DIM))
 
 
 def settings(**choices: object) -> dict:
@@ -140,7 +141,7 @@ def settings(**choices: object) -> dict:
 
 
 def test_a_head_shares_the_table_only_where_there_are_phases():
-    with pytest.raises(ConfigError, match=r"model.tied: .*use tied: none, or model.embedder.phases: true"):
+    with pytest.raises(ConfigError, match=r"tied: .*use tied: none, or phases: true"):
         build_translator(settings(tied="all"), WORDS, WORDS)
     assert build_translator(settings(tied="none"), WORDS, WORDS).heads[ROUTE].weight.shape == (WORDS, 8)
     tied = build_translator(settings(embedder=Choice("complex_order", {"phases": True}), tied="all"), WORDS, WORDS)

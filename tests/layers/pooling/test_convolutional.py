@@ -129,5 +129,5 @@ def test_two_texts_of_one_update_may_be_pooled_before_the_gradient():
 
 
 def test_no_windows_are_refused():
-    with pytest.raises(ConfigError, match=r"pooling.windows: is empty"):
+    with pytest.raises(ConfigError, match=r"pooling.windows: needs 1 or more in it, but has 0"):
         pooling(windows=())

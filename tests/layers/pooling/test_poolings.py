@@ -219,5 +219,5 @@ def test_words_of_different_poolings_need_not_be_as_wide(assert_agrees):
     ],
 )
 def test_impossible_settings_are_refused(name, setting, value):
-    with pytest.raises(ConfigError, match=rf"pooling.{setting}: is {value}"):
+    with pytest.raises(ConfigError, match=rf"pooling.{setting}: must be at least [01], not {value}"):
         POOLINGS.build(Choice(name, {setting: value}), DIM)

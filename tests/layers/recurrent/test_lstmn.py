@@ -7,7 +7,9 @@ from torch.testing import assert_close
 
 from regard.attention import recording
 from regard.errors import ConfigError
+from regard.layers.recurrent import RECURRENT
 from regard.layers.recurrent.lstmn import LstmnLayer
+from regard.registry import Choice
 
 INPUT, DIM, LENGTH = 3, 4, 6
 LENGTHS = [6, 3, 1, 0]
@@ -102,5 +104,5 @@ def test_a_capped_tape_stays_short_and_another_grows():
 
 
 def test_a_tape_of_nothing_is_refused():
-    with pytest.raises(ConfigError, match="a tape of 0 states remembers nothing"):
-        LstmnLayer(INPUT, DIM, tape=0)
+    with pytest.raises(ConfigError, match=r"cell\.tape: must be at least 1, not 0"):
+        RECURRENT.build(Choice("lstmn", {"tape": 0}), INPUT, DIM)

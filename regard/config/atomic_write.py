@@ -1,11 +1,11 @@
-"""Small files that are there whole or not at all."""
+"""Small files that are there complete or not at all."""
 
 import os
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a text in place of what was there. Who is killed on the way leaves the file as it was."""
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text in place of what was there. A process killed meanwhile leaves the file as it was."""
     made = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with made.open("w", encoding="utf-8") as file:

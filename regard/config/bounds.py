@@ -1,0 +1,16 @@
+"""Numbers with their bounds, as settings in signatures need them; others are written out: `Annotated[int, Ge(2)]`."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le, Lt
+
+ANY = "any number"
+
+Size = Annotated[int, Ge(1)]  # of what there is: dims, heads, layers
+Count = Annotated[int, Ge(0)]  # of what there may be none
+Fraction = Annotated[float, Ge(0), Lt(1)]  # less than the whole, as of dropout
+Share = Annotated[float, Ge(0), Le(1)]
+Positive = Annotated[float, Gt(0)]
+NotNegative = Annotated[float, Ge(0)]
+AnyInt = Annotated[int, ANY]
+AnyFloat = Annotated[float, ANY]

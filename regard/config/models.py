@@ -1,0 +1,156 @@
+"""Named, typed settings → one strict pydantic model: bounds, defaults, JSON schema, and all faults at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from inspect import Parameter, cleandoc
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    field_validator,
+)
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreSchema, core_schema
+
+from regard.config.faults import faults_of
+from regard.config.merging import lay
+from regard.config.values import as_values
+from regard.errors import ConfigError, nearest
+
+
+class Setting(NamedTuple):
+    """A keyword-only parameter of a part, or a field of a group of settings."""
+
+    annotation: Any
+    default: Any  # inspect.Parameter.empty when it must be given
+
+
+class Marker(ABC):
+    """What stands in `Annotated[…]` to read a plain value its own way."""
+
+    @abstractmethod
+    def read(self, value: Any) -> Any:
+        """A plain value → what it means. Raises ConfigError with places as seen from the value."""
+
+    @abstractmethod
+    def schema(self) -> dict[str, Any]:
+        """What may stand there, as a JSON schema."""
+
+    def spelled(self, value: Any) -> Any:
+        """A plain value with every name in it that stands for settings replaced by these; what is wrong is left."""
+        return value
+
+    def names(self) -> Iterable[str]:
+        """Of the settings in it, where it is a group that always has the same."""
+        return ()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return self.schema()
+
+
+class Settings(BaseModel):
+    """Settings by name. What is given of one is laid on its default."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_default=True,
+        arbitrary_types_allowed=True,
+        protected_namespaces=(),
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _laid(cls, value: Any, info: ValidationInfo) -> Any:
+        name = str(info.field_name)
+        given, field = cls.spell({name: value})[name], cls.model_fields[name]
+        return given if field.is_required() else lay(field.default, given)
+
+    @classmethod
+    def check(cls, given: Mapping[str, Any]) -> Self:
+        """The settings, complete with defaults. Raises ConfigError with every fault."""
+        try:
+            return cls.model_validate(dict(given))
+        except ValidationError as error:
+            faults = faults_of(error, given)
+        unknown = given.keys() - cls.model_fields.keys()
+        raise ConfigError.of(f._replace(hint=cls._nearest(f.place)) if f.place in unknown else f for f in faults)
+
+    @classmethod
+    def spell(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is given, with every name that stands for settings replaced by these."""
+        markers = cls._markers()
+        return {name: markers[name].spelled(value) if name in markers else value for name, value in given.items()}
+
+    @classmethod
+    def schema_object(cls) -> dict[str, Any]:
+        """The JSON schema, without titles."""
+        schema = cls.model_json_schema(schema_generator=_Untitled)
+        return {key: value for key, value in schema.items() if key != "title"}
+
+    @classmethod
+    def _markers(cls) -> dict[str, Marker]:
+        fields = cls.model_fields.items()
+        return {name: one for name, field in fields for one in field.metadata if isinstance(one, Marker)}
+
+    @classmethod
+    def _nearest(cls, unknown: str) -> str:
+        """A hint at the groups that have a setting of that name, or at the nearest name."""
+        groups = [f"'{group}.{unknown}'" for group, one in cls._markers().items() if unknown in one.names()]
+        return f"did you mean {' or '.join(groups)}?" if groups else nearest(unknown, cls.model_fields)
+
+
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def model_of(name: str, settings: Mapping[str, Setting], doc: str | None) -> type[Settings]:
+    """The model of some settings. `doc` begins with the line that describes them in a JSON schema."""
+    fields: Any = {
+        key: (
+            strict(setting.annotation),
+            ... if setting.default is Parameter.empty else as_values(setting.default),
+        )
+        for key, setting in settings.items()
+    }
+    return create_model(name, __base__=Settings, __doc__=cleandoc(doc or "").partition("\n")[0], **fields)
+
+
+def declared(kind: type, types: Mapping[str, Any] | None = None) -> dict[str, Setting]:
+    """The fields of a dataclass as settings; `types` say what its annotations leave open (which table)."""
+    hints = {**get_type_hints(kind, include_extras=True), **(types or {})}
+    settings = {}
+    for field in fields(kind):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        settings[field.name] = Setting(hints[field.name], Parameter.empty if default is MISSING else default)
+    return settings
+
+
+def strict(annotation: Any) -> Any:
+    """The same type, taking neither texts for numbers nor numbers for truth values, at any depth.
+
+    Not pydantic's strict mode: that one takes no list for a tuple and no text for a path either.
+    """
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation in (int, float, bool, str):
+        return Annotated[annotation, Strict()]
+    if origin is Annotated:
+        return Annotated[(strict(arguments[0]), *annotation.__metadata__)]
+    if origin in (Union, UnionType):
+        return Union[tuple(strict(argument) for argument in arguments)]  # noqa: UP007  made at run time
+    if origin in (tuple, Mapping):
+        return origin[tuple(strict(argument) for argument in arguments)]
+    return annotation
