@@ -129,7 +129,7 @@ TABLES = {
             "models",
             "objectives/test_sub_batch.py",
             "training/test_nesterov.py",
-            "training/test_updating.py",
+            "training/test_updater.py",
             "test_benchmarks.py",
         ),
         ARCHITECTURES,

@@ -12,6 +12,7 @@ batches are made meanwhile as each side makes them. The unit is real target toke
 import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,11 @@ from regard.data.batches import Batches
 from regard.objectives import OBJECTIVES, Context
 from regard.ops.memory import keep_memory
 from regard.records import BOS, EOS, PAD
+from regard.registry import Choice
 from regard.runs import RunFolder
 from regard.runs.assembly import model_of, task_of
 from regard.runs.texts import training_batches
-from regard.training.updating import Updater
+from regard.training.updater import Updater
 
 RATE, SENTENCES, IGNORED = 1e-4, 64, -100
 REFERENCE = "marian"
@@ -51,13 +53,14 @@ def regard(run: RunFolder, tokens: int) -> Contender:
     keep_memory()
     experiment = run.experiment()
     model = model_of(experiment, task_of(experiment, run.tokenizers(experiment))).train()
-    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), experiment.training)
+    settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
+    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
     stream = batches_of(run).stream(workers=experiment.training.workers)
 
     def turn() -> float:
         done = 0
         while done < tokens:
-            done += updater.update([next(stream)[1]], RATE, 1).tokens
+            done += updater.update([next(stream)[1]], 1).tokens
         return done
 
     return Contender(turn, model, [])

@@ -18,13 +18,19 @@ from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
-from regard.training.settings import TrainingSettings
+from regard.training.settings import TrainingSettings, TurnSettings
 
+_TURN = FieldsOf(
+    TurnSettings,
+    optimizer=Annotated[Choice, PartOf(OPTIMIZERS)] | None,
+    schedule=Annotated[Choice, PartOf(SCHEDULES)] | None,
+)
 _TRAINING = FieldsOf(
     TrainingSettings,
     optimizer=Annotated[Choice, PartOf(OPTIMIZERS)],
     schedule=Annotated[Choice, PartOf(SCHEDULES)],
     schedules=Mapping[str, Annotated[Choice, PartOf(SCHEDULES)]],
+    turns=Mapping[str, Annotated[TurnSettings, _TURN]],
 )
 
 

@@ -28,7 +28,7 @@ from regard.data.columns import Columns, load_columns
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
 from regard.training import checkpoint as files
-from regard.training.final import FINAL
+from regard.training.best_checkpoints import FINAL
 
 ENVIRONMENT, ORIGINS, LOCK = "environment.json", "origins.json", ".lock"
 DEVICES = ("cpu", "cuda", "mps")

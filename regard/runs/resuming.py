@@ -38,7 +38,12 @@ def check_resumed(experiment: Experiment, folder: RunFolder, say: Callable[[str]
     if not folder.started:
         return
     changes = list(_changes(_told(before), _told(experiment)))
-    faults = [*_fixed(changes), *_share(before, experiment), *_shapes(before, experiment, changes)]
+    faults = [
+        *_fixed(changes),
+        *_turns(before, experiment),
+        *_share(before, experiment),
+        *_shapes(before, experiment, changes),
+    ]
     faults += _texts(experiment, folder.origins())
     if faults:
         raise ConfigError.of(faults)
@@ -73,6 +78,15 @@ def _fixed(changes: list[Change]) -> Iterator[Fault]:
     for place, before, after in changes:
         if any(place == fixed or place.startswith(f"{fixed}.") for fixed in FIXED):
             yield Fault(place, f"{NEVER}: {_said(before)} → {_said(after)}", HINT)
+
+
+def _turns(before: Experiment, after: Experiment) -> Iterator[Fault]:
+    """The optimizer of a turn is as fixed as that of all, wherever it is named."""
+    for name in {**before.training.turns, **after.training.turns}:
+        optimizers = [experiment.training.turn(name).optimizer for experiment in (before, after)]
+        if optimizers[0] != optimizers[1]:
+            names = " → ".join(choice.name for choice in optimizers)
+            yield Fault(f"training.turns.{name}.optimizer", f"{NEVER}: {names}", HINT)
 
 
 def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:

@@ -6,12 +6,17 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 from regard.config import quoted
 from regard.data.columns import Columns
+from regard.data.streams import Stream
 from regard.decoding import GreedySearch
 from regard.experiment import Experiment, read_experiment
+from regard.models import Model
 from regard.models.counting import count_for_embedders
+from regard.objectives import Objective
+from regard.ops.memory import keep_memory
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.initial import copy_text, initial_values, start_from
@@ -23,6 +28,7 @@ from regard.tasks import TASKS, Measure, Task
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Report, Trainer
+from regard.training.world import World, joined
 
 
 def train(
@@ -57,27 +63,27 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
     """Trains until a limit is reached; False when it was interrupted and has saved. Raises RegardError.
 
     A new run that cannot be prepared leaves no folder behind. To resume a run that had saved nothing yet is to begin.
+    Under torchrun every process calls it, and all train one model.
     """
-    experiment = named(experiment)
-    folder = run_of(experiment)
-    rehearse(experiment)
-    progress = Progress(folder.path, quiet=quiet)
-    if resume:
-        experiment = replace(experiment, data=experiment.data.located())
-        check_resumed(experiment, folder, progress.say)
-        if not folder.started:
-            progress.warn(f"{folder} has no checkpoint: training begins anew")
-    with ExitStack() as stack:
-        with nullcontext() if resume else folder.preparing(experiment):
-            stack.enter_context(folder.held())
-            trainer = _trainer(experiment, folder, progress)
-        try:
-            report = trainer.train(resume=folder.started, begun=lambda: folder.keep(experiment))
-        except Interrupted as interrupted:
-            progress.say(f"{interrupted}; go on with: regard train --run {quote(str(folder))} --resume")
-            return False
-        _tell(report, folder, experiment, progress)
-        return True
+    keep_memory()
+    with joined(choose_device(experiment.device)) as world:
+        experiment = world.agree(named(experiment))
+        folder = run_of(experiment)
+        progress = Progress(folder.path, quiet=quiet, silent=not world.first)
+        with ExitStack() as stack:
+            parts = world.in_order(lambda: _prepared(experiment, folder, progress, world, resume, stack))
+            trainer = _trainer(parts, folder, progress, world).prepare(resume=folder.started)
+            world.by_first(lambda: folder.keep(parts.experiment))
+            try:
+                report = trainer.train()
+            except Interrupted as interrupted:
+                torchrun = f"torchrun --nproc_per_node={world.size} -m " if world.size > 1 else ""
+                option = "" if torchrun else "--run "  # which torchrun would take for its own
+                command = f"{torchrun}regard train {option}{quote(str(folder))} --resume"
+                progress.say(f"{interrupted}; go on with: {command}")
+                return False
+            _tell(report, folder, experiment, progress)
+            return True
 
 
 def run_of(experiment: Experiment) -> RunFolder:
@@ -93,11 +99,37 @@ def named(experiment: Experiment) -> Experiment:
     return replace(experiment, run=Path("runs") / f"{languages}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
-def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> Trainer:
-    device = choose_device(experiment.device)
-    columns = _columns(experiment, folder, progress)
+class _Parts(NamedTuple):
+    """What a trainer is made of."""
+
+    experiment: Experiment
+    model: Model
+    objective: Objective
+    batches: Stream
+    validation: Validation | None
+
+
+def _prepared(
+    experiment: Experiment, folder: RunFolder, progress: Progress, world: World, resume: bool, stack: ExitStack
+) -> _Parts:
+    """The parts of a training. The first process makes folder, tokenizers and corpus, which the others open."""
+    if resume:
+        experiment = replace(experiment, data=experiment.data.located())
+    if not world.first:
+        return _parts(experiment, folder, folder.columns(experiment), progress, world)
+    rehearse(experiment)
+    if resume:
+        check_resumed(experiment, folder, progress.say)
+        if not folder.started:
+            progress.warn(f"{folder} has no checkpoint: training begins anew")
+    with nullcontext() if resume else folder.preparing(experiment):
+        stack.enter_context(folder.held())
+        return _parts(experiment, folder, _columns(experiment, folder, progress), progress, world)
+
+
+def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress: Progress, world: World) -> _Parts:
     task = task_of(experiment, columns)
-    model = model_of(experiment, columns).to(device)
+    model = model_of(experiment, columns).to(world.device)
     new = not folder.started
     taken = initial_values(model, experiment.init, progress.say) if new and experiment.init else []
     batches = training_batches(experiment, folder, task, columns, progress.say)
@@ -110,15 +142,22 @@ def _trainer(experiment: Experiment, folder: RunFolder, progress: Progress) -> T
         tokens, engine = experiment.decoding.batch_tokens, task.engine(model, GreedySearch())
         validation = Validation(model, task, engine, examples, _measures(experiment, task), batch_tokens=tokens)
     count = sum(parameter.numel() for parameter in model.parameters())
-    progress.say(f"{count / 1e6:.1f} M parameters on {device}, run {folder}")
+    several = f" in each of {world.size} processes" if world.size > 1 else ""
+    progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
+    objective = objective_of(experiment, model, task).to(world.device)
+    return _Parts(experiment, model, objective, batches, validation)
+
+
+def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World) -> Trainer:
     return Trainer(
-        model,
-        objective_of(experiment, model, task).to(device),
-        batches,
-        settings=experiment.training,
+        parts.model,
+        parts.objective,
+        parts.batches,
+        settings=parts.experiment.training,
         run=folder.path,
-        validate=validation,
+        validate=parts.validation,
         progress=progress,
+        world=world,
     )
 
 

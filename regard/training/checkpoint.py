@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -14,6 +14,8 @@ from torch import Tensor, nn, optim
 
 from regard.data.sealed import making, publish, seal, unseal
 from regard.errors import CheckpointError
+from regard.training.sharding import load_whole, sharded_like, whole
+from regard.training.world import ALONE, World
 
 FORMAT = 1
 FOLDER = "checkpoints"
@@ -35,6 +37,38 @@ class Checkpoint(NamedTuple):
     state: dict[str, Any]
 
 
+class Content(NamedTuple):
+    """The tensors of a checkpoint, whole, and what else there is to know of them."""
+
+    model: Tensors
+    objective: Tensors | None
+    moments: Tensors
+    groups: dict[str, Any]  # of each optimizer
+    generators: Tensors
+
+
+def content_of(
+    model: nn.Module,
+    objective: nn.Module | None = None,
+    optimizers: Mapping[str, optim.Optimizer] | None = None,
+    world: World = ALONE,
+) -> Content:
+    """What is to be saved. All processes call it together: each gives its shards and its generators."""
+    groups, moments = {}, Tensors()
+    for turn, optimizer in (optimizers or {}).items():
+        kept = optimizer.state_dict()
+        groups[turn] = kept["param_groups"]
+        for number, values in kept["state"].items():
+            moments |= {f"{turn}.{number}.{name}": whole(value) for name, value in values.items()}
+    generators = {
+        _generator(name, rank): state
+        for rank, one in enumerate(world.gather(_generators()))
+        for name, state in one.items()
+    }
+    kept_objective = None if objective is None else _whole(objective)
+    return Content(_whole(model), kept_objective, moments, groups, generators)
+
+
 def save(
     folder: Path,
     model: nn.Module,
@@ -43,26 +77,21 @@ def save(
     objective: nn.Module | None = None,
     optimizers: Mapping[str, optim.Optimizer] | None = None,
 ) -> None:
-    """Writes a checkpoint. Raises CheckpointError where the disk does not take it; no other file is touched."""
-    groups, moments = {}, {}
-    for turn, optimizer in (optimizers or {}).items():
-        kept = optimizer.state_dict()
-        groups[turn] = kept["param_groups"]
-        moments.update(
-            {
-                f"{turn}.{number}.{name}": value
-                for number, values in kept["state"].items()
-                for name, value in values.items()
-            }
-        )
+    """Write a checkpoint of this process alone; see `write`."""
+    write(folder, content_of(model, objective, optimizers), state)
+
+
+def write(folder: Path, content: Content, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint. Raises CheckpointError where the disk does not take it; no other file is touched."""
     try:
         with making(folder) as made:
-            aliases = _write(model.state_dict(), made / MODEL)
-            if objective is not None:
-                _write(objective.state_dict(), made / OBJECTIVE)
-                _write(moments, made / OPTIMIZERS)
-                _write(_generators(), made / GENERATORS)
-            (made / STATE).write_text(json.dumps({**state, "groups": groups, "aliases": aliases}), encoding="utf-8")
+            aliases = _write(content.model, made / MODEL)
+            if content.objective is not None:
+                _write(content.objective, made / OBJECTIVE)
+                _write(content.moments, made / OPTIMIZERS)
+                _write(content.generators, made / GENERATORS)
+            said = {**state, "groups": content.groups, "aliases": aliases}
+            (made / STATE).write_text(json.dumps(said), encoding="utf-8")
             for path in made.iterdir():
                 path.chmod(0o644)  # a server under another user reads it
             seal(made, {"format": FORMAT, "torch": torch.__version__})
@@ -98,24 +127,30 @@ def load(folder: Path, *, training: bool = True) -> Checkpoint:
 def load_model(model: nn.Module, checkpoint: Checkpoint) -> None:
     """Puts the weights into a model of the same settings."""
     try:
-        model.load_state_dict(checkpoint.model)
+        load_whole(model, checkpoint.model)
     except RuntimeError as error:
         raise CheckpointError(checkpoint.folder, f"belongs to another model: {_line(error)}") from error
 
 
-def load_training(checkpoint: Checkpoint, objective: nn.Module, optimizers: Mapping[str, optim.Optimizer]) -> None:
-    """Puts back what only training needs: objective, optimizers and the generators of torch."""
+def load_training(
+    checkpoint: Checkpoint, objective: nn.Module, optimizers: Mapping[str, optim.Optimizer], rank: int = 0
+) -> None:
+    """Puts back what only training needs: objective, optimizers and the generators of torch, those of a process."""
     try:
-        objective.load_state_dict(checkpoint.objective)
+        load_whole(objective, checkpoint.objective)
         for turn, optimizer in optimizers.items():
             groups = checkpoint.state["groups"][turn]
-            optimizer.load_state_dict({"state": _states(checkpoint.optimizers, turn), "param_groups": groups})
-        torch.set_rng_state(checkpoint.generators["cpu"])
-    except (RuntimeError, ValueError, KeyError) as error:
+            states = _states(
+                checkpoint.optimizers, turn, [one for group in optimizer.param_groups for one in group["params"]]
+            )
+            optimizer.load_state_dict({"state": states, "param_groups": groups})
+        torch.set_rng_state(checkpoint.generators[_generator("cpu", rank)])
+    except (RuntimeError, ValueError, KeyError, IndexError) as error:
         problem = f"belongs to another objective or optimizer: {_line(error)}"
         raise CheckpointError(checkpoint.folder, problem) from error
-    if torch.cuda.is_available() and "cuda" in checkpoint.generators:
-        torch.cuda.set_rng_state(checkpoint.generators["cuda"])
+    cuda = checkpoint.generators.get(_generator("cuda", rank))
+    if torch.cuda.is_available() and cuda is not None:
+        torch.cuda.set_rng_state(cuda)
 
 
 def steps(run: Path) -> list[Path]:
@@ -163,18 +198,27 @@ def _line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
 
 
-def _states(moments: Tensors, turn: str) -> dict[int, Tensors]:
-    """What an optimizer remembers, by the number of the parameter."""
+def _states(moments: Tensors, turn: str, parameters: Sequence[Tensor]) -> dict[int, Tensors]:
+    """What an optimizer remembers, by the number of the parameter, sharded as the parameter is."""
     states: dict[int, Tensors] = {}
     for name, value in moments.items():
         owner, number, field = name.rsplit(".", 2)
         if owner == turn:
-            states.setdefault(int(number), {})[field] = value
+            states.setdefault(int(number), {})[field] = sharded_like(value, parameters[int(number)])
     return states
 
 
 def _rest(folder: Path) -> Iterator[Path]:
     return (folder / name for name in (OBJECTIVE, OPTIMIZERS, GENERATORS))
+
+
+def _whole(module: nn.Module) -> Tensors:
+    return {name: whole(tensor) for name, tensor in module.state_dict().items()}
+
+
+def _generator(name: str, rank: int) -> str:
+    """The name of a process's generator; the first one's are named as those of a process alone."""
+    return f"{name}.{rank}" if rank else name
 
 
 def _generators() -> Tensors:

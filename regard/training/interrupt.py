@@ -24,9 +24,9 @@ class Interruption:
 
 
 @contextmanager
-def listening() -> Iterator[Interruption]:
-    """Listens while inside; in a thread other than the main one, where Python allows no handler, it never hears any."""
-    interruption = Interruption()
+def listening(interruption: Interruption | None = None) -> Iterator[Interruption]:
+    """Listen while inside; in a thread other than the main one, where Python allows no handler, it never hears any."""
+    interruption = interruption or Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return

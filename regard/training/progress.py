@@ -22,8 +22,9 @@ PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
 class Progress:
     """Lines of `metrics.jsonl`, and the same for a person: one line redrawn on a terminal, else one now and then."""
 
-    def __init__(self, run: Path, *, quiet: bool = False) -> None:
-        self.path, self.quiet = run / METRICS_FILE, quiet
+    def __init__(self, run: Path, *, quiet: bool = False, silent: bool = False) -> None:
+        """`quiet` leaves only warnings and the file; `silent`, for all processes but the first, leaves nothing."""
+        self.path, self.quiet, self.silent = run / METRICS_FILE, quiet or silent, silent
         self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)  # a [ in a name is a [
         self._shown = -PLAIN_SECONDS
         self._full = False
@@ -34,7 +35,7 @@ class Progress:
 
     def cut(self, position: int) -> None:
         """Forgets what was written after a checkpoint."""
-        if self.position() > position:
+        if not self.silent and self.position() > position:
             os.truncate(self.path, position)
 
     def update(self, values: Mapping[str, Any], left: str) -> None:
@@ -42,7 +43,7 @@ class Progress:
         self._write({"event": "update", **values})
         if self.quiet:
             return
-        parts = "".join(f"{name} {value:.3f} · " for name, value in values.items() if name not in TOLD)
+        parts = "".join(_part(name, value) for name, value in values.items() if name not in TOLD)
         line = (
             f"update {values['update']:,} · epoch {values['epoch']} · loss {values['loss']:.3f} · {parts}"
             f"{values['tokens_per_second']:,.0f} tokens/s · rate {values['learning_rate']:.2e}{left}"
@@ -67,6 +68,8 @@ class Progress:
 
     def warn(self, line: str) -> None:
         """Something a person must know."""
+        if self.silent:
+            return
         self._clear()
         self.console.print(f"warning: {line}", soft_wrap=True, style="yellow")
 
@@ -76,6 +79,8 @@ class Progress:
             self.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
 
     def _write(self, values: Mapping[str, Any]) -> None:
+        if self.silent:
+            return
         position = self.position()
         try:
             with self.path.open("a", encoding="utf-8") as file:
@@ -87,6 +92,12 @@ class Progress:
             self._full = True
         else:
             self._full = False
+
+
+def _part(name: str, value: float) -> str:
+    """A part of the loss, or the loss and rate of another turn, for the line that a person sees."""
+    last = name.rpartition(".")[2]
+    return "" if last == "norm" else f"{name} {value:.2e} · " if last == "learning_rate" else f"{name} {value:.3f} · "
 
 
 def _plain(value: Any) -> Any:

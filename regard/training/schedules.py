@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from regard.config.bounds import Count, NotNegative, Positive, Size
@@ -30,8 +31,13 @@ class Schedule(ABC):
         """What a resumed run must know."""
         return {}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """The way back."""
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Restore the state of a schedule of this kind; begin anew after one of another kind."""
+        if state.keys() == self.state().keys():
+            self.restore(state)
 
 
 class ConstantSchedule(Schedule):
@@ -133,7 +139,7 @@ class PlateauSchedule(Schedule):
         """Best score, patience and scale."""
         return {"best": self.best, "waited": self.waited, "scale": self.scale}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """The way back."""
         self.best, self.waited, self.scale = state["best"], state["waited"], state["scale"]
 

@@ -1,33 +1,33 @@
 """The one trainer. It knows neither task nor objective by name."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import torch
 from torch import nn
 
-from regard.data.streams import Place, Stream, epoch_of, saved_place
+from regard.data.streams import Place, Shard, Stream, epoch_of, saved_place
 from regard.errors import CheckpointError
 from regard.objectives import Objective
-from regard.ops.memory import keep_memory, telling_of_memory
 from regard.records import Batch
 from regard.training import checkpoint as files
-from regard.training.driven import Driven
-from regard.training.final import Final
+from regard.training.best_checkpoints import BestCheckpoints
+from regard.training.clock import Clock, Spent
+from regard.training.early_stopping import EarlyStopping
 from regard.training.interrupt import Interrupted, Interruption, listening
+from regard.training.judging import Judging, Scores, Validate
+from regard.training.limits import limit_reached, seconds_left
+from regard.training.older_checkpoints import upgraded
 from regard.training.progress import Progress, remaining
+from regard.training.scheduled import Scheduled
 from regard.training.settings import TrainingSettings
-from regard.training.stopping import Best
-from regard.training.updating import Updater
+from regard.training.updater import Updater
 from regard.training.window import Window
-
-NARROWER = "Try --resume with a smaller decoding.batch_tokens, or a narrower search"
-Validate = Callable[[Callable[[], bool]], Mapping[str, float]]  # given: whether to stop early
+from regard.training.world import ALONE, World
 
 
 class Report(NamedTuple):
@@ -41,7 +41,7 @@ class Report(NamedTuple):
 
 
 class Trainer:
-    """Trains a model on a stream of batches, in a run folder."""
+    """Trains a model on a stream of batches, in a run folder: `prepare`, then `train`."""
 
     def __init__(
         self,
@@ -53,239 +53,200 @@ class Trainer:
         run: Path,
         validate: Validate | None = None,
         progress: Progress | None = None,
+        world: World = ALONE,
     ) -> None:
-        keep_memory()
+        """With several processes, all of them build one, with the same weights."""
         self.model, self.objective, self.batches = model, objective, batches
-        self.settings, self.run, self.validate = settings, run, validate
-        self.progress = progress or Progress(run)
-        self.updater = Updater(model, objective, settings)
-        self.driven = Driven(settings, model, objective)
-        self.best = Best(settings.metric, settings.keep_best, settings.patience)
-        self.final = Final(model, settings, run, self.progress)
-        self.update, self.seconds, self.core_seconds = 0, 0.0, 0.0
+        self.settings, self.run, self.world = settings, run, world
+        self.progress = progress or Progress(run, silent=not world.first)
+        self.updater = Updater(model, objective, settings, world)
+        self.scheduled = Scheduled(settings, model, objective)
+        self.judging = Judging(model, validate, settings, self.progress, world)
+        self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
+        self.update, self.clock = 0, Clock()
         self.place: Place | None = None  # in the stream; None: its beginning
-        self._window = Window()
-        self._due = False  # a validation that was begun and has to be done again
-        self._validated = -1  # the update of the last validation
-        self._saved = -1  # the update of the last checkpoint
-        self._begun: Callable[[], None] | None = None  # until it has been called
-        self._clock = self._since_save = time.monotonic()
-        self._core_clock = time.process_time()
+        self.window = Window()  # updates since the last line of the log
+        self._interruption = Interruption()  # of this process
+        self._asked = False  # whether any process was asked to end, as of their last meeting
+        self._open = ExitStack()  # closes the stream
+        self._ahead: list[tuple[Place, Batch]] = []  # batches of the next update that are drawn already
+        self._logged = 0  # bytes of the log that belong to the checkpoint
+        self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
 
-    def train(self, *, resume: bool = False, begun: Callable[[], None] = lambda: None) -> Report:
-        """Until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, when it has saved.
+    def prepare(self, *, resume: bool = False) -> Self:
+        """Restore the latest checkpoint, if there is one to resume from, and draw the first batches.
 
-        `begun` is called once it is sure that settings and data go with the checkpoint to resume from: a run that
-        cannot go on is left as it was.
+        Raises RegardError for settings or data that do not go with the checkpoint. The run folder is left as it was.
         """
-        self._begun = begun
-        if resume:
-            self._resume()
-        else:
-            self.progress.cut(0)
-            torch.manual_seed(self.settings.seed)
-        with listening() as interruption:
-            reason = self._loop(interruption)
-            self._save(needed=True)
-            best = self._with_the_last(interruption)
-            averaged = self.final.average(best, self.update, lambda: self._judge(interruption))
-        folder, score = self.final.write(reason, self.update, best, averaged)
-        return Report(self.update, self._elapsed(), reason, folder, score)
+        with listening(self._interruption):
+            self.world.in_order(lambda: self._prepare(resume))
+        return self
 
-    def _loop(self, interruption: Interruption) -> str:
-        self._clock = self._since_save = time.monotonic()
-        self._core_clock = time.process_time()
+    def _prepare(self, resume: bool) -> None:
+        if resume:
+            self._restore(*files.latest_valid(self.run))
+        else:
+            torch.manual_seed(self.world.seed(self.settings.seed))
+        shard = Shard(self.world.rank, self.world.size)
+        stream = self.batches.stream(self.place, workers=self.settings.workers, shard=shard)
+        self._stream: Iterator[tuple[Place, Batch]] = self._open.enter_context(closing(stream))
+        if not self._over():
+            self._ahead = self._draw()
+
+    def train(self) -> Report:
+        """Train until a limit, or patience, is reached. Raises Interrupted after Ctrl-C or SIGTERM, having saved."""
+        self.progress.cut(self._logged)
+        self.world.by_first(self.best_checkpoints.clear)
+        with self._open, listening(self._interruption):
+            reason = self._loop()
+            self._save(needed=True)
+            best = self._final_ranking()
+            averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
+        folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
+        return Report(self.update, self.clock.spent.wall, reason, folder, score)
+
+    def _loop(self) -> str:
+        """Return why it ended."""
         self.model.train()
         self.objective.train()
-        with closing(self.batches.stream(self.place, workers=self.settings.workers)) as stream:
-            if self._due:
-                self._after_update(interruption)
-            while not (reason := self._over()):
-                self._take(stream)
-                self._due = self.validate is not None and self.update % self.settings.validate_every == 0
-                self._after_update(interruption)
-        self._begin()
+        self.clock.restart()
+        self._meet()
+        if self.judging.due:
+            self._after_update()
+        while not (reason := self._over()):
+            self._take_update()
+            self.judging.after(self.update)
+            self._after_update()
         return reason
 
-    def _take(self, stream: Iterator[tuple[Place, Batch]]) -> None:
+    def _over(self) -> str:
+        """Return why training ends here; "" where it goes on."""
+        reached = limit_reached(self.settings, self.update, epoch_of(self.place), self.clock.spent)
+        return reached or self.judging.best.ended or self.updater.turns.ended
+
+    def _draw(self) -> list[tuple[Place, Batch]]:
+        """Batches of one update, each with the place behind it."""
+        return list(islice(self._stream, self.settings.accumulate))
+
+    def _take_update(self) -> None:
         """One update, and a line of the log where one is due."""
-        began, core_began = time.monotonic(), time.process_time()
-        micro = list(islice(stream, self.settings.accumulate))
-        self._begin()
-        rate = self.driven.drive(self.update + 1)
-        done = self.updater.update([batch for _, batch in micro], rate, self.update + 1)
-        self.update, self.place = self.update + 1, micro[-1][0]
-        self._window.add(done, time.monotonic() - began, time.process_time() - core_began)
+        drawn, self._ahead = self._ahead or self._draw(), []
+        self.scheduled.apply(self.update + 1)
+        done = self.updater.update([batch for _, batch in drawn], self.update + 1)
+        self.update, self.place = self.update + 1, drawn[-1][0]
+        self.window.add(done, self._meet())
         if self.update % self.settings.log_every == 0:
-            self._log(self._window.values(), rate)
-            self._window = Window()
+            values = {**self._place(), **self.window.values()}
+            left = seconds_left(self.settings, self.update, self.clock.spent, self.window.spent)
+            self.progress.update(values, remaining(left))
+            self.window = Window()
 
-    def _begin(self) -> None:
-        """Only the first call does anything."""
-        if self._begun is not None:
-            self._begun()
-            self._begun = None
-            self.final.clear()
-
-    def _after_update(self, interruption: Interruption) -> None:
-        if self._due:
-            self._validate(interruption)
-        if interruption():
+    def _after_update(self) -> None:
+        if self.judging.due and not self._asked:
+            self._validate()
+        if self._asked:
             self._end_early()
-        if time.monotonic() - self._since_save > self.settings.save_every_minutes * 60:
+        if self.clock.spent.wall - self._saved_at > self.settings.save_every_minutes * 60:
             self._save()
 
     def _end_early(self) -> NoReturn:
-        self._begin()
         self._save(needed=True)
         raise Interrupted(f"saved after update {self.update:,}")
 
-    def _over(self) -> str:
-        limits = self.settings
-        if limits.max_updates is not None and self.update >= limits.max_updates:
-            return f"{self.update:,} updates are done"
-        if limits.max_epochs is not None and epoch_of(self.place) >= limits.max_epochs:
-            return f"{epoch_of(self.place)} epochs are done"
-        if limits.max_minutes is not None and self._elapsed() >= limits.max_minutes * 60:
-            return f"{limits.max_minutes:g} minutes are over"
-        if limits.max_core_minutes is not None and self._core_elapsed() >= limits.max_core_minutes * 60:
-            return f"{limits.max_core_minutes:g} minutes of processor time are over"
-        if self.best.over:
-            return f"no better {limits.metric} in {limits.patience} validations"
-        return self.driven.rate.ended
-
-    def _validate(self, interruption: Interruption) -> None:
-        scores = self._scores(interruption)
-        if scores is None:
+    def _validate(self) -> None:
+        """Validate and rank this update, and save it. An interruption leaves it to be done again."""
+        if (scores := self._scores()) is None:
             return
-        self._due, self._validated = False, self.update
-        self._rank(scores, self.best)
-        self.driven.observe(scores[self.settings.metric], self.best.higher_is_better)
+        self.judging.rank(scores, self._place())
+        for schedules in (self.updater.turns, self.scheduled):
+            schedules.observe(scores[self.settings.metric], self.judging.best.higher_is_better)
         if not self._save():
-            self.best.forget(self.update)
-            self._validated = -1
+            self.judging.forget(self.update)
 
-    def _with_the_last(self, interruption: Interruption) -> Best:
-        """The ranking of the end: with the last update, if no validation fell on it.
+    def _final_ranking(self) -> EarlyStopping:
+        """The ranking with the last update, also where no validation fell on it."""
+        if not self.judging.lacks(self.update):
+            return self.judging.best
+        return self.judging.ranking_with(self._final_scores(), self._place())
 
-        Neither schedules nor the checkpoint hear of it, and no checkpoint goes for it: whoever trains on from here
-        comes to the very run that never ended here.
-        """
-        if self.validate is None or self._validated == self.update:
-            return self.best
-        best = self.best.copy()
-        self._rank(self._judge(interruption), best)
-        return best
-
-    def _judge(self, interruption: Interruption) -> Mapping[str, float]:
-        """The scores of the model as it is now, when training itself is over."""
-        scores = self._scores(interruption)
-        if scores is None:
+    def _final_scores(self) -> Scores:
+        """The scores of the model as it is, when training itself is over."""
+        if (scores := self._scores()) is None:
             self._end_early()
         return scores
 
-    def _rank(self, scores: Mapping[str, float], best: Best) -> None:
-        first = best.add(scores[self.settings.metric], self.update, scores.get("loss"))
-        self.progress.validation({**self._place(), **scores}, first)
+    def _scores(self) -> Scores | None:
+        with self.updater.gathered():
+            scores = self.judging.scores(self.update, self._interruption)
+        self._meet()
+        return scores
 
-    def _scores(self, interruption: Interruption) -> Mapping[str, float] | None:
-        """None where there are none, or not all of them in time. What it draws is not taken from the training."""
-        if self.validate is None:
-            return None
-        self.model.eval()
-        try:
-            devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-            where = f"in the validation at update {self.update:,}"
-            with torch.random.fork_rng(devices), telling_of_memory(where, NARROWER):
-                scores = self.validate(interruption)
-        finally:
-            self.model.train()
-        return None if interruption() else scores
+    def _meet(self) -> Spent:
+        """Add up what all processes have spent since their last meeting, and hear if one of them was asked to end."""
+        laps, asked = zip(*self.world.gather((self.clock.lap(), self._interruption())), strict=True)
+        self._asked = any(asked)
+        return self.clock.add(laps)
 
     def _save(self, *, needed: bool = False) -> bool:
-        """A disk that is full now may not be later: only the last checkpoint of all must be written."""
+        """Write a checkpoint and remove those that are no longer kept. False where the disk does not take it.
+
+        A disk that is full now may not be later: only the last checkpoint of all is `needed`.
+        """
         if self._saved != self.update and not self._write(needed):
             return False
-        kept = {files.step_folder(self.run, update) for update in [self.update, *self.best.updates]}
-        for old in files.steps(self.run):
-            if old not in kept:
-                files.remove(old)
+        self.world.by_first(lambda: self.best_checkpoints.keep(self.update, self.judging.best))
         return True
 
     def _write(self, needed: bool) -> bool:
+        self._saved_at = self.clock.spent.wall
+        content = files.content_of(self.model, self.objective, self.updater.turns.optimizers, self.world)
+        written = self.world.by_first(lambda: self._written(content, needed))
+        self._saved = self.update if written else self._saved
+        return written
+
+    def _written(self, content: files.Content, needed: bool) -> bool:
         if not self.run.is_dir():  # it must not come into being again as half a run
             raise CheckpointError(self.run, "the run folder is gone", "moved or deleted while it was trained?")
-        self._since_save = time.monotonic()
         state = {
-            "update": self.update, "place": self.place, "seconds": self._elapsed(),
-            "core_seconds": self._core_elapsed(), "best": self.best.state(), "driven": self.driven.state(),
+            "update": self.update,
+            "processes": self.world.size,
+            "place": self.place,
+            "seconds": self.clock.spent.wall,
+            "core_seconds": self.clock.spent.core,
+            "turns": self.updater.turns.state(),
+            "schedules": self.scheduled.state(),
             "metrics": self.progress.position(),
-            "window": asdict(self._window), "due": self._due, "validated": self._validated,
-        }  # fmt: skip
-        folder = files.step_folder(self.run, self.update)
+            "window": asdict(self.window),
+            **self.judging.state(),
+        }
         try:
-            files.save(folder, self.model, state, objective=self.objective, optimizers=self.updater.optimizers)
+            files.write(files.step_folder(self.run, self.update), content, state)
         except CheckpointError as error:
             if needed:
                 raise
             self.progress.warn(f"{error}; training goes on, the earlier checkpoint is kept")
             return False
-        self._saved = self.update
         return True
 
-    def _resume(self) -> None:
-        checkpoint, warnings = files.latest_valid(self.run)
+    def _restore(self, checkpoint: files.Checkpoint, warnings: list[str]) -> None:
         for warning in warnings:
             self.progress.warn(warning)
-        state = checkpoint.state
+        self.world.check_resumed(self.run, checkpoint.state.get("processes", 1))
         files.load_model(self.model, checkpoint)
-        files.load_training(checkpoint, self.objective, self.updater.optimizers)
+        files.load_training(checkpoint, self.objective, self.updater.turns.optimizers, self.world.rank)
+        state = upgraded(checkpoint.state)
         self.update = self._saved = state["update"]
-        self.place, self.seconds = saved_place(state), state["seconds"]
-        self.core_seconds = state.get("core_seconds", 0.0)  # not known of older runs
-        self._window, self._due = Window.of(state["window"]), state["due"]
-        self._validated = state.get("validated", -1)  # not known of older runs
-        self.best.restore(state["best"])
-        for update in self.best.updates:
-            self._check_best(files.step_folder(self.run, update), update)
-        self.driven.restore(state["driven"])
-        self.driven.drive(max(1, self.update))  # a validation may come before the next update
-        self.progress.cut(state["metrics"])
-        files.clear(self.run)
-
-    def _check_best(self, folder: Path, update: int) -> None:
-        try:
-            files.load(folder, training=False)
-        except CheckpointError as error:
-            if folder.exists():  # else a later checkpoint, now damaged, took its place
-                self.progress.warn(f"{folder}: {error.problem}")
-            self.best.forget(update)
-
-    def _log(self, window: dict[str, float], rate: float) -> None:
-        self.progress.update({**self._place(), "learning_rate": rate, **window}, remaining(self._left()))
+        self.place, self._logged = saved_place(state), state["metrics"]
+        self.clock.spent = Spent(state["seconds"], state["core_seconds"])
+        self._saved_at = self.clock.spent.wall
+        self.window = Window.of(state["window"])
+        self.judging.restore(state)
+        self.updater.turns.restore(state["turns"])
+        self.scheduled.restore(state["schedules"])
+        self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
+        self.best_checkpoints.forget_damaged(self.judging.best)
 
     def _place(self) -> dict[str, Any]:
         """Where training is, for the log."""
-        seconds, core_seconds = round(self._elapsed(), 2), round(self._core_elapsed(), 2)
-        return {"update": self.update, "epoch": epoch_of(self.place), "seconds": seconds, "core_seconds": core_seconds}
-
-    def _left(self) -> float | None:
-        """Seconds until the first limit, at the pace of the last updates: all seconds so far hold every halt of the
-        machine, of which processor time tells nothing.
-        """
-        pace = self._window.seconds / max(1e-9, self._window.core_seconds)
-        guesses = []
-        if self.settings.max_updates is not None:
-            each = self._core_elapsed() / max(1, self.update)
-            guesses.append((self.settings.max_updates - self.update) * each * pace)
-        if self.settings.max_minutes is not None:
-            guesses.append(self.settings.max_minutes * 60 - self._elapsed())
-        if self.settings.max_core_minutes is not None:
-            guesses.append((self.settings.max_core_minutes * 60 - self._core_elapsed()) * pace)
-        return max(0.0, min(guesses)) if guesses else None
-
-    def _elapsed(self) -> float:
-        return self.seconds + time.monotonic() - self._clock
-
-    def _core_elapsed(self) -> float:
-        return self.core_seconds + time.process_time() - self._core_clock
+        seconds = {"seconds": round(self.clock.spent.wall, 2), "core_seconds": round(self.clock.spent.core, 2)}
+        return {"update": self.update, "epoch": epoch_of(self.place), **seconds}

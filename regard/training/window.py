@@ -1,50 +1,80 @@
-"""What is told of the updates since the last line of the log."""
+"""The updates since the last line of the log, in sums."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from regard.training.updating import Updated
+from regard.training.clock import Spent
+from regard.training.turns import MAIN
+from regard.training.updater import Taken, Updated
+
+
+@dataclass
+class TurnWindow:
+    """Sums over the updates that took a turn; `loss` and `parts` times tokens."""
+
+    loss: float = 0.0
+    norm: float = 0.0
+    rate: float = 0.0  # the last one
+    tokens: int = 0
+    updates: int = 0
+    parts: dict[str, float] = field(default_factory=dict)  # of the loss, by name
+
+    def add(self, taken: Taken, tokens: int) -> None:
+        """Add one update."""
+        self.loss += taken.loss * tokens
+        self.norm += taken.norm
+        self.rate = taken.rate
+        self.tokens += tokens
+        self.updates += 1
+        for name, part in taken.parts.items():
+            self.parts[name] = self.parts.get(name, 0.0) + part * tokens
+
+    def values(self) -> dict[str, float]:
+        """Learning rate, loss per token, mean norm of the gradient, and the loss's parts per token.
+
+        A part that the objective itself calls its loss is the loss, so runs with and without penalties compare.
+        """
+        tokens = max(1, self.tokens)
+        return {
+            "learning_rate": self.rate,
+            "loss": self.loss / tokens if self.updates else math.nan,
+            "norm": self.norm / self.updates if self.updates else math.nan,
+            **{name: part / tokens for name, part in self.parts.items()},
+        }
 
 
 @dataclass
 class Window:
-    """Sums; they are saved, so that a resumed run writes the same log."""
+    """Saved in checkpoints, so that a resumed run writes the same log."""
 
-    loss: float = 0.0
-    norm: float = 0.0
+    turns: dict[str, TurnWindow] = field(default_factory=dict)
     tokens: int = 0
-    updates: int = 0
-    seconds: float = 0.0  # of updates
-    core_seconds: float = 0.0  # the same of processor time, all threads
-    parts: dict[str, float] = field(default_factory=dict)  # of the loss, by name
+    spent: Spent = field(default_factory=Spent)  # in updates, without validations
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> "Window":
-        """As it was saved; an older version counted no processor time, of which the wall's is the best guess."""
-        return cls(**{"core_seconds": state["seconds"], **state})
+        """The window that was saved as `asdict`."""
+        turns = {name: TurnWindow(**turn) for name, turn in state["turns"].items()}
+        return cls(turns, state["tokens"], Spent(**state["spent"]))
 
-    def add(self, done: Updated, seconds: float, core_seconds: float) -> None:
-        """One update more."""
-        self.loss += done.loss * done.tokens
-        self.norm += done.norm
+    def add(self, done: Updated, spent: Spent) -> None:
+        """Add one update."""
         self.tokens += done.tokens
-        self.updates += 1
-        self.seconds += seconds
-        self.core_seconds += core_seconds
-        for name, part in done.parts.items():
-            self.parts[name] = self.parts.get(name, 0.0) + part * done.tokens
+        self.spent += spent
+        for name, taken in done.turns.items():
+            self.turns.setdefault(name, TurnWindow()).add(taken, done.tokens)
 
     def values(self) -> dict[str, float]:
-        """Loss per token, mean norm of the gradient, target tokens per second on the wall and of processor time (which
-        other work on the machine does not change), and the loss's parts per token.
+        """The model's turn by plain names, others with theirs before it ("critic.loss"); and target tokens per second.
 
-        What an objective itself calls its loss is the loss: so runs with and without penalties can be compared.
+        Processor time does not change with other work on the machine.
         """
-        return {
-            "loss": self.loss / max(1, self.tokens),
-            "norm": self.norm / max(1, self.updates),
-            "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
-            "tokens_per_core_second": self.tokens / max(self.core_seconds, 1e-9),
-            **{name: part / max(1, self.tokens) for name, part in self.parts.items()},
-        }
+        per_second, per_core_second = self.spent.rates(self.tokens)
+        values = self.turns.get(MAIN, TurnWindow()).values()
+        values |= {"tokens_per_second": per_second, "tokens_per_core_second": per_core_second}
+        for turn, window in self.turns.items():
+            if turn != MAIN:
+                values |= {f"{turn}.{name}": value for name, value in window.values().items()}
+        return values

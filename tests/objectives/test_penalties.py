@@ -17,7 +17,7 @@ from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.reinforce import ReinforceObjective
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
-from regard.training.driven import Driven
+from regard.training.scheduled import Scheduled
 from regard.training.settings import TrainingSettings
 
 TARGETS, SOURCES = [3, 2], [4, 3]
@@ -237,5 +237,5 @@ def test_schedules_drive_the_weight_of_a_penalty_and_the_objective_by_its_own_na
     objective = PenalisedObjective(plain, build_penalties([Choice("overlap", {"weight": 0.4})]))
     names = ("penalties.overlap.weight", "objective.label_smoothing")
     settings = TrainingSettings(schedules={name: Choice("linear", {"updates": 4}) for name in names})
-    Driven(settings, model, objective).drive(2)
+    Scheduled(settings, model, objective).apply(2)
     assert (objective.penalties["overlap"].weight, plain.label_smoothing) == pytest.approx((0.2, 0.1))

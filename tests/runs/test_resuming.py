@@ -63,6 +63,10 @@ def test_what_was_changed_is_kept_for_the_next_time(run):
         ("training.metric=chrf", "training.metric: cannot change"),
         ("model.dim=32", "model: the trained weights do not fit after dim: 16 → 32 (begin another one"),
         ("training.optimizer={name: sgd, momentum: 0.5}", "training.optimizer: cannot change"),
+        (
+            "training.turns={model: {optimizer: adamw}}",
+            "training.turns.model.optimizer: cannot change in a run that has begun: adam → adamw",
+        ),
         ("data.max_length=9", "data.max_length: cannot change in a run that has begun: 256 → 9"),
         ("data.dev_share=0.3", "data.dev_share: cannot change in a run that has begun: 0.05 → 0.3 of the training"),
         ("training.batch_tokens=99", "training.batch_tokens: cannot change"),

@@ -89,7 +89,7 @@ def refuse(monkeypatch, *updates):
 
 def test_training_goes_on_and_the_next_save_works(trainer, tmp_path, monkeypatch, capfd):
     refuse(monkeypatch, 2)
-    report = trainer([4.0, 1.0, 3.0, 3.5, 9.0], keep_best=3).train()
+    report = trainer([4.0, 1.0, 3.0, 3.5, 9.0], keep_best=3).prepare().train()
     assert "warning" in (said := capfd.readouterr().err)
     assert "training goes on" in said
     assert (report.updates, report.checkpoint.name, report.score) == (4, "step-00000003", 3.0)
@@ -99,16 +99,16 @@ def test_training_goes_on_and_the_next_save_works(trainer, tmp_path, monkeypatch
 def test_the_last_checkpoint_must_be_written(trainer, tmp_path, monkeypatch):
     refuse(monkeypatch, 4)
     with pytest.raises(CheckpointError, match="step-00000004"):
-        trainer(save_every_minutes=0.0).train()
+        trainer(save_every_minutes=0.0).prepare().train()
     assert files.latest_valid(tmp_path)[0].state["update"] == 3
 
 
 def test_an_average_that_cannot_be_written_is_no_loss(trainer, monkeypatch, capfd):
-    save = files.save
+    write = files.write
     monkeypatch.setattr(
-        files, "save", lambda folder, *a, **b: full_error(folder) if folder.name == "average" else save(folder, *a, **b)
+        files, "write", lambda folder, *rest: full_error(folder) if folder.name == "average" else write(folder, *rest)
     )
-    report = trainer([4.0, 1.0, 3.0, 3.5, 0.0]).train()
+    report = trainer([4.0, 1.0, 3.0, 3.5, 0.0]).prepare().train()
     assert (report.checkpoint.name, report.score) == ("step-00000002", 1.0)
     assert "the best is kept instead" in capfd.readouterr().err
 

@@ -14,7 +14,7 @@ from regard.objectives import Context, LikelihoodObjective
 from regard.records import Loss
 from regard.registry import Choice
 from regard.training import checkpoint as files
-from regard.training import trainer as module
+from regard.training import clock
 from regard.training.average import average
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
@@ -76,7 +76,7 @@ class Clock:
 
 
 def test_after_so_many_updates(trainer, tmp_path):
-    report = trainer(max_updates=7).train()
+    report = trainer(max_updates=7).prepare().train()
     assert (report.updates, report.reason, report.score) == (7, "7 updates are done", None)
     assert report.checkpoint == files.step_folder(tmp_path, 7)
     assert json.loads((tmp_path / "final.json").read_text())["checkpoint"] == "step-00000007"
@@ -84,16 +84,16 @@ def test_after_so_many_updates(trainer, tmp_path):
 
 def test_after_so_many_epochs(trainer, batches):
     plans = [len(epoch_batches(batches(), epoch)) for epoch in range(2)]
-    report = trainer(max_epochs=2).train()
+    report = trainer(max_epochs=2).prepare().train()
     assert (report.updates, report.reason) == (sum(plans), "2 epochs are done")
 
 
 def test_after_so_many_minutes_of_all_parts(trainer, monkeypatch):
-    monkeypatch.setattr(module, "time", Clock(monotonic=1.0))
-    first = trainer(max_minutes=1.0).train()
+    monkeypatch.setattr(clock, "time", Clock(monotonic=1.0))
+    first = trainer(max_minutes=1.0).prepare().train()
     assert first.reason == "1 minutes are over"
     assert 60 <= first.seconds < 75
-    second = trainer(max_minutes=2.0).train(resume=True)
+    second = trainer(max_minutes=2.0).prepare(resume=True).train()
     assert second.updates > first.updates
     assert 120 <= second.seconds < 140
     assert second.updates < 2.6 * first.updates
@@ -105,11 +105,11 @@ def test_after_so_many_minutes_of_processor_time_of_all_parts(trainer, monkeypat
     def spent() -> float:
         return files.latest_valid(tmp_path)[0].state["core_seconds"]
 
-    monkeypatch.setattr(module, "time", Clock(monotonic=100.0, process_time=1.0))
-    first = trainer(max_core_minutes=1.0, log_every=1).train()
+    monkeypatch.setattr(clock, "time", Clock(monotonic=100.0, process_time=1.0))
+    first = trainer(max_core_minutes=1.0, log_every=1).prepare().train()
     assert first.reason == "1 minutes of processor time are over"
     assert 60 <= spent() < 75
-    second = trainer(max_core_minutes=2.0, log_every=1).train(resume=True)
+    second = trainer(max_core_minutes=2.0, log_every=1).prepare(resume=True).train()
     assert 1.5 * first.updates < second.updates < 2.6 * first.updates
     assert 120 <= spent() < 140
     logged = [json.loads(line)["core_seconds"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
@@ -119,22 +119,22 @@ def test_after_so_many_minutes_of_processor_time_of_all_parts(trainer, monkeypat
 
 
 def test_whichever_limit_comes_first(trainer):
-    assert trainer(max_updates=3, max_epochs=9, max_minutes=9.0).train().updates == 3
+    assert trainer(max_updates=3, max_epochs=9, max_minutes=9.0).prepare().train().updates == 3
 
 
 def test_after_patience(trainer):
-    report = trainer([5.0, 4.0, 4.0, math.nan, 4.5, 1.0], patience=3, max_updates=99).train()
+    report = trainer([5.0, 4.0, 4.0, math.nan, 4.5, 1.0], patience=3, max_updates=99).prepare().train()
     assert (report.updates, report.reason, report.score) == (5, "no better loss in 3 validations", 4.0)
 
 
 def test_below_a_learning_rate(trainer):
     plateau = Choice("plateau", {"patience": 1, "factor": 0.1, "stop": 0.1})
-    report = trainer([5.0] * 9, patience=None, max_updates=99, learning_rate=1.0, schedule=plateau).train()
+    report = trainer([5.0] * 9, patience=None, max_updates=99, learning_rate=1.0, schedule=plateau).prepare().train()
     assert (report.updates, report.reason) == (3, "the learning rate has fallen below 0.1")
 
 
 def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):
-    report = trainer([5.0, 1.0, 4.0, 2.0, 3.0, 9.0], keep_best=2, max_updates=6).train()
+    report = trainer([5.0, 1.0, 4.0, 2.0, 3.0, 9.0], keep_best=2, max_updates=6).prepare().train()
     assert kept(tmp_path) == [2, 4, 6]
     assert (report.checkpoint, report.score) == (files.step_folder(tmp_path, 2), 1.0)
     final = json.loads((tmp_path / "final.json").read_text())
@@ -142,60 +142,64 @@ def test_the_k_best_and_the_last_are_kept(trainer, tmp_path):
 
 
 def test_the_last_update_is_judged_though_no_validation_fell_on_it(trainer, tmp_path, lines):
-    report = trainer([5.0, 4.0, 1.0], validate_every=3, max_updates=7).train()
+    report = trainer([5.0, 4.0, 1.0], validate_every=3, max_updates=7).prepare().train()
     assert (report.updates, report.checkpoint, report.score) == (7, files.step_folder(tmp_path, 7), 1.0)
     judged = [(line["update"], line["best"]) for line in lines(tmp_path) if line["event"] == "validation"]
     assert judged == [(3, True), (6, True), (7, True)]
 
 
 def test_a_run_shorter_than_its_first_validation_has_a_score(trainer):
-    assert trainer([5.0], validate_every=100, max_updates=2).train().score == 5.0
+    assert trainer([5.0], validate_every=100, max_updates=2).prepare().train().score == 5.0
 
 
 def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule(trainer):
     plateau = Choice("plateau", {"patience": 1})
     made = trainer([5.0, 9.0], validate_every=3, max_updates=4, patience=1, schedule=plateau)
-    report = made.train()
-    assert (report.reason, report.score, made.driven.rate.state()["scale"]) == ("4 updates are done", 5.0, 1.0)
-    assert (made.best.waited, made.best.updates) == (0, [3])
+    report = made.prepare().train()
+    assert (report.reason, report.score, made.updater.turns["model"].schedule.state()["scale"]) == (
+        "4 updates are done",
+        5.0,
+        1.0,
+    )
+    assert (made.judging.best.waited, made.judging.best.updates) == (0, [3])
 
 
 def test_the_mean_may_be_taken_with_the_last(trainer):
-    report = trainer([5.0, 4.0, 0.5], validate_every=3, max_updates=4, average=2, keep_best=2).train()
+    report = trainer([5.0, 4.0, 0.5], validate_every=3, max_updates=4, average=2, keep_best=2).prepare().train()
     assert (report.checkpoint.name, report.score) == ("average", 0.5)
     assert files.load(report.checkpoint).state["averaged"] == [4, 3]
 
 
 def test_more_updates_than_are_wanted_now_are_told(trainer):
-    trainer(max_updates=5).train()
-    assert trainer(max_updates=2).train(resume=True).reason == "5 updates are done"
+    trainer(max_updates=5).prepare().train()
+    assert trainer(max_updates=2).prepare(resume=True).train().reason == "5 updates are done"
 
 
 class Short:
     """Data in which there is no such place."""
 
-    def stream(self, start, *, workers):
+    def stream(self, start, **settings):
         raise DataError("data", "epoch 0 has no batch 3")
         yield
 
 
 def test_a_run_that_cannot_go_on_is_left_as_it_was(trainer, tmp_path):
-    trainer([2.0, 3.0, 1.0], average=2, max_updates=2).train()
+    trainer([2.0, 3.0, 1.0], average=2, max_updates=2).prepare().train()
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    refused, begun = trainer([1.0], average=2, max_updates=3), []
+    refused = trainer([1.0], average=2, max_updates=3)
     refused.batches = Short()
     with pytest.raises(DataError, match="no batch"):
-        refused.train(resume=True, begun=lambda: begun.append(1))
-    assert ({path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}, begun) == (before, [])
-    trainer([1.0, 1.0], average=2, max_updates=3).train(resume=True, begun=lambda: begun.append(1))
-    assert begun == [1]
+        refused.prepare(resume=True)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
-def test_a_run_that_has_nothing_to_do_has_begun_once(trainer):
-    trainer(max_updates=2).train()
-    begun = []
-    trainer(max_updates=2).train(resume=True, begun=lambda: begun.append(1))
-    assert begun == [1]
+def test_preparing_alone_changes_nothing(trainer, tmp_path):
+    trainer([2.0, 3.0, 1.0], average=2, max_updates=2).prepare().train()
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write("a line of updates that were lost\n")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    trainer([1.0], average=2, max_updates=3).prepare(resume=True)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
 @pytest.mark.parametrize("every", [0.0, 10.0], ids=["while it is trained", "at the end"])
@@ -205,14 +209,16 @@ def test_a_run_folder_that_vanished_ends_it_and_does_not_come_again(trainer, tmp
     made = trainer(max_updates=3, save_every_minutes=every)
     made.run, made.progress = run, Progress(run, quiet=True)
     with pytest.raises(CheckpointError, match=f"{run}: the run folder is gone"):
-        made.train(begun=lambda: shutil.rmtree(run))
+        made.prepare()
+        shutil.rmtree(run)
+        made.train()
     assert not run.exists()
 
 
 @pytest.mark.parametrize(("score", "name"), [(0.5, "average"), (1.0, "step-00000002"), (math.nan, "step-00000002")])
 def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score, name):
     made = trainer([5.0, 1.0, 4.0, 2.0, score], keep_best=3, average=2, max_updates=4)
-    report = made.train()
+    report = made.prepare().train()
     assert report.checkpoint.name == json.loads((tmp_path / "final.json").read_text())["checkpoint"] == name
     assert (tmp_path / files.FOLDER / "average").exists() == (name == "average")
     if name == "average":
@@ -225,55 +231,55 @@ def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score,
 
 
 def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
-    assert trainer([2.0, 3.0, 1.0], average=2, max_updates=2).train().checkpoint.name == "average"
-    report = trainer([0.5, 9.0], average=2, max_updates=3).train(resume=True)
+    assert trainer([2.0, 3.0, 1.0], average=2, max_updates=2).prepare().train().checkpoint.name == "average"
+    report = trainer([0.5, 9.0], average=2, max_updates=3).prepare(resume=True).train()
     assert (report.checkpoint.name, report.score) == ("step-00000003", 0.5)
     assert not (tmp_path / files.FOLDER / "average").exists()
 
 
 def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
     with pytest.raises(TrainingError, match=r"loss is nan .* at update 6 "):
-        trainer(objective=partial(Failing, at=6), save_every_minutes=0.0, max_updates=9).train()
+        trainer(objective=partial(Failing, at=6), save_every_minutes=0.0, max_updates=9).prepare().train()
     assert files.latest_valid(tmp_path)[0].state["update"] == 5
-    assert trainer(max_updates=7).train(resume=True).updates == 7
+    assert trainer(max_updates=7).prepare(resume=True).train().updates == 7
 
 
 def test_too_little_memory_for_a_validation_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
     short = trainer([2.0], save_every_minutes=0.0, max_updates=9)
-    judge = short.validate
+    judge = short.judging.validate
 
     def validate(interruption):
         return judge(interruption) if short.update < 2 else torch.empty(2**60)
 
-    short.validate = validate
+    short.judging.validate = validate
     with pytest.raises(TrainingError, match=r"out of memory in the validation at update 2; .* decoding\.batch_tokens"):
-        short.train()
+        short.prepare().train()
     assert short.model.training
     assert files.latest_valid(tmp_path)[0].state["update"] == 1
-    assert trainer([3.0, 1.0], max_updates=3).train(resume=True).updates == 3
+    assert trainer([3.0, 1.0], max_updates=3).prepare(resume=True).train().updates == 3
 
 
 def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path, capfd):
-    trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).train()
+    trainer([3.0, 2.0, 1.0, 4.0], keep_best=2, max_updates=4).prepare().train()
     assert kept(tmp_path) == [2, 3, 4]
     for update in (3, 4):
         (files.step_folder(tmp_path, update) / files.MODEL).write_bytes(b"")
     resumed = trainer([9.0], keep_best=2, max_updates=3)
-    resumed.train(resume=True)
+    resumed.prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 2
-    assert resumed.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
+    assert resumed.judging.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
 
 
 def test_a_damaged_best_checkpoint_is_told_and_the_next_best_is_named(trainer, tmp_path, capfd):
-    trainer([3.0, 1.0, 2.0, 4.0], keep_best=2, max_updates=4).train()
+    trainer([3.0, 1.0, 2.0, 4.0], keep_best=2, max_updates=4).prepare().train()
     (files.step_folder(tmp_path, 2) / files.MODEL).write_bytes(b"")
-    report = trainer([9.0], keep_best=2, max_updates=4).train(resume=True)
+    report = trainer([9.0], keep_best=2, max_updates=4).prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 1
     assert (report.checkpoint, report.score) == (files.step_folder(tmp_path, 3), 2.0)
 
 
 def test_what_a_killed_run_was_writing_is_cleared(trainer, tmp_path):
-    trainer(max_updates=1).train()
+    trainer(max_updates=1).prepare().train()
     (tmp_path / files.FOLDER / ".step-00000002.host.1.abc").mkdir()
-    trainer(max_updates=2).train(resume=True)
+    trainer(max_updates=2).prepare(resume=True).train()
     assert [path.name for path in (tmp_path / files.FOLDER).iterdir()] == ["step-00000002"]

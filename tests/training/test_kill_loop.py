@@ -9,6 +9,7 @@ import time
 
 import pytest
 import torch
+import two_turns
 
 from regard.training import checkpoint as files
 
@@ -84,7 +85,8 @@ def command(tmp_path):
 def weights(run):
     """Every tensor of the last checkpoint, by file and name, and which checkpoints there are."""
     last = files.load(files.steps(run)[0])
-    tensors = {(part, name): one for part in ("model", "optimizers") for name, one in getattr(last, part).items()}
+    parts = ("model", "objective", "optimizers", "generators")
+    tensors = {(part, name): one for part in parts for name, one in getattr(last, part).items()}
     return tensors, sorted(path.name for path in (run / files.FOLDER).iterdir())
 
 
@@ -117,3 +119,46 @@ def test_killed_before_the_first_checkpoint(command, tmp_path):
     assert BEGINS in command.finish(tmp_path / "early", resume=True)
     wanted, found = (weights(tmp_path / name)[0] for name in ("whole", "early"))
     assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
+
+
+class Toy:
+    """Two turns and two corpora, trained by a script."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def start(self, run):
+        return subprocess.Popen([sys.executable, two_turns.__file__, str(self.folder / "corpora"), str(run)])
+
+    def finish(self, run):
+        assert self.start(run).wait(timeout=300) == 0
+
+    def kill(self, run, seconds):
+        """Some time after its folder was made; whether it was still at work."""
+        process = self.start(run)
+        while not run.exists() and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        return process.wait(timeout=60) != 0
+
+
+@pytest.mark.slow
+def test_two_turns_and_two_corpora_killed_at_random_moments(tmp_path, lines):
+    toy, whole = Toy(tmp_path), tmp_path / "whole"
+    toy.finish(whole)
+    began = min(path.stat().st_mtime for path in (tmp_path / "corpora").iterdir())
+    lasted = (whole / "final.json").stat().st_mtime - began
+    wanted, folders = weights(whole)
+    assert {name.partition(".")[0] for part, name in wanted if part == "optimizers"} == {"critic", "model"}
+    draws, killed = random.Random(12), 0
+    for number in range(KILLS):
+        run = tmp_path / f"killed-{number}"
+        killed += toy.kill(run, draws.uniform(0, lasted))
+        toy.finish(run)
+        found, kept = weights(run)
+        assert found.keys() == wanted.keys()
+        assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
+        assert (lines(run), kept) == (lines(whole), folders)
+    print(f"{killed} of {KILLS} killed at work within {lasted:.1f} s")
+    assert killed >= KILLS * 3 // 4

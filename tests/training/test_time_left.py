@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from regard.objectives import Context, LikelihoodObjective
-from regard.training import trainer as module
+from regard.training import clock
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer
@@ -33,7 +33,7 @@ def told(tiny, batches, tmp_path, monkeypatch):
             validate_every=2, log_every=1, metric="loss", workers=0, average=1, patience=None, **limits
         )
         clocks = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["core"])
-        monkeypatch.setattr(module, "time", clocks)
+        monkeypatch.setattr(clock, "time", clocks)
         monkeypatch.setattr(Progress, "update", lambda self, values, left: found.update({values["update"]: left}))
         model = tiny()
         trainer = Trainer(
@@ -42,12 +42,12 @@ def told(tiny, batches, tmp_path, monkeypatch):
         )  # fmt: skip
         real = trainer.updater.update
 
-        def update(micro, rate, number):
+        def update(micro, number):
             spend(UPDATE + (HALT if number == 3 else 0.0), UPDATE / 2)
-            return real(micro, rate, number)
+            return real(micro, number)
 
         monkeypatch.setattr(trainer.updater, "update", update)
-        trainer.train()
+        trainer.prepare().train()
         return found
 
     return train

@@ -7,11 +7,12 @@ import signal
 import pytest
 import torch
 from streaming import batch_at
+from two_turns import TURNS, CriticObjective
 
 from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
 from regard.training import checkpoint as files
-from regard.training.final import FINAL
+from regard.training.best_checkpoints import FINAL
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
@@ -70,26 +71,46 @@ class Losses:
         return {"loss": round(total, 0)}  # coarse, so that some validations are no better
 
 
-@pytest.fixture(params=["one corpus", "two corpora"])
-def stream(request, batches, mixed):
-    """The latter in drawn order, with sources that each epoch makes noisy anew."""
-    return batches if request.param == "one corpus" else mixed
+def asking(take, at):
+    """Somebody asks for an end in the middle of the k-th update."""
+    calls = []
+
+    def update(*arguments):
+        calls.append(arguments)
+        if len(calls) == at:
+            ask_to_end()
+        return take(*arguments)
+
+    return update
+
+
+@pytest.fixture(params=["one corpus", "two corpora and turns"])
+def kind(request, batches, mixed):
+    """Stream, objective and settings: the latter with a stream in drawn order, whose sources each epoch makes noisy."""
+    if request.param == "one corpus":
+        return batches, LikelihoodObjective, {}
+    return mixed, CriticObjective, {"turns": TURNS}
 
 
 @pytest.fixture
-def trainer(tiny, batches, stream):
-    def make(run, *, batch=None, validation=None, **changes):
+def trainer(tiny, batches, kind, monkeypatch):
+    stream, objective, settings = kind
+
+    def make(run, *, batch=None, update=None, validation=None, **changes):
         run.mkdir(exist_ok=True)
         model = tiny()
-        return Trainer(
+        made = Trainer(
             model,
-            LikelihoodObjective(Context(model)),
+            objective(Context(model)),
             stream() if batch is None else Breaking(stream(), batch),
-            settings=TrainingSettings(**{**SETTINGS, **changes}),
+            settings=TrainingSettings(**{**SETTINGS, **settings, **changes}),
             run=run,
             validate=Losses(model, batches, validation),
             progress=Progress(run, quiet=True),
         )
+        if update is not None:
+            monkeypatch.setattr(made.updater, "update", asking(made.updater.update, update))
+        return made
 
     return make
 
@@ -125,14 +146,13 @@ def unequal(tensors, others):
 def timeless(state):
     """A state without what a clock tells, or what is as long as that."""
     kept = {name: value for name, value in state.items() if name not in ("seconds", "core_seconds", "metrics")}
-    window = {name: value for name, value in state.get("window", {}).items() if name not in ("seconds", "core_seconds")}
-    return {**kept, "window": window}
+    return {**kept, "window": {**state.get("window", {}), "spent": None}}
 
 
 @pytest.fixture
 def unbroken(trainer, tmp_path):
     run = tmp_path / "unbroken"
-    trainer(run).train()
+    trainer(run).prepare().train()
     return run
 
 
@@ -140,8 +160,8 @@ def test_broken_off_after_every_update(trainer, differences, unbroken, tmp_path)
     for update in range(1, UPDATES + 1):
         run = tmp_path / f"{update}"
         with pytest.raises(Interrupted, match=f"saved after update {update}$"):
-            trainer(run, batch=2 * update).train()
-        trainer(run, workers=update % 3).train(resume=True)
+            trainer(run, batch=2 * update).prepare().train()
+        trainer(run, workers=update % 3).prepare(resume=True).train()
         assert differences(run, unbroken) == []
 
 
@@ -149,8 +169,8 @@ def test_broken_off_again_and_again(trainer, differences, unbroken, tmp_path):
     run = tmp_path / "often"
     for update in range(1, UPDATES + 1):
         with pytest.raises(Interrupted, match=f"saved after update {update}$"):
-            trainer(run, batch=1).train(resume=update > 1)
-    trainer(run).train(resume=True)
+            trainer(run, update=1).prepare(resume=update > 1).train()
+    trainer(run).prepare(resume=True).train()
     assert differences(run, unbroken) == []
 
 
@@ -159,16 +179,16 @@ def test_broken_off_in_a_validation(trainer, differences, unbroken, tmp_path, va
     """The last one is that of the averaged weights."""
     run = tmp_path / "broken"
     with pytest.raises(Interrupted):
-        trainer(run, validation=validation).train()
+        trainer(run, validation=validation).prepare().train()
     with pytest.raises(Interrupted):
-        trainer(run, validation=1).train(resume=True)
-    trainer(run).train(resume=True)
+        trainer(run, validation=1).prepare(resume=True).train()
+    trainer(run).prepare(resume=True).train()
     assert differences(run, unbroken) == []
 
 
 def test_workers_do_not_matter(trainer, differences, unbroken, tmp_path):
     run = tmp_path / "ahead"
-    trainer(run, workers=2).train()
+    trainer(run, workers=2).prepare().train()
     assert differences(run, unbroken) == []
 
 
@@ -176,21 +196,21 @@ def test_workers_do_not_matter(trainer, differences, unbroken, tmp_path):
 def test_a_run_that_had_ended_goes_on_as_if_it_had_not(trainer, differences, unbroken, tmp_path, ended):
     """Also where the last update was judged between two validations."""
     run = tmp_path / "longer"
-    trainer(run, max_updates=ended).train()
-    trainer(run).train(resume=True)
+    trainer(run, max_updates=ended).prepare().train()
+    trainer(run).prepare(resume=True).train()
     assert differences(run, unbroken) == []
 
 
 def test_broken_off_while_the_last_update_is_judged(trainer, differences, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    trainer(whole, max_updates=7).train()
+    trainer(whole, max_updates=7).prepare().train()
     with pytest.raises(Interrupted, match="saved after update 7"):
-        trainer(broken, max_updates=7, validation=3).train()
-    trainer(broken, max_updates=7).train(resume=True)
+        trainer(broken, max_updates=7, validation=3).prepare().train()
+    trainer(broken, max_updates=7).prepare(resume=True).train()
     assert differences(broken, whole) == []
 
 
 def test_a_run_that_has_ended_ends_again_the_same(trainer, differences, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "again")
-    trainer(run).train(resume=True)
+    trainer(run).prepare(resume=True).train()
     assert differences(run, unbroken) == []

@@ -33,7 +33,7 @@ from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
 from regard.tasks import TASKS, Examples, Measure, Outcome, Wording
 from regard.training import checkpoint as files
-from regard.training.final import FINAL
+from regard.training.best_checkpoints import FINAL
 from regard.training.progress import METRICS_FILE
 
 FORMAT = 4

@@ -8,7 +8,7 @@ import pytest
 from regard.errors import ConfigError
 from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
-from regard.training.driven import Driven
+from regard.training.scheduled import Scheduled
 from regard.training.settings import TrainingSettings
 
 FALLING = Choice("linear", {"updates": 4})
@@ -21,9 +21,8 @@ def parts(tiny):
     return model, LikelihoodObjective(Context(model), label_smoothing=0.2)
 
 
-def driven_of(parts, schedule=Choice("constant", {"warmup": 2}), **schedules):
-    settings = TrainingSettings(learning_rate=0.5, schedule=schedule, schedules=schedules)
-    return Driven(settings, *parts)
+def scheduled_of(parts, **schedules):
+    return Scheduled(TrainingSettings(schedules=schedules), *parts)
 
 
 def dropout_name(model):
@@ -32,22 +31,17 @@ def dropout_name(model):
     return f"model.{name}.probability", model.get_submodule(name)
 
 
-def test_the_rate_is_that_of_the_schedule(parts):
-    driven = driven_of(parts)
-    assert [driven.drive(update) for update in (1, 2, 3)] == [0.25, 0.5, 0.5]
-
-
 def test_an_attribute_of_the_objective_falls_from_what_it_was_built_with(parts):
-    driven, found = driven_of(parts, **{SMOOTHING: FALLING}), []
+    scheduled, found = scheduled_of(parts, **{SMOOTHING: FALLING}), []
     for update in range(1, 6):
-        driven.drive(update)
+        scheduled.apply(update)
         found.append(parts[1].label_smoothing)
     assert found == pytest.approx([0.15, 0.1, 0.05, 0.0, 0.0])
 
 
 def test_a_number_of_a_module_of_the_model_is_driven(parts):
     name, module = dropout_name(parts[0])
-    driven_of(parts, **{name: FALLING}).drive(2)
+    scheduled_of(parts, **{name: FALLING}).apply(2)
     assert module.probability == pytest.approx(0.2)
 
 
@@ -60,32 +54,32 @@ def test_a_number_of_a_module_of_the_model_is_driven(parts):
 )
 def test_what_is_no_number_is_told(parts, name):
     with pytest.raises(ConfigError) as caught:
-        driven_of(parts, **{name: FALLING})
+        scheduled_of(parts, **{name: FALLING})
     assert str(caught.value).startswith(f"training.schedules.{name}: names no number")
     assert "\n" not in str(caught.value)
 
 
 def test_all_hear_of_validations(parts):
     plateau = Choice("plateau", {"patience": 1})
-    driven = driven_of(parts, plateau, **{SMOOTHING: plateau})
+    scheduled = scheduled_of(parts, **{SMOOTHING: plateau})
     for score in (1.0, math.nan, 0.5):
-        driven.observe(score, higher_is_better=True)
-    assert driven.drive(1) == 0.125
+        scheduled.observe(score, higher_is_better=True)
+    scheduled.apply(1)
     assert parts[1].label_smoothing == pytest.approx(0.05)
 
 
 def test_state_and_restore_go_on_as_if_unbroken(parts, tiny):
     plateau = Choice("plateau", {"patience": 2, "warmup": 4})
-    first = driven_of(parts, plateau, **{SMOOTHING: plateau})
+    first = scheduled_of(parts, **{SMOOTHING: plateau})
     model = tiny()
     again = (model, LikelihoodObjective(Context(model), label_smoothing=0.2))
-    second = driven_of(again, plateau, **{SMOOTHING: plateau})
+    second = scheduled_of(again, **{SMOOTHING: plateau})
     first.observe(2.0, False)
     first.observe(3.0, False)
-    first.drive(3)  # the objective's number is another one now; its peak is not
+    first.apply(3)  # the objective's number is another one now; its peak is not
     second.restore(json.loads(json.dumps(first.state())))
     for update in range(4, 8):
-        for driven in (first, second):
-            driven.observe(2.5, False)
-        assert first.drive(update) == second.drive(update)
+        for scheduled in (first, second):
+            scheduled.observe(2.5, False)
+            scheduled.apply(update)
         assert parts[1].label_smoothing == again[1].label_smoothing

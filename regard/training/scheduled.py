@@ -1,5 +1,6 @@
-"""The numbers that schedules drive: the learning rate, and any other by its dotted name."""
+"""Numbers that follow schedules, by their dotted names."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
@@ -10,40 +11,36 @@ from regard.training.schedules import SCHEDULES
 from regard.training.settings import TrainingSettings
 
 
-class Driven:
+class Scheduled:
     """`schedules: {objective.label_smoothing: {name: linear, updates: 1000}}` drives an attribute of the objective, of
     a penalty (`penalties.overlap.weight`) or of a module of the model, between 0 and the value it was built with.
     """
 
     def __init__(self, settings: TrainingSettings, model: nn.Module, objective: Objective) -> None:
-        self.rate = SCHEDULES.build(settings.schedule, settings.learning_rate)
         self._owners = {name: _owner(name, model, objective) for name in settings.schedules}
         self._schedules = {
             name: SCHEDULES.build(choice, float(getattr(*self._owners[name])))
             for name, choice in settings.schedules.items()
         }
 
-    def drive(self, update: int) -> float:
-        """Sets every named number for an update; returns the learning rate."""
+    def apply(self, update: int) -> None:
+        """Set every named number for an update."""
         for name, schedule in self._schedules.items():
             setattr(*self._owners[name], schedule.value(update))
-        return self.rate.value(update)
 
     def observe(self, score: float, higher_is_better: bool) -> None:
-        """Tells all of a validation."""
-        for schedule in (self.rate, *self._schedules.values()):
+        """Tell all schedules of a validation."""
+        for schedule in self._schedules.values():
             schedule.observe(score, higher_is_better)
 
     def state(self) -> dict[str, Any]:
         """Of every schedule."""
-        return {"": self.rate.state(), **{name: schedule.state() for name, schedule in self._schedules.items()}}
+        return {name: schedule.state() for name, schedule in self._schedules.items()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """The way back; a schedule that was put in place of another kind begins anew."""
-        for name, schedule in {"": self.rate, **self._schedules}.items():
-            kept = state.get(name, {})
-            if kept.keys() == schedule.state().keys():
-                schedule.restore(kept)
+        for name, schedule in self._schedules.items():
+            schedule.resume(state.get(name, {}))
 
 
 def _owner(name: str, model: nn.Module, objective: Objective) -> tuple[Any, str]:

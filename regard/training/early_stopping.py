@@ -17,7 +17,7 @@ class Ranked(NamedTuple):
     loss: float | None = None  # of the dev part: it tells equal scores apart
 
 
-class Best:
+class EarlyStopping:
     """The k best updates by a score, of equal ones by the loss; counts validations since the score last improved."""
 
     def __init__(self, metric: str, keep: int, patience: int | None) -> None:
@@ -41,7 +41,7 @@ class Best:
         """An update whose checkpoint there is not."""
         self.ranked = [one for one in self.ranked if one.update != update]
 
-    def copy(self) -> "Best":
+    def copy(self) -> "EarlyStopping":
         """What is added to it stays out of this one."""
         return copy(self)
 
@@ -51,9 +51,11 @@ class Best:
         return [one.update for one in self.ranked]
 
     @property
-    def over(self) -> bool:
-        """Whether patience has run out."""
-        return self.patience is not None and self.waited >= max(1, self.patience)
+    def ended(self) -> str:
+        """Why training should end: patience has run out; "" while it has not."""
+        if self.patience is None or self.waited < max(1, self.patience):
+            return ""
+        return f"no better {self.metric} in {self.patience} validations"
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""

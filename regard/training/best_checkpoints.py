@@ -11,27 +11,51 @@ from regard.config import write_atomically
 from regard.errors import CheckpointError
 from regard.training import checkpoint as files
 from regard.training.average import average
+from regard.training.early_stopping import EarlyStopping
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
-from regard.training.stopping import Best
+from regard.training.sharding import load_whole
+from regard.training.world import ALONE, World
 
 FINAL = "final.json"
 AVERAGE = "average"
 
 
-class Final:
+class BestCheckpoints:
     """The end of a run: the mean of its best checkpoints, and final.json, which names what is to be used."""
 
-    def __init__(self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress) -> None:
-        self.model, self.settings, self.run, self.progress = model, settings, run, progress
+    def __init__(
+        self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress, world: World = ALONE
+    ) -> None:
+        self.model, self.settings, self.run = model, settings, run
+        self.progress, self.world = progress, world
         self.mean = run / files.FOLDER / AVERAGE
 
     def clear(self) -> None:
-        """Nothing of an earlier end stays."""
+        """Remove what an earlier end and an interrupted save have left."""
+        files.clear(self.run)
         (self.run / FINAL).unlink(missing_ok=True)
         files.remove(self.mean)
 
-    def average(self, best: Best, update: int, judge: Callable[[], Mapping[str, float]]) -> float | None:
+    def keep(self, update: int, best: EarlyStopping) -> None:
+        """Remove the checkpoints of all updates but one and the best."""
+        kept = {files.step_folder(self.run, one) for one in [update, *best.updates]}
+        for folder in files.steps(self.run):
+            if folder not in kept:
+                files.remove(folder)
+
+    def forget_damaged(self, best: EarlyStopping) -> None:
+        """Drop updates from a ranking whose checkpoints are damaged or gone."""
+        for update in best.updates:
+            folder = files.step_folder(self.run, update)
+            try:
+                files.load(folder, training=False)
+            except CheckpointError as error:
+                if folder.exists():  # else a later checkpoint, now damaged, took its place
+                    self.progress.warn(f"{folder}: {error.problem}")
+                best.forget(update)
+
+    def average(self, best: EarlyStopping, update: int, judge: Callable[[], Mapping[str, float]]) -> float | None:
         """The score of the mean of the best, saved if it is better than the best of them; else None.
 
         `judge` scores the weights that are in the model. The model itself is left as it was.
@@ -45,7 +69,7 @@ class Final:
             self.progress.warn(f"{error}; the best are not averaged")
             return None
         before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-        self.model.load_state_dict(average(models))
+        load_whole(self.model, average(models))
         scores = judge()
         score = scores[self.settings.metric]
         first = best.copy().add(score, update + 1, scores.get("loss"))
@@ -56,8 +80,13 @@ class Final:
         self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
         return score
 
-    def write(self, reason: str, update: int, best: Best, averaged: float | None) -> tuple[Path, float | None]:
+    def write(self, reason: str, update: int, best: EarlyStopping, averaged: float | None) -> tuple[Path, float | None]:
         """Names the mean, else the best, else the last: its folder and its score. Raises CheckpointError."""
+        return self.world.by_first(lambda: self._write(reason, update, best, averaged))
+
+    def _write(
+        self, reason: str, update: int, best: EarlyStopping, averaged: float | None
+    ) -> tuple[Path, float | None]:
         folder, score = files.step_folder(self.run, update), averaged
         if averaged is not None:
             folder = self.mean
@@ -74,8 +103,12 @@ class Final:
         return folder, score
 
     def _save(self, state: dict[str, Any]) -> bool:
+        content = files.content_of(self.model)
+        return self.world.by_first(lambda: self._saved(content, state))
+
+    def _saved(self, content: files.Content, state: dict[str, Any]) -> bool:
         try:
-            files.save(self.mean, self.model, state)
+            files.write(self.mean, content, state)
         except CheckpointError as error:
             self.progress.warn(f"{error}; the best is kept instead")
             return False

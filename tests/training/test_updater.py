@@ -9,18 +9,19 @@ from streaming import batch_at
 from torch import nn
 from torch.testing import assert_close
 
-from regard.errors import TrainingError
+from regard.errors import ConfigError, TrainingError
 from regard.objectives import Context, LikelihoodObjective, Objective
 from regard.records import Batch, Loss
 from regard.registry import Choice
-from regard.training.settings import TrainingSettings
-from regard.training.updating import Updater
+from regard.training.settings import TrainingSettings, TurnSettings
+from regard.training.updater import Updater
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 
 
 def updater_of(model, objective=None, **changes):
-    settings = TrainingSettings(**{"optimizer": Choice("sgd"), "precision": "float32", "clip_norm": 0.0, **changes})
+    given = {"optimizer": Choice("sgd"), "schedule": Choice("constant"), "precision": "float32", "clip_norm": 0.0}
+    settings = TrainingSettings(**{**given, "learning_rate": 0.1, **changes})
     return Updater(model, objective or Squares(Context(model)), settings)
 
 
@@ -73,8 +74,9 @@ def test_several_batches_are_one_large_batch(line, optimizer, clip_norm):
     settings = {"optimizer": Choice(optimizer), "clip_norm": clip_norm}
     several, large = updater_of(line, **settings), updater_of(other, **settings)
     for number in range(1, 6):
-        mine, yours = several.update(parts, 0.1, number), large.update([joined(*parts)], 0.1, number)
-        assert mine[:3] == pytest.approx(yours[:3], rel=1e-12)
+        mine, yours = several.update(parts, number), large.update([joined(*parts)], number)
+        assert mine.tokens == yours.tokens
+        assert mine.turns["model"][:2] == pytest.approx(yours.turns["model"][:2], rel=1e-12)
     assert_close(line.weight, other.weight, **EXACT)
 
 
@@ -90,7 +92,7 @@ def test_two_batches_of_translation_are_two_halves_of_one(tiny, batches):
         for some in (slice(0, 3), slice(3, None))
     ]
     for model, given in zip(models, (halves, [whole]), strict=True):
-        updater_of(model, LikelihoodObjective(Context(model))).update(given, 0.1, 1)
+        updater_of(model, LikelihoodObjective(Context(model))).update(given, 1)
     for one, other in zip(*(model.parameters() for model in models), strict=True):
         assert_close(one, other, **EXACT)
 
@@ -106,13 +108,14 @@ def test_a_quicker_forward_is_nearly_the_same_update(tiny, batches, changes, tol
     for number in range(3):
         batch = batch_at(batches(), 0, number)
         updates = [
-            updater_of(model, LikelihoodObjective(Context(model)), **more).update([batch], 0.1, 1)
+            updater_of(model, LikelihoodObjective(Context(model)), **more).update([batch], 1)
             for model, more in ((plain, {}), (quick, changes))
         ]
         assert updates[0].tokens == updates[1].tokens
-        assert_close(updates[1].loss, updates[0].loss, rtol=tolerance, atol=0)
-        assert_close(updates[1].norm, updates[0].norm, rtol=4 * tolerance, atol=0)
-        assert (updates[0].loss != updates[1].loss) or not changes.get("precision")
+        exact, near = (update.turns["model"] for update in updates)
+        assert_close(near.loss, exact.loss, rtol=tolerance, atol=0)
+        assert_close(near.norm, exact.norm, rtol=4 * tolerance, atol=0)
+        assert (exact.loss != near.loss) or not changes.get("precision")
     for name, weights in plain.state_dict().items():
         assert weights.dtype == quick.state_dict()[name].dtype == torch.float32
 
@@ -122,9 +125,11 @@ def test_an_update_by_hand(line):
     x, y = batch.columns["x"], batch.columns["y"]
     error = x @ before[0] - y
     gradient = (x * error[:, None]).mean(0)
-    done = updater_of(line).update([batch], 0.3, 1)
+    done = updater_of(line, learning_rate=0.3).update([batch], 1)
     assert_close(line.weight[0], before[0] - 0.3 * gradient, **EXACT)
-    assert done[:3] == pytest.approx((float((error**2).mean() / 2), float(gradient.norm()), 5), rel=1e-12)
+    assert done.tokens == 5
+    wanted = (float((error**2).mean() / 2), float(gradient.norm()), 0.3)
+    assert done.turns["model"][:3] == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("limit", [1e-3, 0.5, 1e6])
@@ -133,7 +138,8 @@ def test_the_mean_gradient_is_clipped_to_its_norm(line, limit, assert_agrees):
     x, y = batch.columns["x"], batch.columns["y"]
     gradient = (x * (x @ before[0] - y)[:, None]).mean(0)
     step = gradient * min(1, limit / (float(gradient.norm()) + 1e-6))
-    assert updater_of(line, clip_norm=limit).update([batch], 1.0, 1).norm == pytest.approx(float(gradient.norm()))
+    done = updater_of(line, clip_norm=limit, learning_rate=1.0).update([batch], 1)
+    assert done.turns["model"].norm == pytest.approx(float(gradient.norm()))
     assert_agrees("F04", line.weight[0], before[0] - step, tolerance=EXACT["atol"])
 
 
@@ -147,9 +153,9 @@ def test_a_loss_that_is_no_number_changes_no_weight(line, bad, optimizer):
     with pytest.raises(
         TrainingError, match=r"update 1,234 \(examples 100, 101, 102 … of the corpus\).*smaller learning_rate"
     ):
-        updater.update([rows(3), broken], 0.1, 1234)
+        updater.update([rows(3), broken], 1234)
     assert torch.equal(line.weight, before)
-    assert all(not optimizer.state for optimizer in updater.optimizers.values())
+    assert all(not optimizer.state for optimizer in updater.turns.optimizers.values())
 
 
 @pytest.mark.parametrize("place", ["forward", "step"])
@@ -162,18 +168,18 @@ def test_too_little_memory_is_told_with_what_to_do(line, monkeypatch, place):
     if place == "forward":
         monkeypatch.setattr(updater, "_forward", huge)
     else:
-        monkeypatch.setattr(next(iter(updater.optimizers.values())), "step", huge)
+        monkeypatch.setattr(next(iter(updater.turns.optimizers.values())), "step", huge)
     with pytest.raises(
         TrainingError, match=r"out of memory at update 1,234, with batches of 4,096 tokens; .* training\.batch_tokens"
     ):
-        updater.update([rows(3), rows(5)], 0.1, 1234)
+        updater.update([rows(3), rows(5)], 1234)
 
 
 def test_other_faults_of_an_update_are_not_taken_for_it(line, monkeypatch):
     updater = updater_of(line)
     monkeypatch.setattr(updater, "_forward", lambda *_: torch.zeros(2) @ torch.zeros(3))
     with pytest.raises(RuntimeError, match="size"):
-        updater.update([rows(3)], 0.1, 1)
+        updater.update([rows(3)], 1)
 
 
 def test_turns_are_taken_in_order_and_move_only_their_own(line):
@@ -182,7 +188,49 @@ def test_turns_are_taken_in_order_and_move_only_their_own(line):
     x = batch.columns["x"]
     critic_after = critic - 0.1 * (x * (x @ (critic - model))[:, None]).mean(0)
     model_after = model - 0.1 * (x * (x @ (model - critic_after))[:, None]).mean(0)
-    updater_of(line, duel).update([batch], 0.1, 1)
+    updater_of(line, duel).update([batch], 1)
     assert_close(duel.critic.weight[0], critic_after, **EXACT)
     assert_close(line.weight[0], model_after, **EXACT)
     assert duel.critic.weight.grad is None
+
+
+def test_each_turn_has_its_own_rate_and_clip_norm(line):
+    duel, batch = Duel(Context(line)), rows(4, scale=9)
+    critic, model = (one.weight.detach()[0].clone() for one in (duel.critic, line))
+    x, own = batch.columns["x"], TurnSettings(learning_rate=0.5, clip_norm=0.01)
+    gradient = (x * (x @ (critic - model))[:, None]).mean(0)
+    critic_after = critic - 0.5 * gradient * (0.01 / (gradient.norm() + 1e-6))
+    model_after = model - 0.1 * (x * (x @ (model - critic_after))[:, None]).mean(0)
+    done = updater_of(line, duel, turns={"critic": own}).update([batch], 1)
+    assert_close(duel.critic.weight[0], critic_after, **EXACT)
+    assert_close(line.weight[0], model_after, **EXACT)
+    assert (done.turns["critic"].rate, done.turns["model"].rate) == (0.5, 0.1)
+    assert done.turns["critic"].norm == pytest.approx(float(gradient.norm()))
+
+
+def test_a_turn_may_be_taken_at_every_third_update(line):
+    updater = updater_of(line, Duel(Context(line)), turns={"model": TurnSettings(every=3)})
+    before, moved = line.weight.detach().clone(), []
+    for number in range(1, 7):
+        done = updater.update([rows(4, number)], number)
+        moved.append((list(done.turns), not torch.equal(line.weight, before)))
+        before = line.weight.detach().clone()
+    only, both = (["critic"], False), (["critic", "model"], True)
+    assert moved == [only, only, both, only, only, both]
+
+
+def test_an_optimizer_of_its_own(line):
+    updater = updater_of(line, Duel(Context(line)), turns={"critic": TurnSettings(optimizer=Choice("adam"))})
+    kinds = {name: type(turn.optimizer).__name__ for name, turn in updater.turns.items()}
+    assert kinds == {"critic": "Adam", "model": "SGD"}
+
+
+def test_settings_of_a_turn_that_is_not_there_are_a_fault(line):
+    with pytest.raises(ConfigError, match=r"^training\.turns\.critics: is no turn .* \(did you mean 'critic'\?\)$"):
+        updater_of(line, Duel(Context(line)), turns={"critics": TurnSettings()})
+
+
+def test_numbers_that_an_optimizer_refuses_are_told_by_their_turn(line):
+    bad = TurnSettings(optimizer=Choice("sgd", {"nesterov": True}))
+    with pytest.raises(ConfigError, match=r"^training\.turns\.critic\.optimizer: sgd: nesterov momentum requires"):
+        updater_of(line, Duel(Context(line)), turns={"critic": bad})

@@ -1,0 +1,33 @@
+"""The limits of a training: whether one is reached, and how long it may still take."""
+
+from regard.training.clock import Spent
+from regard.training.settings import TrainingSettings
+
+
+def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: Spent) -> str:
+    """Return which limit ends training, as a sentence; "" while none is reached."""
+    if settings.max_updates is not None and update >= settings.max_updates:
+        return f"{update:,} updates are done"
+    if settings.max_epochs is not None and epoch >= settings.max_epochs:
+        return f"{epoch} epochs are done"
+    if settings.max_minutes is not None and spent.wall >= settings.max_minutes * 60:
+        return f"{settings.max_minutes:g} minutes are over"
+    if settings.max_core_minutes is not None and spent.core >= settings.max_core_minutes * 60:
+        return f"{settings.max_core_minutes:g} minutes of processor time are over"
+    return ""
+
+
+def seconds_left(settings: TrainingSettings, update: int, spent: Spent, recent: Spent) -> float | None:
+    """Return the seconds until the first limit, at the pace of the `recent` updates; None without such a limit.
+
+    A machine that halts adds to `spent` on the wall and not to its processor time, so the latter is counted.
+    """
+    pace = recent.wall / max(1e-9, recent.core)
+    guesses = []
+    if settings.max_updates is not None:
+        guesses.append((settings.max_updates - update) * spent.core / max(1, update) * pace)
+    if settings.max_minutes is not None:
+        guesses.append(settings.max_minutes * 60 - spent.wall)
+    if settings.max_core_minutes is not None:
+        guesses.append((settings.max_core_minutes * 60 - spent.core) * pace)
+    return max(0.0, min(guesses)) if guesses else None

@@ -1,0 +1,20 @@
+"""Checkpoints of versions before this one, whose training goes on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def upgraded(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the state of training as it is saved today, of a checkpoint by whatever version.
+
+    The first one knew one turn, and at the beginning no processor time: the wall's is the best guess.
+    """
+    if "driven" not in state:
+        return state
+    window, schedules = dict(state["window"]), dict(state["driven"])
+    wall = window.pop("seconds")
+    spent = {"wall": wall, "core": window.pop("core_seconds", wall)}
+    turns = {"model": schedules.pop("")}
+    kept = {"validated": -1, "core_seconds": state["seconds"], **state, "turns": turns, "schedules": schedules}
+    kept["window"] = {"turns": {"model": {**window, "rate": 0.0}}, "tokens": window["tokens"], "spent": spent}
+    return kept

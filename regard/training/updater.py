@@ -1,0 +1,149 @@
+"""One update: for each turn the gradients of one or several batches, clipped, and a step of its optimizer."""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+from torch import Tensor, nn
+
+from regard.compat import multiply_all
+from regard.errors import TrainingError
+from regard.objectives import Objective
+from regard.ops.memory import telling_of_memory
+from regard.records import Batch, Loss
+from regard.training.settings import TrainingSettings
+from regard.training.sharding import Together, shard
+from regard.training.turns import Turn, Turns
+from regard.training.world import ALONE, World, meeting
+
+SMALLER = (
+    "Try a new run with a smaller training.batch_tokens, and training.accumulate to make up for it, or a smaller "
+    "data.max_length"
+)
+
+
+class Taken(NamedTuple):
+    """What a turn was like; loss and parts per unit of count."""
+
+    loss: float
+    norm: float  # of the gradient, before clipping
+    rate: float
+    parts: Mapping[str, float] = MappingProxyType({})  # by the names that the objective gives them
+
+
+class Updated(NamedTuple):
+    """What an update was like."""
+
+    tokens: int
+    turns: Mapping[str, Taken]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The loss of batches, summed."""
+
+    loss: float
+    count: int
+    parts: Mapping[str, float]
+    has_gradient: list[bool]  # of each parameter of the turn
+
+
+class Updater:
+    """Takes the turns of an objective, in order, at every update."""
+
+    def __init__(
+        self, model: nn.Module, objective: Objective, settings: TrainingSettings, world: World = ALONE
+    ) -> None:
+        self.settings, self.world, self._modules = settings, world, (model, objective)
+        world.spread([tensor for module in self._modules for tensor in (*module.parameters(), *module.buffers())])
+        self.sharded = world.size > 1 and settings.parallel == "fsdp"
+        together = Together(model, objective, world) if self.sharded else None
+        self.gathered = together.gathered if together else nullcontext  # around what uses the model outside an update
+        self.turns = Turns(settings, objective)
+        self.device = next(model.parameters()).device
+        loss = together or objective.loss
+        self._forward: Any = torch.compile(loss, dynamic=True) if settings.compile else loss
+        gains = settings.precision == "auto" and self.device.type == "cuda"
+        self.half = settings.precision == "bf16" or gains
+
+    def update(self, batches: Sequence[Batch], number: int) -> Updated:
+        """Several batches, of several processes, are exactly one large batch: sums are divided by the whole count.
+
+        Raises TrainingError for a loss that is no number, which changes no weight, and where memory does not suffice.
+        """
+        where = f"at update {number:,}, with batches of {self.settings.batch_tokens:,} tokens"
+        with meeting(), telling_of_memory(where, SMALLER):
+            taken = {name: self._take(turn, batches, number) for name, turn in self.turns.items() if turn.taken(number)}
+        self._spread_averages()
+        return Updated(sum(self.world.gather(sum(batch.count for batch in batches))), taken)
+
+    def _take(self, turn: Turn, batches: Sequence[Batch], number: int) -> Taken:
+        sums = self._summed(turn, self._backward(batches, turn))
+        count = max(1, sums.count)
+        norm, loss = self._clip(turn, count), sums.loss / count
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self.world.by_first(partial(_refuse, batches, number, loss, norm))
+        rate = turn.step(number)
+        self.turns.forget_gradients()
+        return Taken(loss, norm, rate, {name: part / count for name, part in sums.parts.items()})
+
+    def _backward(self, batches: Sequence[Batch], turn: Turn) -> Sums:
+        total, count = torch.zeros((), device=self.device), 0
+        parts: dict[str, Tensor] = {}
+        for batch in batches:
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+                loss: Loss = self._forward(batch.to(self.device), turn.name)
+            loss.sum.backward()
+            total, count = total + loss.sum.detach(), count + loss.count
+            for name, part in loss.parts.items():
+                parts[name] = parts[name] + part if name in parts else part
+        has_gradient = [parameter.grad is not None for parameter in turn.parameters]
+        return Sums(float(total), count, {name: float(part) for name, part in parts.items()}, has_gradient)
+
+    def _summed(self, turn: Turn, sums: Sums) -> Sums:
+        """Losses and gradients of all processes; shards are summed while they are made."""
+        if self.world.size == 1:
+            return sums
+        every = self.world.gather(sums)
+        if not self.sharded:
+            for parameter, *has in zip(turn.parameters, *(one.has_gradient for one in every), strict=True):
+                if parameter.grad is None and any(has):
+                    parameter.grad = torch.zeros_like(parameter)
+            self.world.sum(turn.gradients())
+        names = dict.fromkeys(name for one in every for name in one.parts)
+        parts = {name: sum(one.parts.get(name, 0.0) for one in every) for name in names}
+        return Sums(sum(one.loss for one in every), sum(one.count for one in every), parts, sums.has_gradient)
+
+    def _clip(self, turn: Turn, count: int) -> float:
+        """Turn gradients of the sum into those of the mean, no longer than the clip norm; return the norm before."""
+        gradients = [shard(gradient) for gradient in turn.gradients()]
+        norm = float(nn.utils.get_total_norm(gradients, foreach=True))
+        if self.sharded:
+            norm = math.hypot(*self.world.gather(norm))
+        norm /= count
+        scale = turn.clip_norm / (norm + 1e-6) if turn.clip_norm and norm > turn.clip_norm else 1.0
+        if math.isfinite(norm):
+            multiply_all(gradients, scale / count)
+        return norm
+
+    def _spread_averages(self) -> None:
+        """Give running averages of the first process to all, since these are saved."""
+        if self.world.size == 1:
+            return
+        for module in self._modules:
+            saved = module.state_dict().keys()
+            buffers = [buffer for name, buffer in module.named_buffers() if name in saved]
+            self.world.spread([buffer for buffer in buffers if buffer.is_floating_point()])
+
+
+def _refuse(batches: Sequence[Batch], number: int, loss: float, norm: float) -> NoReturn:
+    lines = ", ".join(str(line) for line in batches[0].lines[:5].tolist())
+    raise TrainingError(
+        f"training: the loss is {loss:.4g} and the gradient's norm {norm:.4g} at update {number:,} (examples "
+        f"{lines} … of the corpus); what was saved before is kept. Try a smaller learning_rate or a longer warmup"
+    )

@@ -1,0 +1,32 @@
+"""Time on the wall and of the processor as one value."""
+
+from types import SimpleNamespace
+
+from regard.training import clock
+from regard.training.clock import Clock, Spent
+
+
+def test_both_are_added_and_divided():
+    assert Spent(3.0, 1.0) + Spent(1.0, 0.5) - Spent(2.0, 1.0) == Spent(2.0, 0.5)
+    assert Spent(3.0, 1.0) / 2 == Spent(1.5, 0.5)
+    assert Spent(4.0, 2.0).rates(8) == (2.0, 4.0)
+
+
+def test_a_lap_ends_where_the_next_begins(monkeypatch):
+    now = {"wall": 0.0, "core": 0.0}
+    times = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["core"])
+    monkeypatch.setattr(clock, "time", times)
+    found = Clock()
+    now.update(wall=5.0, core=1.0)
+    assert found.lap() == Spent(5.0, 1.0)
+    now.update(wall=7.0, core=2.0)
+    found.restart()
+    now.update(wall=8.0, core=4.0)
+    assert found.lap() == Spent(1.0, 2.0)
+
+
+def test_processes_share_the_wall_and_add_up_processor_time():
+    found = Clock()
+    assert found.add([Spent(2.0, 1.0), Spent(2.5, 1.5)]) == Spent(2.0, 2.5)
+    found.add([Spent(1.0, 1.0)])
+    assert found.spent == Spent(3.0, 3.5)
