@@ -6,7 +6,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from regard.config import quoted
 from regard.data.columns import Columns
@@ -107,6 +107,7 @@ class _Parts(NamedTuple):
     objective: Objective
     batches: Stream
     validation: Validation | None
+    higher_is_better: bool  # of the metric that steers
 
 
 def _prepared(
@@ -145,7 +146,8 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
     objective = objective_of(experiment, model, task).to(world.device)
-    return _Parts(experiment, model, objective, batches, validation)
+    higher_is_better = task.measure(experiment.training.metric).higher_is_better is True
+    return _Parts(experiment, model, objective, batches, validation, higher_is_better)
 
 
 def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World) -> Trainer:
@@ -156,6 +158,7 @@ def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World)
         settings=parts.experiment.training,
         run=folder.path,
         validate=parts.validation,
+        higher_is_better=parts.higher_is_better,
         progress=progress,
         world=world,
     )
@@ -183,5 +186,5 @@ def _measures(experiment: Experiment, task: Task) -> list[Measure]:
 def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    verb = TASKS[experiment.task.name].verb  # type: ignore[attr-defined]  # a row is a class
-    progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
+    task: Any = TASKS[experiment.task.name]
+    progress.say(f"{task.verb} with: regard {task.verb} {quote(str(folder))} < FILE")

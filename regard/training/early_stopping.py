@@ -4,10 +4,6 @@ import math
 from copy import copy
 from typing import Any, NamedTuple
 
-from regard.evaluation import METRICS
-
-LOSSES = ("loss", "perplexity", "word_perplexity", "bits_per_character")  # that a validation gives besides metrics
-
 
 class Ranked(NamedTuple):
     """A validation."""
@@ -20,9 +16,9 @@ class Ranked(NamedTuple):
 class EarlyStopping:
     """The k best updates by a score, of equal ones by the loss; counts validations since the score last improved."""
 
-    def __init__(self, metric: str, keep: int, patience: int | None) -> None:
+    def __init__(self, metric: str, keep: int, patience: int | None, *, higher_is_better: bool) -> None:
         self.metric, self.keep, self.patience = metric, max(1, keep), patience
-        self.higher_is_better = higher_is_better(metric) is True
+        self.higher_is_better = higher_is_better
         self.ranked: list[Ranked] = []  # best first
         self.waited = 0
 
@@ -69,12 +65,3 @@ class EarlyStopping:
         """The smaller, the better; a loss that is unknown or no number is the worst, and the earlier wins at last."""
         loss = math.inf if one.loss is None or math.isnan(one.loss) else one.loss
         return -one.score if self.higher_is_better else one.score, loss, one.update
-
-
-def higher_is_better(name: str) -> bool | None:
-    """Of a metric, or of a loss; None where neither is better, as for a ratio."""
-    if name in LOSSES:
-        return False
-    metric: Any = METRICS[name]
-    better: bool | None = metric.higher_is_better
-    return better

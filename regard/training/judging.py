@@ -29,10 +29,14 @@ class Judging:
         settings: TrainingSettings,
         progress: Progress,
         world: World = ALONE,
+        *,
+        higher_is_better: bool = False,
     ) -> None:
         self.model, self.validate, self.settings = model, validate, settings
         self.progress, self.world = progress, world
-        self.best = EarlyStopping(settings.metric, settings.keep_best, settings.patience)
+        self.best = EarlyStopping(
+            settings.metric, settings.keep_best, settings.patience, higher_is_better=higher_is_better
+        )
         self.due = False  # a validation of the current update has still to be made
         self.judged = -1  # the update of the last complete validation
 

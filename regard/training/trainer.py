@@ -52,16 +52,20 @@ class Trainer:
         settings: TrainingSettings,
         run: Path,
         validate: Validate | None = None,
+        higher_is_better: bool = False,
         progress: Progress | None = None,
         world: World = ALONE,
     ) -> None:
-        """With several processes, all of them build one, with the same weights."""
+        """`higher_is_better` tells of the metric in the settings; a loss is better the smaller it is.
+
+        With several processes, all of them build one, with the same weights.
+        """
         self.model, self.objective, self.batches = model, objective, batches
         self.settings, self.run, self.world = settings, run, world
         self.progress = progress or Progress(run, silent=not world.first)
         self.updater = Updater(model, objective, settings, world)
         self.scheduled = Scheduled(settings, model, objective)
-        self.judging = Judging(model, validate, settings, self.progress, world)
+        self.judging = Judging(model, validate, settings, self.progress, world, higher_is_better=higher_is_better)
         self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
         self.update, self.clock = 0, Clock()
         self.place: Place | None = None  # in the stream; None: its beginning

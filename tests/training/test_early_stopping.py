@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.evaluation import METRICS
-from regard.training.early_stopping import LOSSES, EarlyStopping, higher_is_better
+from regard.tasks import LanguageModelTask, TranslationTask
+from regard.training.early_stopping import EarlyStopping
+
+LOSSES = [one.key for one in LanguageModelTask.likelihoods()]
 
 SCORES = st.lists(st.integers(0, 5).map(float) | st.just(math.nan), max_size=12)
+
+
+def stopping(metric, keep, patience):
+    task = LanguageModelTask if metric in LOSSES else TranslationTask
+    return EarlyStopping(metric, keep, patience, higher_is_better=task.measure(metric).higher_is_better)
 
 
 def told(best, *scores):
@@ -18,25 +26,25 @@ def told(best, *scores):
 
 
 def test_higher_is_better_and_ties_are_none():
-    assert told(EarlyStopping("bleu", 3, None), 1, 3, 2, 3, 4) == [True, True, False, False, True]
+    assert told(stopping("bleu", 3, None), 1, 3, 2, 3, 4) == [True, True, False, False, True]
 
 
 @pytest.mark.parametrize("metric", [*LOSSES, "ter", "repetition_rate", "untranslated_rate"])
 def test_lower_is_better(metric):
-    best = EarlyStopping(metric, 2, None)
+    best = stopping(metric, 2, None)
     assert told(best, 5, 3, 4, 2) == [True, True, False, True]
     assert best.ranked == [(2, 4, None), (3, 2, None)]
 
 
 def test_of_equal_scores_the_lower_loss_is_better_and_patience_runs_on():
-    best = EarlyStopping("exact_match", 4, 3)
+    best = stopping("exact_match", 4, 3)
     assert [best.add(100, 1, 0.3), best.add(100, 2, 0.1), best.add(100, 3, 0.2)] == [True, True, False]
     assert [best.add(100, 4, math.nan), best.add(99, 5, 0.0)] == [False, False]
     assert (best.updates, best.waited, bool(best.ended)) == ([2, 3, 1, 4], 4, True)
 
 
 def test_what_is_added_to_a_copy_stays_out_of_the_first():
-    best = EarlyStopping("bleu", 2, 1)
+    best = stopping("bleu", 2, 1)
     told(best, 1, 2)
     state = json.dumps(best.state())
     assert best.copy().add(3, 3)
@@ -44,13 +52,13 @@ def test_what_is_added_to_a_copy_stays_out_of_the_first():
 
 
 def test_a_state_without_losses_is_read():
-    best = EarlyStopping("bleu", 2, 1)
+    best = stopping("bleu", 2, 1)
     best.restore({"ranked": [[2.0, 7], [1.0, 3]], "waited": 0})
     assert best.updates == [7, 3]
 
 
 def test_patience_is_a_number_of_validations_in_a_row():
-    best, over = EarlyStopping("bleu", 1, 2), []
+    best, over = stopping("bleu", 1, 2), []
     for update, score in enumerate((1, 0, 2, 2, 1)):
         best.add(score, update)
         over.append(bool(best.ended))
@@ -58,7 +66,7 @@ def test_patience_is_a_number_of_validations_in_a_row():
 
 
 def test_no_patience_at_all_still_waits_for_the_first_validation():
-    best = EarlyStopping("bleu", 1, 0)
+    best = stopping("bleu", 1, 0)
     assert not best.ended
     assert [(best.add(score, 1), bool(best.ended)) for score in (1, 2, 2)] == [
         (True, False),
@@ -68,19 +76,20 @@ def test_no_patience_at_all_still_waits_for_the_first_validation():
 
 
 def test_every_metric_says_which_way_is_better():
-    assert {name for name in METRICS if higher_is_better(name)} == {"bleu", "chrf", "exact_match"}
-    assert [name for name in METRICS if higher_is_better(name) is None] == ["length_ratio"]
+    ways = {name: METRICS[name].higher_is_better for name in METRICS}
+    assert {name for name, way in ways.items() if way} == {"bleu", "chrf", "exact_match"}
+    assert [name for name, way in ways.items() if way is None] == ["length_ratio"]
 
 
 def test_without_patience_it_is_never_over():
-    best = EarlyStopping("bleu", 1, None)
+    best = stopping("bleu", 1, None)
     told(best, *[1] * 1000)
     assert not best.ended
 
 
 @pytest.mark.parametrize("metric", ["bleu", "loss"])
 def test_what_is_no_number_is_never_best_nor_kept(metric):
-    best = EarlyStopping(metric, 3, 2)
+    best = stopping(metric, 3, 2)
     assert told(best, math.nan, 1, math.nan) == [False, True, False]
     assert best.updates == [2]
     best.add(math.nan, 4)
@@ -88,7 +97,7 @@ def test_what_is_no_number_is_never_best_nor_kept(metric):
 
 
 def test_an_update_without_a_checkpoint_is_forgotten():
-    best = EarlyStopping("bleu", 3, None)
+    best = stopping("bleu", 3, None)
     told(best, 1, 3, 2)
     best.forget(2)
     assert best.updates == [3, 1]
@@ -97,7 +106,7 @@ def test_an_update_without_a_checkpoint_is_forgotten():
 
 @given(SCORES, st.integers(1, 4), st.sampled_from(["bleu", "loss"]))
 def test_the_k_best_are_those_of_a_sort(scores, keep, metric):
-    best = EarlyStopping(metric, keep, None)
+    best = stopping(metric, keep, None)
     told(best, *scores)
     sign = 1 if metric == "loss" else -1
     known = [(score, update, None) for update, score in enumerate(scores, 1) if not math.isnan(score)]
@@ -106,7 +115,7 @@ def test_the_k_best_are_those_of_a_sort(scores, keep, metric):
 
 @given(SCORES, st.integers(0, 12), st.sampled_from(["bleu", "loss"]))
 def test_state_and_restore_go_on_as_if_unbroken(scores, cut, metric):
-    whole, first, second = (EarlyStopping(metric, 2, 3) for _ in range(3))
+    whole, first, second = (stopping(metric, 2, 3) for _ in range(3))
     told(whole, *scores)
     told(first, *scores[:cut])
     second.restore(json.loads(json.dumps(first.state())))
