@@ -15,18 +15,18 @@ PLACES = 512  # positions kept ready
 
 def sizes(experiment: Experiment, vocabulary: int) -> dict[str, Any]:
     """An experiment's sizes in the words of a config of transformers."""
-    model, found = experiment.model, dict[str, Any]()
+    model, found = experiment.model.settings, dict[str, Any]()
     for side, part, attention in (
-        ("encoder", model.encoder, model.self_attention),
-        ("decoder", model.decoder, model.attention),
+        ("encoder", model["encoder"], model["self_attention"]),
+        ("decoder", model["decoder"], model["attention"]),
     ):
         found[f"{side}_layers"] = part.settings["num_layers"]
         found[f"{side}_ffn_dim"] = part.settings["feedforward_dim"]
         found[f"{side}_attention_heads"] = attention.num_heads
     found |= {
         "vocab_size": vocabulary,
-        "d_model": model.dim,
-        "dropout": model.dropout,
+        "d_model": model["dim"],
+        "dropout": model["dropout"],
         "max_position_embeddings": PLACES,
     }
     found |= {"activation_function": "relu", "attention_dropout": 0.0, "scale_embedding": True}

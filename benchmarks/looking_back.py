@@ -16,7 +16,7 @@ from torch import Tensor
 from regard.attention import recording
 from regard.layers.key_value import KeyValueLayer
 from regard.runs import RunFolder, assemble
-from regard.runs.texts import test_texts
+from regard.runs.texts import test_examples
 
 BAR = 50  # characters for a weight of 1
 
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--lines", type=count, default=500)
     options = parser.parse_args()
     model, task, experiment = assemble(RunFolder(options.run))
-    texts = test_texts(experiment, task)
+    texts = test_examples(experiment, task)
     if texts is None:
         parser.error(f"{options.run} names no test part")
     layers = [part for part in model.modules() if isinstance(part, KeyValueLayer)]
@@ -53,7 +53,7 @@ def main() -> None:
                 model.nll(batch)
             ((_, (answer,)),) = records.values()
             weights = answer.weights
-            found.append(by_distance(weights, layer.window)[batch.sequences(task.columns[0]).mask[:, layer.window :]])
+            found.append(by_distance(weights, layer.window)[batch.sequences(task.first).mask[:, layer.window :]])
     means = torch.cat(found).mean(dim=0).tolist()
     for distance, mean in enumerate(means, start=1):
         print(f"{distance:3d} back  {mean:.3f}  {'#' * round(mean * BAR)}")

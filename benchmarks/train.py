@@ -44,15 +44,15 @@ Example = tuple[Sequence[int], Sequence[int]]
 def batches_of(run: RunFolder) -> Batches:
     """The training stream of a prepared run."""
     experiment = run.experiment()
-    tokenizers = run.tokenizers(experiment)
-    return training_batches(experiment, run, task_of(experiment, tokenizers), tokenizers, lambda text: None)
+    columns = run.columns(experiment)
+    return training_batches(experiment, run, task_of(experiment, columns), columns, lambda text: None)
 
 
 def regard(run: RunFolder, tokens: int) -> Contender:
     """The trainer's own updater and stream, with its allocator setting and number of workers."""
     keep_memory()
     experiment = run.experiment()
-    model = model_of(experiment, task_of(experiment, run.tokenizers(experiment))).train()
+    model = model_of(experiment, run.columns(experiment)).train()
     settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
     updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
     stream = batches_of(run).stream(workers=experiment.training.workers)
@@ -71,7 +71,7 @@ def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
     if kept:
         keep_memory()
     experiment = run.experiment()
-    model = marian(experiment, len(run.tokenizers(experiment)["source"])).train()
+    model = marian(experiment, len(run.columns(experiment)["source"])).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
     smoothing = experiment.objective.settings["label_smoothing"]
     stream = _loaded(batches_of(run), bucketed)

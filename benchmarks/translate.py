@@ -26,7 +26,7 @@ from regard.records import PAD
 from regard.registry import Choice
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import model_of
-from regard.runs.texts import test_pairs
+from regard.runs.texts import test_examples
 from regard.tasks import TranslationTask
 
 LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
@@ -36,12 +36,13 @@ UNIT = "sentences/s"
 def regard(run: RunFolder, beam: int, lines: int, trained: bool, stop: str) -> Contender:
     """Our predictor; to a fixed length where the weights are random. `stop`: of a beam."""
     experiment = run.experiment()
-    tokenizers = run.tokenizers(experiment)
+    columns = run.columns(experiment)
     limits = {} if trained else {"min_length": LENGTH, "max_ratio": 0.0, "max_extra": LENGTH}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": stop, **limits})
-    task = TranslationTask(tokenizers, SEARCHES.build(choice))
-    model = assemble(run).model if trained else model_of(experiment, task)
-    predictor = Predictor(model, task, batch_tokens=experiment.decoding.batch_tokens)
+    task = TranslationTask(columns)
+    model = assemble(run).model if trained else model_of(experiment, columns)
+    engine = task.engine(model, SEARCHES.build(choice))
+    predictor = Predictor(model, task, engine, batch_tokens=experiment.decoding.batch_tokens)
     texts, outputs = _texts(run)[:lines], list[str]()
 
     def turn() -> float:
@@ -56,7 +57,7 @@ def peer(run: RunFolder, beam: int, lines: int, trained: bool, sentences: int) -
     from transformers import GenerationConfig
 
     experiment = run.experiment()
-    tokenizer = run.tokenizers(run.experiment())["source"]
+    tokenizer = run.columns(run.experiment())["source"]
     model = copied(assemble(run).model, experiment, len(tokenizer)) if trained else marian(experiment, len(tokenizer))
     model = model.eval()
     told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}
@@ -86,10 +87,11 @@ def peer(run: RunFolder, beam: int, lines: int, trained: bool, sentences: int) -
 
 
 def _texts(run: RunFolder) -> list[str]:
-    pairs = test_pairs(run.experiment())
-    if pairs is None:
+    experiment = run.experiment()
+    examples = test_examples(experiment, TranslationTask(run.columns(experiment)))
+    if examples is None:
         raise SystemExit(f"benchmark: the settings of {run} name no test part: what should be translated?")
-    return pairs.sources
+    return examples["source"]
 
 
 def measure(run: RunFolder, chosen: argparse.Namespace) -> dict[str, dict[str, Record]]:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from regard.records import EOS
 from regard.runs import RunFolder, assemble
-from regard.runs.texts import test_texts, training_reader
+from regard.runs.assembly import engine_of
+from regard.runs.texts import test_examples, training_reader
 from regard.runs.validation import Validation
 from regard.text import Tokenizer
 
@@ -42,10 +43,10 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     options = parser.parse_args()
     model, task, experiment = assemble(RunFolder(options.run))
-    texts = test_texts(experiment, task)
+    texts = test_examples(experiment, task)
     if texts is None:
         parser.error(f"{options.run} names no test part")
-    column, tokenizer = task.columns[-1], task.target
+    column, tokenizer = task.last, task.text
     train: Counter[int] = Counter()
     lines: list[str] = []
     for example in training_reader(experiment):
@@ -55,7 +56,9 @@ def main() -> None:
             lines.clear()
     train += counted(tokenizer, lines)
     alone = perplexity(train, counted(tokenizer, texts[column]), len(tokenizer))
-    learnt = Validation(model, task, texts, [], batch_tokens=experiment.decoding.batch_tokens)(lambda: False)
+    learnt = task.measure("perplexity")
+    engine, tokens = engine_of(experiment.decoding, model, task), experiment.decoding.batch_tokens
+    learnt = Validation(model, task, engine, texts, [learnt], batch_tokens=tokens)(lambda: False)
     print(f"{options.run}: perplexity {learnt['perplexity']:.1f} of {len(texts[column]):,} lines")
     print(f"unigram: {alone:.1f}, {alone / learnt['perplexity']:.1f} times as much")
 

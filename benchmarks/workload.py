@@ -16,7 +16,7 @@ from rounds import commands
 
 from regard.experiment import read_experiment
 from regard.runs import RunFolder
-from regard.runs.texts import learn_tokenizers, training_reader
+from regard.runs.texts import learn_run_columns, training_reader
 
 CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"
 INSTALL = "pip install transformers"
@@ -49,7 +49,7 @@ def prepare(folder: Path, changes: list[str], say: Callable[[str], None] = print
     run = RunFolder(folder / "run")
     experiment = read_experiment(CONFIG, [*changes, f"run={run.path}"])
     run.create(experiment)
-    learn_tokenizers(experiment, run, say)
+    learn_run_columns(experiment, run, say)
     say(f"data: {', '.join(file.name for file in training_reader(experiment).files)}")
     return run
 

@@ -1,18 +1,18 @@
 """What embedders want to know of the training text before the first update."""
 
 from contextlib import closing
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.data.streams import Stream, epoch_of
 from regard.layers.embedders import Embedder
+from regard.models.model import Model
 
 WAITING = 2**22  # numbers that are kept before they are sorted: 32 MB
 
 
-def count_for_embedders(model: Any, batches: Stream) -> None:
+def count_for_embedders(model: Model, batches: Stream) -> None:
     """Shows each embedder what it will read in the first epoch of `batches`, and tells it how often there was what.
 
     `model.reads(batch)` says which embedder reads which ids. Where none wants to count, one batch is looked at.
