@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ FAST = {"_ByteDropout", "_Product", "LinearCrossEntropy", "_Fused", "_Scan"}
 # A projection's gradient is its definition: that of its sorting is wrong where scores tie. A scaled gradient is all
 # that `scale_gradient` does. Neither stands in for a slower formula.
 MEANT = {"_Projection", "_Scaled"}
+QUICK = ("multi30k-transformer", "multi30k-rnnsearch", "multi30k-convs2s", "multi30k-bytenet", "brown-lstm")
 
 
 class Functions(TorchFunctionMode):
@@ -110,7 +112,12 @@ def test_every_own_gradient_is_fast_or_meant():
     assert {one.__name__ for one in _functions()} == FAST | MEANT
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def tier(path: Path) -> Any:
+    """A config of each architecture in the quick tier, the others in the slow one."""
+    return pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("path", map(tier, CONFIGS))
 def test_no_config_calls_anything_fast(path, counting, tmp_path):
     """In an update, its validation and a greedy translation."""
     run = tmp_path / "run"
