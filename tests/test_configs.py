@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 import pytest
-from small_configs import CONFIGS, PAIRS, of_lines, of_texts, small
+from small_configs import CONFIGS, PAIRS, of_labels, of_lines, of_texts, small
 
 import regard
 from regard.experiment import TABLES, load_experiment, read_experiment
@@ -13,7 +13,7 @@ from regard.reports import evaluate
 from regard.runs import train_run
 
 TRAINED = set(TABLES) - {"reader", "search", "feature", "metric"}
-OF_PAIRS = [path for path in CONFIGS if not of_texts(path) and not of_lines(path)]
+OF_PAIRS = [path for path in CONFIGS if not of_texts(path) and not of_lines(path) and not of_labels(path)]
 
 
 @pytest.mark.parametrize("path", OF_PAIRS, ids=lambda path: path.stem)
@@ -36,6 +36,17 @@ def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tmp
     prediction, nothing = regard.load(run, ["decoding.search.max_extra=5"]).predict(["ein Hund", ""], explain=True)
     assert prediction.explanation is not None
     assert (prediction.source, nothing.source) == ("ein Hund", "")
+
+
+@pytest.mark.parametrize("path", list(filter(of_labels, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_a_classifier_builds_trains_a_step_and_chooses(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    (score,) = evaluate([run, run]).systems[0].scores
+    assert 0 <= score.value <= 100
+    (prediction,) = regard.load(run).predict(["ein Hund"], explain=True)
+    assert prediction.text in {"de", "en"}
+    assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("path", list(filter(of_lines, CONFIGS)), ids=lambda path: path.stem)

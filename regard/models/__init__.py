@@ -1,6 +1,7 @@
 """Whole networks. One file a row: a function (columns, *, settings) whose keyword-only signature is its config."""
 
 from regard.models.build import build_attention
+from regard.models.classifier import classifier
 from regard.models.language_model import LanguageModel, language_model
 from regard.models.model import Generator, Model
 from regard.models.settings import AttentionSettings
@@ -10,6 +11,7 @@ from regard.registry import Registry
 MODELS: Registry[Model] = Registry(
     "model",
     {
+        "classifier": classifier,
         "language_model": language_model,
         "translator": translator,
     },

@@ -1,6 +1,7 @@
 """What a model is trained for. One file a row."""
 
 from regard.registry import Registry
+from regard.tasks.classification import ClassificationTask
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.measures import Examples, Measure, Outcome
 from regard.tasks.task import Task, Wording
@@ -9,6 +10,7 @@ from regard.tasks.translation import TranslationTask
 TASKS: Registry[Task] = Registry(
     "task",
     {
+        "classification": ClassificationTask,
         "language_model": LanguageModelTask,
         "translation": TranslationTask,
     },

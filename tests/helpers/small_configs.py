@@ -18,6 +18,11 @@ def of_texts(path: Path) -> bool:
     return path.parent.name == "language"
 
 
+def of_labels(path: Path) -> bool:
+    """Whether it classifies."""
+    return path.parent.name == "classification"
+
+
 def of_lines(path: Path) -> bool:
     """Whether it goes on from one line to the next."""
     return path.parent.name == "generation"
@@ -25,7 +30,7 @@ def of_lines(path: Path) -> bool:
 
 def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
-    write = _texts_in if of_texts(path) else _lines_in if of_lines(path) else _pairs_in
+    write = WRITERS.get(path.parent.name, _pairs_in)
     return [*_shrunk(path), *write(folder)]
 
 
@@ -48,6 +53,17 @@ def _texts_in(folder: Path) -> list[str]:
     (folder / "text").write_text("".join(f"{line}\n\n" for pair in PAIRS for line in pair), encoding="utf-8")
     reader = f"{{name: parallel, files: {{text: '{folder / 'text'}'}}}}"
     return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+def _labels_in(folder: Path) -> list[str]:
+    """The language of each text."""
+    rows = [f"{language}\t{text}\n" for pair in PAIRS for language, text in zip(("de", "en"), pair, strict=True)]
+    (folder / "labels.tsv").write_text("".join(rows), encoding="utf-8")
+    reader = f"{{name: tsv, file: '{folder / 'labels.tsv'}', fields: {{label: 1, text: 2}}}}"
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+WRITERS = {"language": _texts_in, "generation": _lines_in, "classification": _labels_in}
 
 
 def _shrunk(path: Path) -> list[str]:

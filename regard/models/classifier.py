@@ -1,0 +1,97 @@
+"""Classifiers: an encoder reads a text, a pooling makes one vector of it, and a layer chooses a class."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention import name_columns
+from regard.config import PartOf
+from regard.data.columns import Columns
+from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.pooling import POOLINGS, Pooling
+from regard.models.build import build_embedder, build_sockets
+from regard.models.model import Model
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    Dim,
+    EmbedderChoice,
+    PositionChoice,
+    Share,
+)
+from regard.ops.dropout import Dropout
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+
+TEXT, LABEL = "text", "label"
+PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
+
+
+class Classifier(Model):
+    """p(label | text) = softmax(W · pooling(encoder(text)) + b)."""
+
+    def __init__(
+        self, embedder: Embedder, encoder: Encoder, pooling: Pooling, num_classes: int, *, dropout: float = 0.1
+    ) -> None:
+        super().__init__()
+        self.embedder, self.encoder, self.pooling = embedder, encoder, pooling
+        self.dropout, self.to_class = Dropout(dropout), nn.Linear(pooling.out_dim, num_classes)
+        name_columns(encoder, TEXT)
+        name_columns(pooling, TEXT)
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return log-probabilities (batch, class)."""
+        text = batch.sequences(TEXT)
+        vectors, _ = self.embedder(text.items)
+        encoded = self.encoder(Sequences(vectors, text.mask))
+        pooled = self.pooling(encoded.states, encoded.mask)
+        scores: Tensor = self.to_class(self.dropout(pooled))
+        return scores.log_softmax(dim=-1)
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, 1) in nats."""
+        log_probs, labels = self.log_probs(batch), batch.columns[LABEL]
+        losses = functional.nll_loss(log_probs, torch.as_tensor(labels), reduction="none")
+        return ((1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)).unsqueeze(-1)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """Return (batch, 1): every example counts once."""
+        return torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the text."""
+        return [(self.embedder, batch.sequences(TEXT).items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, the encoder and the pooling."""
+        return {"embedder": [self.embedder], "encoder": [self.encoder], "pooling": [self.pooling]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a text, EOS included."""
+        return self.embedder.max_length
+
+
+def classifier(
+    columns: Columns,
+    *,
+    dim: Dim = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: PositionChoice | None = Choice("sinusoidal"),
+    encoder: EncoderChoice = Choice("transformer"),
+    self_attention: AttentionChoice = PROJECTED_HEADS,
+    pooling: PoolingChoice = Choice("attention"),
+    dropout: Share = 0.1,
+) -> Classifier:
+    """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
+    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
+    encodes = ENCODERS.build(
+        encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
+    )
+    return Classifier(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)

@@ -1,0 +1,115 @@
+"""Classification: figures by hand, every label with its probability, and what the pooling looked at."""
+
+import json
+import math
+
+import pytest
+import torch
+from small_runs import regard as command
+from torch.testing import assert_close
+
+import regard
+from regard.data.columns import learn_columns
+from regard.data.examples import Example
+from regard.models import MODELS
+from regard.registry import Choice
+from regard.reports import evaluate
+from regard.results import Prediction
+from regard.tasks import Outcome
+from regard.tasks.classification import Accuracy, ClassificationTask
+
+TEXTS = ["a good film", "a bad film", "so good", "so bad", "good", "bad and long and bad"]
+LABELS = ["pos", "neg"] * 3
+PAIRS = list(zip(TEXTS, LABELS, strict=True))
+EXAMPLES = {"text": TEXTS, "label": LABELS}
+SMALL = {"dim": 8, "encoder": Choice("recurrent", {"hidden_dim": 8}), "position": None, "dropout": 0.0}
+
+
+@pytest.fixture
+def parts():
+    rows = [Example(line, {"text": text, "label": label}) for line, (text, label) in enumerate(PAIRS, 1)]
+    columns = learn_columns(ClassificationTask.columns, rows, Choice("words"), shared=True)
+    torch.manual_seed(3)
+    return MODELS.build(Choice("classifier", SMALL), columns).double().eval(), ClassificationTask(columns)
+
+
+def test_losses_are_those_of_torch(parts):
+    model, task = parts
+    (batch,) = task.held(EXAMPLES, 1000)
+    labels = batch.columns["label"]
+    wanted = torch.nn.functional.cross_entropy(model.log_probs(batch), labels, reduction="none", label_smoothing=0.2)
+    assert_close(model.nll(batch, smoothing=0.2).squeeze(-1), wanted)
+    assert batch.count == int(model.counted(batch).sum()) == len(TEXTS)
+
+
+def test_padding_cannot_change_an_answer(parts):
+    model, task = parts
+    together = torch.cat([model.log_probs(batch)[batch.lines.argsort()] for batch in task.held(EXAMPLES, 1000)])
+    alone = torch.cat([model.log_probs(task.batch(task.encode([{"text": text}]))) for text in TEXTS])
+    assert_close(together, alone)
+
+
+def test_every_label_has_its_probability(parts):
+    model, task = parts
+    (batch,) = task.held(EXAMPLES, 1000)
+    wanted = model.log_probs(batch).exp().detach()
+    for row, found in enumerate(task.predict(task.engine(model, None), batch)):
+        assert found.probabilities == pytest.approx({"neg": float(wanted[row, 0]), "pos": float(wanted[row, 1])})
+        assert found.text == max(found.probabilities, key=found.probabilities.get)
+        assert found.score == pytest.approx(math.log(found.probabilities[found.text]))
+
+
+def test_accuracy_by_hand():
+    answers = [Prediction("", label, 0.0) for label in ("pos", "neg", "neg", "neg", "pos", " neg")]
+    statistics = Accuracy().statistics(Outcome(EXAMPLES, lambda: answers, lambda: None))
+    assert statistics[:, 0].tolist() == [1, 1, 0, 1, 1, 1]
+    assert Accuracy().value(statistics.sum(axis=0)) == pytest.approx(100 * 5 / 6)
+
+
+def test_an_explanation_shows_the_weights_of_the_pooling(parts):
+    model, task = parts
+    (batch,) = task.held(EXAMPLES, 1000)
+    for ids, found in zip(batch.sequences("text").mask, task.explain(model, batch), strict=True):
+        assert len(found.source_tokens) == len(found.weights[0]) == int(ids.sum())
+        assert sum(found.weights[0]) == pytest.approx(1.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("classes")
+    rows = "".join(f"{label}\t{text} of number {number}\n" for number in range(20) for text, label in PAIRS)
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.tsv").write_text(rows)
+    reader = "{{name: tsv, file: {}, fields: {{label: 1, text: 2}}}}"
+    data = ", ".join(f"{part}: {reader.format(folder / f'{part}.tsv')}" for part in ("train", "dev", "test"))
+    for name, pooling in (("attention", "attention"), ("mean", "mean")):
+        (folder / f"{name}.yaml").write_text(
+            f"task: classification\ndata: {{{data}}}\ntext: {{tokenizer: words}}\n"
+            "model: {dim: 8, position: null, encoder: {name: recurrent, hidden_dim: 8},"
+            f" pooling: {pooling}}}\n"
+            "training: {max_updates: 120, batch_tokens: 200, learning_rate: 0.02, validate_every: 20, workers: 0}\n"
+        )
+    assert command("train", folder / "attention.yaml", "--run", folder / "run", "--quiet").code == 0
+    return folder
+
+
+def test_it_learns_from_a_file_of_labels(folder):
+    evaluation = evaluate([folder / "run", folder / "run"])
+    (score,) = evaluation.systems[0].scores
+    assert (score.name, evaluation.comparisons[0][1].p_value) == ("accuracy", 1.0)
+    assert score.value > 95  # the word good or bad decides
+
+
+def test_predictions_are_json_with_probabilities(folder):
+    found = regard.load(folder / "run").predict(["so good of number 3"], explain=True)[0]
+    assert (found.text, found.details()["probabilities"]["pos"] > 0.5) == ("pos", True)
+    assert len(found.explanation.weights[0]) == len(found.explanation.source_tokens)
+
+
+def test_two_classifiers_are_compared_with_p_values(folder):
+    words = [folder / "attention.yaml", folder / "mean.yaml", "--seeds", 1, "--updates", 4, "--quiet"]
+    done = command("compare", *words, "--run", folder / "compared")
+    assert done.code == 0, done.said
+    told = json.loads((folder / "compared" / "compare.json").read_text())
+    assert [metric["name"] for metric in told["metrics"]] == ["accuracy"]
+    assert told["systems"][1]["scores"]["accuracy"]["p_value"] is not None
