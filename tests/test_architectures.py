@@ -42,7 +42,7 @@ def test_every_command_trains_a_model_that_answers(command, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_config_is_a_model_with_a_loss(config):
-    settings = read_settings(Experiment, parse(config, "page")).model
+    settings = read_settings(Experiment, parse(config, "page")).model.settings
     model = build_translator(settings, 40, 40)
     ids = Sequences(torch.randint(4, 40, (2, 5)), torch.ones(2, 5, dtype=torch.bool))
     losses = model.nll(Batch({"source": ids, "target": ids}, ROUTE, torch.arange(2), 10))
@@ -79,5 +79,5 @@ def test_the_tables_of_the_page_name_every_row(table):
 def test_the_widths_of_the_page_are_those_of_the_encoders(name, width):
     sizes = {"hidden_dim": 6, "num_layers": 1, "feedforward_dim": 8}
     encoder = {"name": name, **{size: value for size, value in sizes.items() if size in ENCODERS.settings(name)}}
-    settings = read_settings(Experiment, {"model": {"dim": 8, "encoder": encoder}}).model
+    settings = read_settings(Experiment, {"model": {"dim": 8, "encoder": encoder}}).model.settings
     assert build_translator(settings, 40, 40).encoders[ROUTE].encoder.dim == width

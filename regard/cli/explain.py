@@ -11,8 +11,6 @@ import typer
 from regard.cli.files import check_writable
 from regard.errors import ConfigError
 
-CHANGE = re.compile(r"(decoding(\.\w+)+|device)=")  # what a trained model leaves open; any other word is a text
-
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Words = Annotated[
     list[str], typer.Argument(metavar="TEXT... [KEY=VALUE]", help="What to translate and explain; changes to the run.")
@@ -36,16 +34,18 @@ def explain_command(
 
     regard explain runs/en-de "The old man reads a book." --html page.html
     """
+    from regard.experiment import OPEN
     from regard.explain import by_words, page, png, show, svg, to_json
     from regard.predictor import load
 
-    texts = [word for word in words if not CHANGE.match(word)]
+    change = re.compile(rf"({'|'.join(OPEN)})(\.\w+)*=")  # any other word is a text
+    texts = [word for word in words if not change.match(word)]
     if not texts:
         raise ConfigError("TEXT", "there is nothing to explain", f'regard explain {run} "a text" {words[0]}')
     for option, path in (("--html", html_file), ("--svg", svg_file), ("--png", png_file)):
         if path is not None:
             check_writable(path, option)
-    predictions = load(run, [word for word in words if CHANGE.match(word)]).predict(texts, explain=True)
+    predictions = load(run, [word for word in words if change.match(word)]).predict(texts, explain=True)
     data = to_json(predictions)
     if as_json:
         print(json.dumps(data, ensure_ascii=False))

@@ -66,15 +66,16 @@ def parse_changes(changes: Iterable[str], spelled: Callable[[Settings], Settings
             faults.append(Fault(change, "a change is written key=value", "for example training.max_updates=1000"))
             continue
         try:
-            names, value = _meant(names, parse(text, key), spelled)
-            settings = _put(settings, names, value, key)
+            place, value = _meant(names, parse(text, key), spelled)
+            settings = _put(settings, place, value, key)
         except ConfigError as error:
             faults.extend(error.faults)
             continue
         lost = [earlier for earlier in given if not _holds(settings, earlier)]
         if lost:
             faults.append(Fault(key, f"comes after {'.'.join(lost[0])} and discards it", f"give {key} first"))
-        given = [names, *(earlier for earlier in given if earlier not in lost)]
+        leaf = names if place == names else _leaf(place, value)
+        given = [leaf, *(earlier for earlier in given if earlier not in lost)]
     if faults:
         raise ConfigError.of(faults)
     return settings
@@ -91,6 +92,12 @@ def _meant(names: list[str], value: Any, spelled: Callable[[Settings], Settings]
             return names[:place], tree
         tree = tree[name]
     return names, tree
+
+
+def _leaf(names: list[str], value: Any) -> list[str]:
+    """The setting that a change gives, inside the group that its name may have become."""
+    inner = [name for name in value if name != "name"] if isinstance(value, Mapping) else []
+    return _leaf([*names, inner[0]], value[inner[0]]) if len(inner) == 1 else names
 
 
 def _holds(group: Any, names: list[str]) -> bool:

@@ -102,8 +102,13 @@ class Settings(BaseModel):
 
     @classmethod
     def _markers(cls) -> dict[str, Marker]:
-        fields = cls.model_fields.items()
-        return {name: one for name, field in fields for one in field.metadata if isinstance(one, Marker)}
+        found: dict[str, Marker] = {}
+        for name, field in cls.model_fields.items():
+            optional = [mark for one in get_args(field.annotation) for mark in getattr(one, "__metadata__", ())]
+            for mark in (*field.metadata, *optional):
+                if isinstance(mark, Marker):
+                    found[name] = mark
+        return found
 
     @classmethod
     def _nearest(cls, unknown: str) -> str:

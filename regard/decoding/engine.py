@@ -5,7 +5,8 @@ from typing import Protocol
 
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Hypothesis, Search
-from regard.records import Batch, Writer
+from regard.models import Generator
+from regard.records import Batch
 
 
 class Engine(Protocol):
@@ -15,6 +16,10 @@ class Engine(Protocol):
     def width(self) -> int:
         """Rows worked on at once for each example: batches hold fewer examples the more there are."""
 
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a source, EOS included; None: any number."""
+
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Return the hypotheses of each example, best first, at least one."""
 
@@ -22,13 +27,18 @@ class Engine(Protocol):
 class SearchEngine:
     """A search over a writer: the native engine."""
 
-    def __init__(self, writer: Writer, search: Search, features: Sequence[Feature] = ()) -> None:
+    def __init__(self, writer: Generator, search: Search, features: Sequence[Feature] = ()) -> None:
         self.writer, self.search, self.features = writer, search, tuple(features)
 
     @property
     def width(self) -> int:
         """Hypotheses or draws of an example at once."""
         return self.search.width
+
+    @property
+    def max_source(self) -> int | None:
+        """That of the writer."""
+        return self.writer.max_source
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Search."""

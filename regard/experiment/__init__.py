@@ -14,6 +14,7 @@ from regard.experiment.reading import (
     too_long_sources,
 )
 from regard.experiment.settings import (
+    OPEN,
     DecodingSettings,
     EvaluationSettings,
     Experiment,
@@ -27,6 +28,7 @@ __all__ = [
     "IN_PYTHON",
     "MECHANISMS",
     "NETWORKS",
+    "OPEN",
     "PARTS",
     "SETTINGS_FILE",
     "TABLES",

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from regard.config import PartOf
+from regard.config import OneOrMany, PartOf
 from regard.config.bounds import Fraction, Size
 from regard.data.readers import READERS
+from regard.data.transforms import TRANSFORMS
 from regard.errors import Fault
 from regard.registry import Choice
 
@@ -46,6 +47,7 @@ class DataSettings:
     train: Read | None = None
     dev: Read | None = None
     test: Read | None = None
+    transforms: Annotated[tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...], OneOrMany()] = ()  # of training batches
     languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
     dev_share: Fraction = 0.0  # held out of train for want of a dev part
     cache: Path | None = None  # where corpora are kept ready; None: in the run folder

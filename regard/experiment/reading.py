@@ -15,7 +15,7 @@ from regard.config import deferred_warnings, lay, merge, parse_changes, read_set
 from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
-from regard.experiment.idle import idle
+from regard.experiment.ineffective import ineffective_settings
 from regard.experiment.initial import continued, with_text
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
@@ -66,10 +66,18 @@ def schema() -> dict[str, Any]:
 
 
 def empty_model(experiment: Experiment) -> Model:
-    """The model of an experiment without numbers, so that it costs next to nothing; its vocabularies are tiny."""
+    """The model of an experiment without numbers, so that it costs next to nothing; its vocabularies are tiny.
+
+    Raises ConfigError for a model that does not fit the task, or whose parts do not fit together.
+    """
     columns = small_columns(experiment.columns, shared=experiment.text.shared)
-    with torch.device("meta"):
-        return MODELS.build(experiment.model, columns)
+    try:
+        with torch.device("meta"):
+            return MODELS.build(experiment.model, columns)
+    except KeyError as error:
+        problem = f"'{experiment.model.name}' needs the column {error}, and the task '{experiment.task.name}' has "
+        row: Any = TASKS[experiment.task.name]
+        raise ConfigError("model", problem + ", ".join(columns), f"model={row.model}, or another task") from error
 
 
 def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault]:
@@ -97,7 +105,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
         defaults["training"].pop("max_updates")
     experiment = read_settings(Experiment, lay(defaults, settings))
     _check_model(experiment, said)
-    for line in idle(experiment, said):
+    for line in ineffective_settings(experiment, said):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
 
@@ -143,6 +151,10 @@ def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
         raise
     except RuntimeError:  # told where the model is built in earnest
         return
+    task: Any = TASKS[experiment.task.name]
+    if not isinstance(model, task.contract):
+        problem = f"'{experiment.model.name}' is no {task.contract.__name__}, which '{experiment.task.name}' asks for"
+        raise ConfigError("model", problem, f"model={task.model}, or another task")
     if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
         raise ConfigError.of(faults)
     used = {module.place for module in model.modules() if isinstance(module, Attention)}

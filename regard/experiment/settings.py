@@ -25,6 +25,8 @@ _TURN = FieldsOf(
     optimizer=Annotated[Choice, PartOf(OPTIMIZERS)] | None,
     schedule=Annotated[Choice, PartOf(SCHEDULES)] | None,
 )
+OPEN = ("decoding", "device", "evaluation")  # groups that a trained model leaves open
+
 _TRAINING = FieldsOf(
     TrainingSettings,
     optimizer=Annotated[Choice, PartOf(OPTIMIZERS)],

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
+from regard.data.columns import COLUMNS
 from regard.data.readers import READERS
+from regard.data.transforms import TRANSFORMS
 from regard.decoders import DECODERS
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
@@ -32,6 +34,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "model": MODELS,
     "tokenizer": TOKENIZERS,
     "reader": READERS,
+    "transform": TRANSFORMS,
     "score": SCORES,
     "span": SPANS,
     "weighting": WEIGHTINGS,
@@ -52,7 +55,11 @@ TABLES: Mapping[str, Registry[Any]] = {
     "feature": FEATURES,
     "metric": METRICS,
 }
-IN_PYTHON: Mapping[str, Registry[Any]] = {"pooling": POOLINGS, "layer": LAYERS}  # what no config names
+IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
+    "column": COLUMNS,
+    "pooling": POOLINGS,
+    "layer": LAYERS,
+}
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}
 
 MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what no config of a translator names

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from regard.attention import name_columns
 from regard.config import PartOf
+from regard.config.bounds import Fraction, Size
 from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
@@ -20,10 +21,8 @@ from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
     AttentionChoice,
-    Dim,
     EmbedderChoice,
     PositionChoice,
-    Share,
 )
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
@@ -81,13 +80,13 @@ class Classifier(Model):
 def classifier(
     columns: Columns,
     *,
-    dim: Dim = 256,
+    dim: Size = 256,
     embedder: EmbedderChoice = Choice("words"),
     position: PositionChoice | None = Choice("sinusoidal"),
     encoder: EncoderChoice = Choice("transformer"),
     self_attention: AttentionChoice = PROJECTED_HEADS,
     pooling: PoolingChoice = Choice("attention"),
-    dropout: Share = 0.1,
+    dropout: Fraction = 0.1,
 ) -> Classifier:
     """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
     reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
+from regard.config.bounds import Fraction, Size
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
@@ -20,11 +21,9 @@ from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
     AttentionChoice,
-    Dim,
     EmbedderChoice,
     HeadChoice,
     PositionChoice,
-    Share,
     Tied,
 )
 from regard.models.translator import shifted
@@ -115,13 +114,13 @@ class LanguageModel(Generator):
 def language_model(
     columns: Columns,
     *,
-    dim: Dim = 256,
+    dim: Size = 256,
     embedder: EmbedderChoice = Choice("words"),
     position: PositionChoice | None = Choice("sinusoidal"),
     decoder: DecoderChoice = Choice("transformer"),
     self_attention: AttentionChoice = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
-    dropout: Share = 0.1,
+    dropout: Fraction = 0.1,
     tied: Tied = "all",
 ) -> LanguageModel:
     """p(text): a decoder without a source, so without an encoder and without attention to one."""

@@ -41,8 +41,6 @@ AttentionChoice = Annotated[AttentionSettings, SOCKET]
 EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS)]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
 HeadChoice = Annotated[Choice, PartOf(HEADS)]
-Dim = Size
-Share = Fraction
 Tied = Literal["all", "target", "none"]  # which embeddings and output tables are one
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
+from regard.config.bounds import Fraction, Size
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
@@ -22,11 +23,9 @@ from regard.models.settings import (
     PROJECTED_HEADS,
     AttentionChoice,
     AttentionSettings,
-    Dim,
     EmbedderChoice,
     HeadChoice,
     PositionChoice,
-    Share,
     Tied,
 )
 from regard.ops.modules import module_dict
@@ -171,7 +170,7 @@ class Translator(Generator):
 def translator(
     columns: Columns,
     *,
-    dim: Dim = 256,
+    dim: Size = 256,
     embedder: EmbedderChoice = Choice("words"),
     position: PositionChoice | None = Choice("sinusoidal"),
     encoder: EncoderChoice = Choice("transformer"),
@@ -179,7 +178,7 @@ def translator(
     attention: AttentionChoice = HEADS_OF_FOUR,
     self_attention: AttentionChoice = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
-    dropout: Share = 0.1,
+    dropout: Fraction = 0.1,
     tied: Tied = "all",
 ) -> Translator:
     """p(target | source): an encoder, a decoder and what it looks at the source with (`attention`), of one route.

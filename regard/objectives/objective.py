@@ -11,6 +11,8 @@ from regard.models import Model
 from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
 
+MAIN = "model"  # the turn that trains the model: its loss is the loss of the log
+
 
 class Context(NamedTuple):
     """What an objective may use. A tuple, so that `model` is no submodule of it: it is saved and moved by itself."""
@@ -27,7 +29,7 @@ class Objective(nn.Module, ABC):
     ("critic", "model") for a GAN.
     """
 
-    turns: tuple[str, ...] = ("model",)
+    turns: tuple[str, ...] = (MAIN,)
     rewards = ""  # setting that weighs the reward of draws; at 0, and without one, their `log_prob` teaches nothing
     records = False  # True: uses `recording`, which sees nothing in compiled code
 

@@ -5,12 +5,10 @@ from collections.abc import Iterable, Mapping
 from torch import nn
 
 from regard.attention import Attended, Recorded, Records, recording
-from regard.objectives.objective import Objective
+from regard.objectives.objective import MAIN, Objective
 from regard.objectives.penalties.penalty import Penalty
 from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
-
-PENALISED = "model"  # the only turn in which what the model looks at can be changed
 
 
 class PenalisedObjective(Objective):
@@ -34,7 +32,7 @@ class PenalisedObjective(Objective):
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Return the weighted sum; `parts` has each penalty before it is weighted."""
-        if turn != PENALISED:
+        if turn != MAIN:
             return self.objective.loss(batch, turn)
         records: Records
         with recording(self.context.model) as records:

@@ -6,7 +6,7 @@ from torch import Tensor
 from regard.attention import Records, recording
 from regard.config.bounds import Fraction, NotNegative, Size
 from regard.errors import ConfigError
-from regard.objectives.attention_roles import mask_of, query_mask
+from regard.objectives.attention_roles import query_mask
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
@@ -42,9 +42,10 @@ class ReinforceObjective(Objective):
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the target tokens of a batch."""
         with recording(self.context.model) as records:
-            losses = self.context.model.nll(_copied(batch, self.samples), smoothing=self.label_smoothing)
+            copies = _copied(batch, self.samples)
+            losses = self.context.model.nll(copies, smoothing=self.label_smoothing)
         log_prob, entropy = (_summed(name, records, batch) for name in ("log_prob", "entropy"))
-        written, sizes = -losses.sum(dim=-1), _sizes(losses, batch)
+        written, sizes = -losses.sum(dim=-1), self.context.model.counted(copies).sum(dim=-1)
         advantage = written.detach() - self.baseline * sizes
         gained = written + self.reward * advantage * log_prob + self.entropy * entropy
         if self.training:
@@ -56,13 +57,6 @@ class ReinforceObjective(Objective):
     @torch.no_grad()
     def _remember(self, written: Tensor) -> None:
         self.baseline.mul_(KEPT).add_((1 - KEPT) * written)
-
-
-def _sizes(losses: Tensor, batch: Batch) -> Tensor:
-    """losses (rows, target) → how many of each row are of target tokens (rows)."""
-    if "target" in batch.columns:
-        return mask_of("target", batch, len(losses)).sum(dim=-1)
-    return torch.full_like(losses[:, 0], losses.shape[-1])
 
 
 def _copied(batch: Batch, copies: int) -> Batch:

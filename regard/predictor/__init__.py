@@ -5,14 +5,12 @@ from dataclasses import fields
 from pathlib import Path
 
 from regard.errors import ConfigError, Fault
-from regard.experiment import Experiment, too_long_sources
+from regard.experiment import OPEN, Experiment, too_long_sources
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import engine_of, features_of
 
 __all__ = ["Predictor", "load"]
-
-OPEN = ("decoding", "device", "evaluation")  # settings that a trained model leaves open
 
 
 def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
@@ -47,7 +45,7 @@ def _check_open(changes: list[str]) -> None:
     trained = {field.name for field in fields(Experiment)} - {*OPEN}
     keys = [change.partition("=")[0].strip() for change in changes if "=" in change]
     faults = [
-        Fault(key, "cannot change in a trained model", "only decoding.… and device can")
+        Fault(key, "cannot change in a trained model", "only decoding.…, evaluation.… and device can")
         for key in keys
         if key.partition(".")[0] in trained
     ]

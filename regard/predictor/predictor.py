@@ -52,8 +52,8 @@ class Predictor:
         """`features` go with every search that a call of `predict` names."""
         keep_memory()
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
-        self.batch_tokens, most = batch_tokens, model.max_source
-        self.max_source = max_source if most is None else min(max_source, most)
+        limits = [max_source, model.max_source, engine.max_source]
+        self.batch_tokens, self.max_source = batch_tokens, min(one for one in limits if one is not None)
 
     def __repr__(self) -> str:
         sizes = " → ".join(f"{len(one):,}" for one in dict.fromkeys(self.task.vocabularies.values()))
@@ -119,6 +119,10 @@ class Predictor:
         return Outcome(examples, lambda: self.predict(given), lambda: computed.losses)
 
     def _encode(self, examples: Sequence[Given]) -> list[Ids]:
+        for line, example in enumerate(examples, start=1):
+            for name in self.task.inputs:
+                if not isinstance(example.get(name), str):
+                    raise DataError(name, "is missing in an example, or is no text", line=line)
         rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
         for line, row in enumerate(rows, start=1):
             size = max(map(len, row.values()))

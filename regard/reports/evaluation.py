@@ -22,6 +22,7 @@ from regard.runs.assembly import task_of
 from regard.runs.texts import test_examples
 from regard.tasks import TASKS, Examples, Measure, Outcome
 
+OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 EDGES = (5, 10, 15, 20, 30)  # words of a given text, where one row of the table by length ends
 
 
@@ -98,8 +99,9 @@ def evaluate(
 ) -> Evaluation:
     """Runs (folders) answer examples, files hold answers line by line; all are judged by the measures of their task.
 
-    `files` are the examples, by column; without them it is the test part of the first run. `output` keeps the answers,
-    of one system. Raises RegardError for what is missing or of another length.
+    `files` are the examples, by column; without them it is the test part of the first run, or another one that changes
+    such as data.test.label=FILE name. `output` keeps the answers, of one system. Raises RegardError for what is missing
+    or of another length.
     """
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
@@ -117,6 +119,12 @@ def evaluate(
     ]
     buckets = _buckets(judged, examples, measures[0]) if by_length else []
     return Evaluation(count_of(examples), tuple(judged), tuple(comparisons), tuple(buckets))
+
+
+def _files_hint(columns: Sequence[str]) -> str:
+    """How to name the files of examples: options where there are some, else settings."""
+    options = all(column in OPTIONS for column in columns)
+    return " ".join(f"--{column} FILE" if options else f"data.test.{column}=FILE" for column in columns)
 
 
 def count_of(examples: Examples) -> int:
@@ -144,14 +152,15 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
     *given, target = columns
     for column in files:
         if column not in columns:
-            hint = " ".join(f"--{name} FILE" for name in columns)
-            raise ConfigError(f"--{column}", f"is not a column of the task '{experiment.task.name}'", hint)
+            raise ConfigError(
+                f"--{column}", f"is not a column of the task '{experiment.task.name}'", _files_hint(columns)
+            )
     if not files and runs:
         task = task_of(experiment, RunFolder(runs[0]).columns(experiment))
         found = test_examples(experiment, task)
         if found is None:
-            hint = " ".join(f"--{column} FILE" for column in columns)
-            raise ConfigError(f"--{target}", f"must be given: {runs[0]} names no test part", hint)
+            place = f"--{target}" if target in OPTIONS else f"data.test.{target}"
+            raise ConfigError(place, f"must be given: {runs[0]} names no test part", _files_hint(columns))
         return found
     if target not in files:
         raise ConfigError(f"--{target}", "must be given", "the reference, line by line")
@@ -190,7 +199,7 @@ def _outcome(
 ) -> tuple[Outcome, float | None]:
     """With the seconds that a run took."""
     if path.is_dir():
-        predictor = load(path, list(changes))
+        predictor = load(path, [change for change in changes if not change.startswith("data.test")])
 
         def measured(rows: Sequence[int]) -> Outcome:
             some = predictor.outcome({name: [values[row] for row in rows] for name, values in examples.items()})

@@ -14,8 +14,8 @@ from regard.runs.folder import RunFolder
 from regard.runs.texts import held_out, part_reader
 
 FIXED = (
-    "init", "task", "text", "data.max_length", "training.batch_tokens", "training.accumulate", "training.seed",
-    "training.optimizer", "training.metric", "training.validate_lines",
+    "init", "task", "text", "data.max_length", "data.transforms", "training.batch_tokens", "training.accumulate",
+    "training.seed", "training.optimizer", "training.metric", "training.validate_lines",
 )  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
 PARTS: tuple[DataPart, ...] = ("train", "dev")  # those that training reads

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.data import READERS, Corpus, Reader
+from regard.data import READERS, Corpus, Example, Reader
 from regard.data.columns import Columns, learn_columns, save_columns
 from regard.data.report import SHOWN
 from regard.data.streams import PlannedStream
+from regard.data.transforms import transformed
 from regard.errors import DataError
 from regard.experiment import Experiment
 from regard.experiment.data import Part, named_files
@@ -16,6 +17,7 @@ from regard.runs.folder import RunFolder
 from regard.tasks import TASKS, Examples, Task
 
 Say = Callable[[str], None]
+Texts = Mapping[str, str]  # of an example, by column
 
 
 def training_reader(experiment: Experiment) -> Reader:
@@ -32,7 +34,7 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     else:
         say("no dev part: the model of the last update is the one that is kept")
         return None
-    return read_examples(reader, task.usable, experiment.training.validate_lines, say)
+    return read_examples(reader, task.usable, experiment.training.validate_lines, say, check=task.check)
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
@@ -46,12 +48,21 @@ def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] 
 
 
 def read_examples(
-    reader: Reader, usable: Callable[[Mapping[str, str]], bool], limit: int | None = None, say: Say = lambda _: None
+    reader: Reader,
+    usable: Callable[[Texts], bool],
+    limit: int | None = None,
+    say: Say = lambda _: None,
+    *,
+    check: Callable[[Texts], None] = lambda _: None,
 ) -> Examples | None:
-    """The first `limit` usable examples by column; the others before them are told by their lines."""
+    """The first `limit` usable examples by column; the others before them are told by their lines.
+
+    Raises DataError, with file and line, for an example for which `check` raises one.
+    """
     found, unusable = list[Mapping[str, str]](), list[int]()
     for example in reader:
         if usable(example.texts):
+            _check(example, reader, check)
             found.append(example.texts)
         else:
             unusable.append(example.line)
@@ -61,6 +72,14 @@ def read_examples(
         lines = ", ".join(map(str, unusable[:SHOWN])) + (" …" if len(unusable) > SHOWN else "")
         say(f"{reader.files[0].name}: {len(unusable):,} dev examples are empty on a side and left out (lines {lines})")
     return {column: [texts[column] for texts in found] for column in reader.columns} if found else None
+
+
+def _check(example: Example, reader: Reader, check: Callable[[Texts], None]) -> None:
+    try:
+        check(example.texts)
+    except DataError as error:
+        problem = f"column {error.path}: {error.problem}"
+        raise DataError(reader.files[0], problem, line=example.line, hint=error.hint) from error
 
 
 def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Columns:
@@ -79,7 +98,9 @@ def training_batches(
     reader, cache = training_reader(experiment), experiment.data.cache or folder.data
     corpus = Corpus.open(reader, columns, cache, max_tokens=task.max_length(experiment.data.max_length))
     say(f"{reader.files[0].name}: {corpus.report}")
-    return task.stream(corpus, tokens=experiment.training.batch_tokens, seed=experiment.training.seed)
+    seed = experiment.training.seed
+    stream = task.stream(corpus, tokens=experiment.training.batch_tokens, seed=seed)
+    return transformed(stream, experiment.data.transforms, seed)
 
 
 def part_reader(experiment: Experiment, part: Part) -> Reader | None:

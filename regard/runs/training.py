@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -71,8 +71,9 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
         folder = run_of(experiment)
         progress = Progress(folder.path, quiet=quiet, silent=not world.first)
         with ExitStack() as stack:
-            parts = world.in_order(lambda: _prepared(experiment, folder, progress, world, resume, stack))
-            trainer = _trainer(parts, folder, progress, world).prepare(resume=folder.started)
+            with ExitStack() as making:
+                parts = world.in_order(lambda: _prepared(experiment, folder, progress, world, resume, stack, making))
+                trainer = _trainer(parts, folder, progress, world).prepare(resume=folder.started)
             world.by_first(lambda: folder.keep(parts.experiment))
             try:
                 report = trainer.train()
@@ -111,9 +112,18 @@ class _Parts(NamedTuple):
 
 
 def _prepared(
-    experiment: Experiment, folder: RunFolder, progress: Progress, world: World, resume: bool, stack: ExitStack
+    experiment: Experiment,
+    folder: RunFolder,
+    progress: Progress,
+    world: World,
+    resume: bool,
+    stack: ExitStack,
+    making: ExitStack,
 ) -> _Parts:
-    """The parts of a training. The first process makes folder, tokenizers and corpus, which the others open."""
+    """The parts of a training. The first process makes folder, vocabularies and corpus, which the others open.
+
+    `stack` holds the lock of the folder; a new folder is removed if anything fails before `making` is closed.
+    """
     if resume:
         experiment = replace(experiment, data=experiment.data.located())
     if not world.first:
@@ -123,9 +133,10 @@ def _prepared(
         check_resumed(experiment, folder, progress.say)
         if not folder.started:
             progress.warn(f"{folder} has no checkpoint: training begins anew")
-    with nullcontext() if resume else folder.preparing(experiment):
-        stack.enter_context(folder.held())
-        return _parts(experiment, folder, _columns(experiment, folder, progress), progress, world)
+    if not resume:
+        making.enter_context(folder.preparing(experiment))
+    stack.enter_context(folder.held())
+    return _parts(experiment, folder, _columns(experiment, folder, progress), progress, world)
 
 
 def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress: Progress, world: World) -> _Parts:

@@ -29,7 +29,7 @@ class ClassEngine:
     width = 1
 
     def __init__(self, model: Classifier) -> None:
-        self.model = model
+        self.model, self.max_source = model, model.max_source
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Return all classes of each example, the likeliest first."""
@@ -66,6 +66,7 @@ class ClassificationTask(Task):
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     model = "classifier"
+    contract = Classifier
     metric = "accuracy"
     validates = ("accuracy",)
     wording = Wording("texts", "words of the text", "classify texts")

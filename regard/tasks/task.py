@@ -42,6 +42,7 @@ class Task(ABC):
 
     columns: ClassVar[Mapping[str, str]]  # name → row of COLUMNS
     model: ClassVar[str]  # row of MODELS unless the config names another
+    contract: ClassVar[Any] = Generator  # the class that its model must be of
     metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
@@ -116,6 +117,11 @@ class Task(ABC):
     def usable(self, texts: Mapping[str, str]) -> bool:
         """Whether an example can be learnt from and validated with."""
         return all(text.strip() for text in texts.values())
+
+    def check(self, texts: Mapping[str, str]) -> None:
+        """Raise DataError for an example that has no ids, as of a label that training has not seen."""
+        for name, text in texts.items():
+            self.vocabularies[name].check(text)
 
     def judged(self, texts: Mapping[str, str]) -> bool:
         """Whether an example of a test part is judged."""

@@ -11,8 +11,6 @@ from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
 from regard.training.settings import TrainingSettings
 
-MAIN = "model"  # the turn whose loss is the loss of the log
-
 
 class Turn:
     """One optimizer and one schedule for some parameters.

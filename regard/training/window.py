@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from regard.objectives.objective import MAIN
 from regard.training.clock import Spent
-from regard.training.turns import MAIN
 from regard.training.updater import Taken, Updated
 
 

@@ -137,7 +137,7 @@ def _buckets(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
     for tensor in tensors:
         first = bucket[0] if bucket else tensor
         alike = (tensor.dtype, tensor.device) == (first.dtype, first.device)
-        if not alike or sum(one.numel() for one in bucket) + tensor.numel() > BUCKET:
+        if bucket and (not alike or sum(one.numel() for one in bucket) + tensor.numel() > BUCKET):
             yield bucket
             bucket = []
         bucket.append(tensor)

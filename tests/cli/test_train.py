@@ -30,4 +30,4 @@ def test_a_config_may_have_an_equals_sign_in_its_name(tmp_path):
     "name", ["no", "1: a", "#x", "it's", "@home", "[a", "", "true", "a\\b", "a\nb", "\udcff.en", "\x00", "\U0010fffe"]
 )
 def test_any_file_name_may_be_given(name):
-    assert parse_changes([f"data.train.source={quoted(name)}"]) == {"data": {"source": name}}
+    assert parse_changes([f"data.train.source={quoted(name)}"]) == {"data": {"train": {"source": name}}}

@@ -149,7 +149,7 @@ def test_a_decoder_without_a_source_asks_for_no_attention_to_one(name):
 
 
 def test_prompts_of_different_lengths_are_not_read_together():
-    batch = task_of(["abc"]).batch([[4, 5], [4]])
+    batch = task_of(["abc"]).batch([{"text": [4, 5]}, {"text": [4]}])
     with pytest.raises(ValueError, match="different lengths"):
         model_of("transformer", VOCAB).start(batch)
 

@@ -108,7 +108,7 @@ def test_all_faults_are_told_at_once_with_the_nearest_name(files):
         (["training.metric=length_ratio"], "training.metric: 'length_ratio' cannot choose"),
         (["text.shared=false"], "model.tied: 'all' needs one vocabulary"),
         (["data.dev.source=~nobody-at-all/x", "data.dev.target=y"], "data.dev.source: there is no file"),
-        (["data.train=pairs.tsv"], "data.train: comes after data.train.target and discards it"),
+        (["data.train=pairs.tsv"], "data.train: comes after data.train.files.target and discards it"),
     ],
 )
 def test_what_is_wrong_together(files, changes, told):

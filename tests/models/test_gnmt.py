@@ -87,7 +87,7 @@ class _Sockets:
 
 def test_fifty_updates_teach_it_four_sentences(tmp_path):
     texts = write_texts(tmp_path)
-    files = [f"data.{part}{side}={path}" for part in ("", "dev_", "test_")
+    files = [f"data.{part}.{side}={path}" for part in ("train", "dev", "test")
              for side, path in zip(("source", "target"), texts[1::2], strict=True)]  # fmt: skip
     changes = ["training.max_updates=50", "training.max_minutes=null", "training.validate_every=50", "model.dropout=0"]
     changes += ["training.learning_rate=0.01", "training.schedule={name: constant, warmup: 5}", "training.average=1"]

@@ -41,6 +41,9 @@ class Chooses(nn.Module):
         context = self.attention(self.scores.expand(rows, 1, KEY), memory).context
         return -context.log_softmax(dim=-1).gather(-1, words.unsqueeze(-1)).squeeze(-1)
 
+    def counted(self, batch: Batch) -> Tensor:
+        return batch.sequences("target").mask
+
 
 def batch_of(rows: Sequence[Sequence[int]], sources: Sequence[Sequence[int]] | None = None) -> Batch:
     columns = {}

@@ -117,7 +117,7 @@ def tier(path: Path) -> Any:
     return pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("path", map(tier, CONFIGS))
+@pytest.mark.parametrize("path", [tier(path) for path in CONFIGS])
 def test_no_config_calls_anything_fast(path, counting, tmp_path):
     """In an update, its validation and a greedy translation."""
     run = tmp_path / "run"

@@ -5,6 +5,7 @@ from networks import build_translator
 from tasks import engine_of, translation_of
 
 from regard.decoding import SEARCHES, Hypothesis, SearchEngine
+from regard.errors import DataError
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
@@ -17,6 +18,7 @@ class Mirror:
     """Answers each source with itself, best first, and then with its reverse."""
 
     width = 1
+    max_source = 12
 
     def answer(self, batch):
         rows = [ids[mask].tolist()[:-1] for ids, mask in zip(*batch.sequences("source"), strict=True)]
@@ -37,6 +39,13 @@ def test_an_engine_of_another_program_answers(parts):
     assert [str(one) for one in found] == [*TEXTS, ""]
     assert [one.alternatives[0].text for one in found[:-1]] == [text[::-1] for text in TEXTS]
     assert found[0].explanation.target_tokens[:-1] == list(TEXTS[0])
+
+
+def test_an_engine_may_take_less_than_the_model(parts):
+    with pytest.raises(DataError, match=r"13 pieces are more than this model takes \(11\)"):
+        Predictor(*parts, Mirror()).predict(["a" * 13])
+    with pytest.raises(DataError, match="source:1: is missing in an example"):
+        Predictor(*parts, Mirror()).predict([{"text": "a"}])
 
 
 def test_a_search_of_the_call_stands_in_for_the_engine(parts):

@@ -16,7 +16,9 @@ def test_what_a_model_was_trained_with_cannot_change(tmp_path, change):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, ["decoding.search.size=3", change])
     key = change.partition("=")[0]
-    assert str(caught.value) == f"{key}: cannot change in a trained model (only decoding.… and device can)"
+    assert (
+        str(caught.value) == f"{key}: cannot change in a trained model (only decoding.…, evaluation.… and device can)"
+    )
 
 
 @pytest.mark.parametrize("change", ["decoding.search.size=3", "decoding={}", "device=cpu", "evaluation.metrics=bleu"])

@@ -112,7 +112,7 @@ def test_a_text_that_was_moved_is_the_same(run, trained, tmp_path):
     moved = edited(trained.parent / "a.en", tmp_path)
     code, said = regard("train", "--run", run, "--resume", "training.max_updates=3", f"data.train.source={moved}")
     assert (code, last(run)) == (0, 3)
-    assert f"data.train.source: {trained.parent / 'a.en'} → {moved}" in said
+    assert f"data.train.files.source: {trained.parent / 'a.en'} → {moved}" in said
 
 
 def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
@@ -123,7 +123,8 @@ def test_a_text_that_was_edited_is_refused(run, trained, tmp_path):
     assert (code, content(run), said.count("error:")) == (2, before, 2)
     told = "cannot change in a run that has begun, and '{}' has other content than it had then"
     assert all(
-        f"data.{name}: {told.format(side)}" in said for name, side in zip(("source", "target"), sides, strict=True)
+        f"data.train.{name}: {told.format(side)}" in said
+        for name, side in zip(("source", "target"), sides, strict=True)
     )
 
 
@@ -138,7 +139,7 @@ def test_another_dev_part_is_refused(tmp_path):
 
 
 def test_a_dev_part_that_puts_back_what_was_held_out_is_refused(run, trained):
-    files_of = [f"data.dev_{name}={trained.parent / file}" for name, file in (("source", "a.en"), ("target", "a.de"))]
+    files_of = [f"data.dev.{name}={trained.parent / file}" for name, file in (("source", "a.en"), ("target", "a.de"))]
     code, said = regard("train", "--run", run, "--resume", *files_of)
     assert (code, "data.dev_share: cannot change" in said, "0.05 → 0 of the training texts" in said) == (2, True, True)
 

@@ -113,3 +113,27 @@ def test_two_classifiers_are_compared_with_p_values(folder):
     told = json.loads((folder / "compared" / "compare.json").read_text())
     assert [metric["name"] for metric in told["metrics"]] == ["accuracy"]
     assert told["systems"][1]["scores"]["accuracy"]["p_value"] is not None
+
+
+def test_an_unknown_dev_label_is_told_before_training(folder, tmp_path):
+    (tmp_path / "dev.tsv").write_text("pos\tgood\nneutral\tso so\n")
+    done = command(
+        "train", folder / "attention.yaml", f"data.dev.file={tmp_path / 'dev.tsv'}", "--run", tmp_path / "run"
+    )
+    assert done.code == 2
+    assert f"{tmp_path / 'dev.tsv'}:2: column label: there is no 'neutral'" in done.said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_judged_by_another_test_part(folder, tmp_path):
+    (tmp_path / "other.tsv").write_text("pos\tgood\nneg\tgood\n")
+    reader = f"{{name: tsv, file: {tmp_path / 'other.tsv'}, fields: {{label: 1, text: 2}}}}"
+    evaluation = evaluate([folder / "run"], changes=[f"data.test={reader}"])
+    assert (evaluation.examples, evaluation.systems[0].scores[0].value) == (2, 50.0)
+
+
+@pytest.mark.parametrize("model", ["translator", "language_model"])
+def test_a_model_of_another_task_is_refused(folder, model):
+    done = command("train", folder / "attention.yaml", f"model={model}")
+    assert done.code == 2
+    assert done.said.count("error:") == 1

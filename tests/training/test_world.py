@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from regard.training import checkpoint as files
+from regard.training import world
 from regard.training.world import LOST, World
 
 SETTINGS = [
@@ -255,3 +256,12 @@ def test_ctrl_c_saves_in_step(torchrun, tmp_path):
     said, _ = process.communicate(timeout=100)
     update = files.latest_valid(tmp_path / "run")[0].state["update"]
     assert f"saved after update {update:,}; go on with" in said
+
+
+@pytest.mark.parametrize("sizes", [[5, 1], [1, 5, 5, 1], [9], []], ids=str)
+def test_tensors_larger_than_a_bucket_travel_alone(sizes, monkeypatch):
+    monkeypatch.setattr(world, "BUCKET", 4)
+    tensors = [torch.zeros(size) for size in sizes]
+    buckets = list(world._buckets(tensors))
+    assert all(buckets)
+    assert [id(one) for bucket in buckets for one in bucket] == [id(one) for one in tensors]

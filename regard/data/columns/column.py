@@ -64,6 +64,9 @@ class Column(ABC):
         flat = np.fromiter((one for row in rows for one in row), np.int64, int(lengths.sum()))
         return self.join(flat, lengths)
 
+    def check(self, value: str) -> None:
+        """Raise DataError for a value that has no ids; cheap, so that whole parts are checked before training."""
+
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Return `encode` of each."""
         return [self.encode(value) for value in values]

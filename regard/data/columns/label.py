@@ -56,6 +56,10 @@ class LabelColumn(Column):
             raise DataError("label", f"there is no '{label:.60}'", hint=nearest(label, self.labels))
         return [self._numbers[label]]
 
+    def check(self, value: str) -> None:
+        """Raise DataError for a label that training has not seen."""
+        self.encode(value)
+
     def decode(self, ids: Sequence[int]) -> str:
         """Return the label of a number."""
         return self.labels[ids[0]]

@@ -56,6 +56,10 @@ class LabelsColumn(Column):
             raise DataError("labels", f"there is no '{strange:.60}'", hint=nearest(strange, self.labels))
         return [self._numbers[label] for label in value.split()]
 
+    def check(self, value: str) -> None:
+        """Raise DataError for a label that training has not seen."""
+        self.encode(value)
+
     def decode(self, ids: Sequence[int]) -> str:
         """Return the labels of numbers, parted by spaces."""
         return " ".join(self.labels[one - PAD - 1] for one in ids if one != PAD)

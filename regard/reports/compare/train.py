@@ -25,7 +25,7 @@ import torch
 from regard.config import as_values
 from regard.data.streams import epoch_of, saved_place
 from regard.errors import ConfigError, Fault, RegardError
-from regard.experiment import SETTINGS_FILE, Experiment
+from regard.experiment import OPEN, SETTINGS_FILE, Experiment
 from regard.experiment.reading import LIMITS
 from regard.reports.compare.plan import Contender, PlannedRun, TextOrigins, flat_settings, with_settings
 from regard.reports.compare.progress import Watch
@@ -40,7 +40,6 @@ DONE, FAULT, INTERRUPTED = 0, 2, 75  # exit codes of a worker, as those of `rega
 ERROR, WARNING = "error: ", "warning: "  # how its lines on stderr begin
 TRACEBACK = "Traceback (most recent call last):"
 KILL_AFTER = 30.0  # seconds that a process gets to end at once
-OPEN = ("decoding", "evaluation", "device")  # settings that a trained model leaves open
 BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
 HINT = "another --run FOLDER, or delete what is there"
 Stage = Literal["new", "half", "begun", "finished"]  # half: killed before its settings were written

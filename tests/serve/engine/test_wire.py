@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, TextPrediction
 from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
 
 numbers = st.floats(allow_nan=False)
@@ -17,9 +17,9 @@ links = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3)
 explanations = st.builds(
     Explanation, st.lists(texts, max_size=3), st.lists(texts, max_size=3), links, matrices, st.lists(maps, max_size=2)
 )
-plain = st.builds(Prediction, texts, texts, numbers, st.lists(numbers, max_size=3), st.booleans())
+plain = st.builds(TextPrediction, texts, texts, numbers, st.lists(numbers, max_size=3), st.booleans())
 whole = st.builds(
-    Prediction,
+    TextPrediction,
     texts,
     texts,
     numbers,
@@ -27,7 +27,7 @@ whole = st.builds(
     st.booleans(),
     st.lists(plain, max_size=2),
     st.none() | explanations,
-    st.none() | st.lists(st.integers(0, 99), max_size=3),
+    ids=st.none() | st.lists(st.integers(0, 99), max_size=3),
 )
 
 
@@ -40,7 +40,7 @@ def test_weights_cost_their_bytes_and_no_digits():
     """A third is eighteen digits; as bytes it is eight, a little more in text."""
     rows = [[1 / 3] * 100] * 100
     found = Explanation(["a"], ["b"], [], rows, [AttentionMap("cross", "cross", 0, [rows])])
-    assert len(packed(to_plain(Prediction("a", "b", 0.0, explanation=found)))) < 2 * 100 * 100 * 8 * 1.4
+    assert len(packed(to_plain(TextPrediction("a", "b", 0.0, explanation=found)))) < 2 * 100 * 100 * 8 * 1.4
 
 
 @given(plain)

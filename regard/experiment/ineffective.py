@@ -10,8 +10,8 @@ from regard.models import AttentionSettings
 OF_A_SOURCE = ("reads", "copy_past", "couplings", "merge", "alignment_layer")  # settings of decoders
 
 
-def idle(experiment: Experiment, said: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the settings of an experiment; `said` is what a person gave of them."""
+def ineffective_settings(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[str]:
+    """Return a warning for each setting that changes nothing; `given` are the settings that a person wrote."""
     for where, choice in parts_in("model", experiment.model):
         yield from _of_a_part(where, choice.settings, _longest(experiment))
     for name, socket in experiment.model.settings.items():
@@ -19,7 +19,7 @@ def idle(experiment: Experiment, said: Mapping[str, Any]) -> Iterator[str]:
             for span in socket.span:
                 yield from _of_a_span(f"model.{name}.span", span.settings)
     if len(experiment.columns) == 1:
-        yield from _of_one_text(said)
+        yield from _of_one_text(given)
     window, tokens = experiment.task.settings.get("window"), experiment.training.batch_tokens
     if window and tokens < window:
         yield f"training.batch_tokens={tokens} is less than one window, so each batch is one of {window} pieces"
@@ -45,11 +45,11 @@ def _of_a_span(place: str, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"{place}: dilation {dilation} is more than the radius of {radius}, so {shown}"
 
 
-def _of_one_text(said: Mapping[str, Any]) -> Iterator[str]:
-    """What is said of a source, where there is none."""
-    if "shared" in said.get("text", {}):
+def _of_one_text(given: Mapping[str, Any]) -> Iterator[str]:
+    """Settings of a source, where there is none."""
+    if "shared" in given.get("text", {}):
         yield "text.shared changes nothing: there is one text, and one vocabulary"
-    decoder = said.get("model", {}).get("decoder", {})
+    decoder = given.get("model", {}).get("decoder", {})
     for name in OF_A_SOURCE:
         if isinstance(decoder, Mapping) and name in decoder:
             yield f"model.decoder.{name} changes nothing: a language model has no source"
