@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
-from regard.data.columns import COLUMNS
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.decoders import DECODERS
@@ -56,7 +55,6 @@ TABLES: Mapping[str, Registry[Any]] = {
     "metric": METRICS,
 }
 IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
-    "column": COLUMNS,
     "pooling": POOLINGS,
     "layer": LAYERS,
 }

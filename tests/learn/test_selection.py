@@ -34,6 +34,9 @@ class Selects(nn.Module):
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         return -self(batch.columns["items"]).gather(-1, batch.columns["kind"].unsqueeze(-1)).squeeze(-1)
 
+    def counted(self, batch: Batch) -> Tensor:
+        return torch.ones_like(batch.columns["kind"], dtype=torch.bool)
+
 
 def batch_of(rows: int) -> Batch:
     kinds = torch.randint(KINDS, (rows, ITEMS))
