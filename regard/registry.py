@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from regard.aliases import aliases_of, bare
-from regard.config import Choice, Setting, Settings, model_of
+from regard.config import Choice, Setting, Settings, settings_model
 from regard.errors import ConfigError, PartError, nearest
 
 __all__ = ["Choice", "Registry", "Setting"]
@@ -73,7 +73,7 @@ class Registry(Generic[T]):
     def model(self, name: str) -> type[Settings]:
         """The strict pydantic model of a part's settings."""
         if name not in self._models:
-            self._models[name] = model_of(name, self.settings(name), self[name].__doc__)
+            self._models[name] = settings_model(name, self.settings(name), self[name].__doc__)
         return self._models[name]
 
     def build(self, choice: Choice, *wiring: Any, given: Mapping[str, Any] = {}, place: str | None = None) -> T:

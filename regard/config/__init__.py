@@ -3,7 +3,7 @@
 from regard.config.atomic_write import write_atomically
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, parse_changes
-from regard.config.models import Setting, Settings, model_of
+from regard.config.models import Setting, Settings, settings_model
 from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
 from regard.config.values import Choice, as_values
 from regard.config.warnings import deferred_warnings
@@ -20,12 +20,12 @@ __all__ = [
     "deferred_warnings",
     "lay",
     "merge",
-    "model_of",
     "parse_changes",
     "quoted",
     "read_settings",
     "read_yaml",
     "schema_of",
+    "settings_model",
     "spelled",
     "write_atomically",
     "write_yaml",

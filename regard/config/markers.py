@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from regard.config.faults import shown
 from regard.config.merging import merge
-from regard.config.models import Marker, Settings, declared, model_of
+from regard.config.models import Marker, Settings, declared, settings_model
 from regard.config.values import Choice
 from regard.errors import ConfigError, nearest
 
@@ -45,7 +45,7 @@ class FieldsOf(Marker):
     @cached_property
     def model(self) -> type[Settings]:
         """Of the fields. Made when it is needed: a table may still be without its parts."""
-        return model_of(self.kind.__name__, declared(self.kind, self.types), self.kind.__doc__)
+        return settings_model(self.kind.__name__, declared(self.kind, self.types), self.kind.__doc__)
 
     def names(self) -> Iterable[str]:
         """Its settings."""

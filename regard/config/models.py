@@ -122,7 +122,7 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def model_of(name: str, settings: Mapping[str, Setting], doc: str | None) -> type[Settings]:
+def settings_model(name: str, settings: Mapping[str, Setting], doc: str | None) -> type[Settings]:
     """The model of some settings. `doc` begins with the line that describes them in a JSON schema."""
     fields: Any = {
         key: (

@@ -28,7 +28,7 @@ from regard.tasks import TASKS, Measure, Task
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Report, Trainer
-from regard.training.world import World, joined
+from regard.training.world import World, joined_world
 
 
 def train(
@@ -66,7 +66,7 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
     Under torchrun every process calls it, and all train one model.
     """
     keep_memory()
-    with joined(choose_device(experiment.device)) as world:
+    with joined_world(choose_device(experiment.device)) as world:
         experiment = world.agree(named(experiment))
         folder = run_of(experiment)
         progress = Progress(folder.path, quiet=quiet, silent=not world.first)

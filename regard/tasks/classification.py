@@ -20,7 +20,7 @@ from regard.registry import Choice
 from regard.results import Explanation, LabelPrediction, Prediction
 from regard.tasks.measures import Examples, Measure, Outcome
 from regard.tasks.task import Task, Wording
-from regard.tasks.writing import rows_of
+from regard.tasks.text_predictions import rows_of
 
 
 class ClassEngine:

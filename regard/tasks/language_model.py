@@ -30,7 +30,7 @@ from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.measures import Examples, LikelihoodMeasure, Measure
 from regard.tasks.task import Ids, Task, Wording
-from regard.tasks.writing import text_prediction
+from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean
 
 CONTINUATION = "continuation"  # of a prompt, beside TEXT: what the loss counts

@@ -13,7 +13,7 @@ from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.task import Ids, Task, Wording
-from regard.tasks.writing import rows_of, text_prediction
+from regard.tasks.text_predictions import rows_of, text_prediction
 
 
 class TranslationTask(Task):

@@ -14,7 +14,7 @@ from regard.training.average import average
 from regard.training.early_stopping import EarlyStopping
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
-from regard.training.sharding import load_whole
+from regard.training.shards import load_whole
 from regard.training.world import ALONE, World
 
 FINAL = "final.json"

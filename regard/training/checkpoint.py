@@ -14,7 +14,7 @@ from torch import Tensor, nn, optim
 
 from regard.data.sealed import making, publish, seal, unseal
 from regard.errors import CheckpointError
-from regard.training.sharding import load_whole, sharded_like, whole
+from regard.training.shards import load_whole, sharded_like, whole
 from regard.training.world import ALONE, World
 
 FORMAT = 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def upgraded(state: Mapping[str, Any]) -> Mapping[str, Any]:
+def upgraded_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the state of training as it is saved today, of a checkpoint by whatever version.
 
     The first one knew one turn, and at the beginning no processor time: the wall's is the best guess.

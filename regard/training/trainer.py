@@ -19,9 +19,9 @@ from regard.training.best_checkpoints import BestCheckpoints
 from regard.training.clock import Clock, Spent
 from regard.training.early_stopping import EarlyStopping
 from regard.training.interrupt import Interrupted, Interruption, listening
-from regard.training.judging import Judging, Scores, Validate
 from regard.training.limits import limit_reached, seconds_left
-from regard.training.older_checkpoints import upgraded
+from regard.training.model_selection import ModelSelection, Scores, Validate
+from regard.training.older_checkpoints import upgraded_state
 from regard.training.progress import Progress, remaining
 from regard.training.scheduled import Scheduled
 from regard.training.settings import TrainingSettings
@@ -65,7 +65,9 @@ class Trainer:
         self.progress = progress or Progress(run, silent=not world.first)
         self.updater = Updater(model, objective, settings, world)
         self.scheduled = Scheduled(settings, model, objective)
-        self.judging = Judging(model, validate, settings, self.progress, world, higher_is_better=higher_is_better)
+        self.selection = ModelSelection(
+            model, validate, settings, self.progress, world, higher_is_better=higher_is_better
+        )
         self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
         self.update, self.clock = 0, Clock()
         self.place: Place | None = None  # in the stream; None: its beginning
@@ -115,18 +117,18 @@ class Trainer:
         self.objective.train()
         self.clock.restart()
         self._meet()
-        if self.judging.due:
+        if self.selection.due:
             self._after_update()
         while not (reason := self._over()):
             self._take_update()
-            self.judging.after(self.update)
+            self.selection.after(self.update)
             self._after_update()
         return reason
 
     def _over(self) -> str:
         """Return why training ends here; "" where it goes on."""
         reached = limit_reached(self.settings, self.update, epoch_of(self.place), self.clock.spent)
-        return reached or self.judging.best.ended or self.updater.turns.ended
+        return reached or self.selection.best.ended or self.updater.turns.ended
 
     def _draw(self) -> list[tuple[Place, Batch]]:
         """Batches of one update, each with the place behind it."""
@@ -146,7 +148,7 @@ class Trainer:
             self.window = Window()
 
     def _after_update(self) -> None:
-        if self.judging.due and not self._asked:
+        if self.selection.due and not self._asked:
             self._validate()
         if self._asked:
             self._end_early()
@@ -161,17 +163,17 @@ class Trainer:
         """Validate and rank this update, and save it. An interruption leaves it to be done again."""
         if (scores := self._scores()) is None:
             return
-        self.judging.rank(scores, self._place())
+        self.selection.rank(scores, self._place())
         for schedules in (self.updater.turns, self.scheduled):
-            schedules.observe(scores[self.settings.metric], self.judging.best.higher_is_better)
+            schedules.observe(scores[self.settings.metric], self.selection.best.higher_is_better)
         if not self._save():
-            self.judging.forget(self.update)
+            self.selection.forget(self.update)
 
     def _final_ranking(self) -> EarlyStopping:
         """The ranking with the last update, also where no validation fell on it."""
-        if not self.judging.lacks(self.update):
-            return self.judging.best
-        return self.judging.ranking_with(self._final_scores(), self._place())
+        if not self.selection.lacks(self.update):
+            return self.selection.best
+        return self.selection.ranking_with(self._final_scores(), self._place())
 
     def _final_scores(self) -> Scores:
         """The scores of the model as it is, when training itself is over."""
@@ -181,7 +183,7 @@ class Trainer:
 
     def _scores(self) -> Scores | None:
         with self.updater.gathered():
-            scores = self.judging.scores(self.update, self._interruption)
+            scores = self.selection.scores(self.update, self._interruption)
         self._meet()
         return scores
 
@@ -198,7 +200,7 @@ class Trainer:
         """
         if self._saved != self.update and not self._write(needed):
             return False
-        self.world.by_first(lambda: self.best_checkpoints.keep(self.update, self.judging.best))
+        self.world.by_first(lambda: self.best_checkpoints.keep(self.update, self.selection.best))
         return True
 
     def _write(self, needed: bool) -> bool:
@@ -221,7 +223,7 @@ class Trainer:
             "schedules": self.scheduled.state(),
             "metrics": self.progress.position(),
             "window": asdict(self.window),
-            **self.judging.state(),
+            **self.selection.state(),
         }
         try:
             files.write(files.step_folder(self.run, self.update), content, state)
@@ -238,17 +240,17 @@ class Trainer:
         self.world.check_resumed(self.run, checkpoint.state.get("processes", 1))
         files.load_model(self.model, checkpoint)
         files.load_training(checkpoint, self.objective, self.updater.turns.optimizers, self.world.rank)
-        state = upgraded(checkpoint.state)
+        state = upgraded_state(checkpoint.state)
         self.update = self._saved = state["update"]
         self.place, self._logged = saved_place(state), state["metrics"]
         self.clock.spent = Spent(state["seconds"], state["core_seconds"])
         self._saved_at = self.clock.spent.wall
         self.window = Window.of(state["window"])
-        self.judging.restore(state)
+        self.selection.restore(state)
         self.updater.turns.restore(state["turns"])
         self.scheduled.restore(state["schedules"])
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
-        self.best_checkpoints.forget_damaged(self.judging.best)
+        self.best_checkpoints.forget_damaged(self.selection.best)
 
     def _place(self) -> dict[str, Any]:
         """Where training is, for the log."""

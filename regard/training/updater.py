@@ -17,7 +17,7 @@ from regard.objectives import Objective
 from regard.ops.memory import telling_of_memory
 from regard.records import Batch, Loss
 from regard.training.settings import TrainingSettings
-from regard.training.sharding import Together, shard
+from regard.training.shards import Together, shard
 from regard.training.turns import Turn, Turns
 from regard.training.world import ALONE, World, meeting
 

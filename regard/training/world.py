@@ -113,7 +113,7 @@ ALONE = World()
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[World]:
+def joined_world(device: torch.device) -> Iterator[World]:
     """The processes that torchrun has started, on one GPU each where the device is one; else this process alone."""
     size = int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
     if size == 1:

@@ -13,7 +13,7 @@ from torch import nn
 
 from regard.data.batches import Batches
 from regard.data.corpus import Corpus
-from regard.data.mixed import MixedStream
+from regard.data.mixed_stream import MixedStream
 from regard.data.readers import READERS
 from regard.data.transforms import transformed
 from regard.models import AttentionSettings

@@ -161,7 +161,7 @@ def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule
         5.0,
         1.0,
     )
-    assert (made.judging.best.waited, made.judging.best.updates) == (0, [3])
+    assert (made.selection.best.waited, made.selection.best.updates) == (0, [3])
 
 
 def test_the_mean_may_be_taken_with_the_last(trainer):
@@ -246,12 +246,12 @@ def test_a_loss_that_is_no_number_ends_it_and_the_checkpoint_before_is_whole(tra
 
 def test_too_little_memory_for_a_validation_ends_it_and_the_checkpoint_before_is_whole(trainer, tmp_path):
     short = trainer([2.0], save_every_minutes=0.0, max_updates=9)
-    judge = short.judging.validate
+    judge = short.selection.validate
 
     def validate(interruption):
         return judge(interruption) if short.update < 2 else torch.empty(2**60)
 
-    short.judging.validate = validate
+    short.selection.validate = validate
     with pytest.raises(TrainingError, match=r"out of memory in the validation at update 2; .* decoding\.batch_tokens"):
         short.prepare().train()
     assert short.model.training
@@ -267,7 +267,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(trainer, tmp_path
     resumed = trainer([9.0], keep_best=2, max_updates=3)
     resumed.prepare(resume=True).train()
     assert capfd.readouterr().err.count("is damaged") == 2
-    assert resumed.judging.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
+    assert resumed.selection.best.updates == kept(tmp_path) == [2, 3]  # 1 was the second best, and is there no more
 
 
 def test_a_damaged_best_checkpoint_is_told_and_the_next_best_is_named(trainer, tmp_path, capfd):

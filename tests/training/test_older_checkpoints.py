@@ -3,7 +3,7 @@
 import pytest
 
 from regard.data.streams import saved_place
-from regard.training.older_checkpoints import upgraded
+from regard.training.older_checkpoints import upgraded_state
 from regard.training.window import TurnWindow, Window
 
 OLD = {
@@ -21,7 +21,7 @@ OLD = {
 
 
 def test_schedules_clocks_and_window_are_found_again():
-    state = upgraded(OLD)
+    state = upgraded_state(OLD)
     assert (state["update"], state["metrics"], state["due"], state["validated"]) == (7, 120, False, 6)
     assert (state["seconds"], state["core_seconds"]) == (20.0, 30.0)
     assert (state["turns"], state["schedules"]) == ({"model": {"scale": 0.5}}, {"objective.label_smoothing": {}})
@@ -34,11 +34,11 @@ def test_schedules_clocks_and_window_are_found_again():
 def test_what_the_first_version_did_not_count_is_guessed():
     first = {name: value for name, value in OLD.items() if name not in ("core_seconds", "validated")}
     first["window"] = {name: value for name, value in OLD["window"].items() if name != "core_seconds"}
-    state = upgraded(first)
+    state = upgraded_state(first)
     assert (state["core_seconds"], state["validated"]) == (20.0, -1)
     assert Window.of(state["window"]).spent.core == 1.0
 
 
 def test_a_state_of_today_is_left_as_it_is():
     state = {"seconds": 1.0, "core_seconds": 1.0, "turns": {}}
-    assert upgraded(state) is state
+    assert upgraded_state(state) is state

@@ -43,9 +43,9 @@ HEADS = ["model.attention.num_heads=2", "model.self_attention.num_heads=2"]
 MEETING = """
 import json, sys
 import torch
-from regard.training.world import joined
+from regard.training.world import joined_world
 
-with joined(torch.device("cpu")) as world:
+with joined_world(torch.device("cpu")) as world:
     one, two = torch.full((3,), world.rank + 1.0), torch.full((2, 2), world.rank, dtype=torch.float64)
     world.sum([one, two])
     own = torch.full((2,), float(world.rank))
@@ -62,9 +62,9 @@ with joined(torch.device("cpu")) as world:
 FAILING = """
 import sys
 import torch
-from regard.training.world import joined
+from regard.training.world import joined_world
 
-with joined(torch.device("cpu")) as world:
+with joined_world(torch.device("cpu")) as world:
     def work():
         if world.first:
             sys.exit("the first one failed")
@@ -75,9 +75,9 @@ DYING = """
 import os, signal
 import torch
 from regard.errors import TrainingError
-from regard.training.world import joined
+from regard.training.world import joined_world
 
-with joined(torch.device("cpu")) as world:
+with joined_world(torch.device("cpu")) as world:
     world.gather(1)
     if world.rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)

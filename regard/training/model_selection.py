@@ -1,4 +1,4 @@
-"""Judging a model while it is trained: validations, their ranking, and patience."""
+"""Model selection while a model is trained: validations, the ranking of updates by them, and patience."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ ShouldStop = Callable[[], bool]
 Validate = Callable[[ShouldStop], Scores]
 
 
-class Judging:
+class ModelSelection:
     """Validates a model every `validate_every` updates and ranks the updates by their scores."""
 
     def __init__(
