@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from regard.errors import ConfigError
-from regard.serve.aside import Places
 from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engines, NotReady, Translates
+from regard.serve.in_thread import ThreadSlots
 from regard.serve.metrics import Metrics
 from regard.serve.security.hosts import Hosts, Origins
 from regard.serve.security.rates import Rates
@@ -49,7 +49,7 @@ class Service:
         self.origins = Origins(settings.cors_origins)
         self.rates = Rates(settings.req_limit, settings.req_flood_threshold)
         self.downloads = Downloads()
-        self.files = Places(FILES)
+        self.files = ThreadSlots(FILES)
         self.draining = False
         self.unanswered = set[asyncio.Timeout]()  # the time of each request that was let in
         self._failed = failed

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from regard.results import Prediction
-from regard.serve.aside import aside
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Busy, Options, Translates
 from regard.serve.errors import ApiError, bad
+from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
 from regard.serve.texts import Document, document, file_document
@@ -84,7 +84,7 @@ async def translate(service: Service, question: Question) -> list[Translated]:
 
 async def prepared(service: Service, question: Question) -> list[Translated]:
     """The texts, taken apart. Raises ApiError for a pair that is not served."""
-    return await aside(question.size, _prepare_all, service, question)
+    return await in_thread(question.size, _prepare_all, service, question)
 
 
 async def answered(service: Service, found: Sequence[Translated], options: Options) -> None:
@@ -110,7 +110,7 @@ async def translate_file(service: Service, data: bytes, suffix: str, source: str
     found = await service.files.work(file_document, data, suffix, language=None if source == AUTO else source)
     if source == AUTO:
         sample = "\n".join(found.texts)[:SAMPLE]
-        source = (await aside(SAMPLE, _choose, service, target, sample)).language
+        source = (await in_thread(SAMPLE, _choose, service, target, sample)).language
     engine = check_pair(service.catalogue, source, target)
     if engine is None or not found.texts:
         return data
@@ -183,7 +183,7 @@ async def _answer(some: list[Translated], options: Options, seconds: float) -> N
     texts = [text for each in documents for text in each.texts]
     wanted = Options(options.n_best, options.explain or documents[0].explain, options.maps)
     predictions = await engine.translate(texts, wanted, seconds=seconds) if texts else []
-    await aside(sum(map(len, texts)) * options.n_best, _fill, some, predictions, options.n_best)
+    await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, predictions, options.n_best)
 
 
 def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best: int) -> None:

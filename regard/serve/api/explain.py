@@ -9,9 +9,9 @@ from regard.serve.api import models
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, read_question, written
 from regard.serve.api.checking import check_sizes, missing
 from regard.serve.api.documented import asked, refusals
-from regard.serve.aside import LARGE, aside
 from regard.serve.engine import Options, Translates
 from regard.serve.errors import bad
+from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.security.headers import ALONE
 from regard.serve.service import Service
@@ -38,8 +38,8 @@ def router(service: Service) -> APIRouter:
         seconds = service.settings.request_timeout
         [prediction] = await engine.explain([question.source_text], [question.target_text], seconds=seconds)
         if question.html:
-            return await aside(LARGE, _page, prediction, wanted)
-        return await aside(LARGE, _explained, engine, prediction, wanted)
+            return await in_thread(LARGE, _page, prediction, wanted)
+        return await in_thread(LARGE, _explained, engine, prediction, wanted)
 
     return routes
 

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
-from regard.serve.aside import aside
 from regard.serve.errors import bad
+from regard.serve.in_thread import in_thread
 
 MAX_FIELDS = 100
 INVALID = "Invalid JSON format"
@@ -46,7 +46,7 @@ async def read_fields(request: Request) -> Fields:
     if kind == MULTIPART:
         return await _multipart(request, query)
     body = await request.body() if kind == FORM else b""
-    form = await aside(len(body) // QUICK, _pairs, body)
+    form = await in_thread(len(body) // QUICK, _pairs, body)
     return Fields(_whole({**form, **query}))
 
 
@@ -68,7 +68,7 @@ async def _multipart(request: Request, query: dict[str, str]) -> Fields:
 async def read_values(request: Request) -> dict[str, Any]:
     """A JSON object, read beside other requests if it is large. Raises ApiError as `read_json` does."""
     body = await request.body()
-    return await aside(len(body) // QUICK, read_json, body)
+    return await in_thread(len(body) // QUICK, read_json, body)
 
 
 def read_json(body: bytes) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from regard.serve.api.checking import (
     check_sizes,
 )
 from regard.serve.api.reading import Fields
-from regard.serve.aside import aside
 from regard.serve.engine import Options
 from regard.serve.errors import bad
+from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.translating import Detected, Kind, Question, Translated, check_pair, detect, translate
@@ -48,7 +48,7 @@ def router(service: Service) -> APIRouter:
         fields = await admitted(service, request)
         texts = asked_texts(fields.values.get("q"))
         check_sizes(texts, service.settings)
-        guesses = await aside(sum(map(len, texts)), detect, service, "\n".join(texts))
+        guesses = await in_thread(sum(map(len, texts)), detect, service, "\n".join(texts))
         return JSONResponse([told(guess) for guess in guesses[:MAX_GUESSES]])
 
     return routes

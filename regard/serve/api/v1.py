@@ -11,8 +11,8 @@ from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, refusals
 from regard.serve.api.translate import told
-from regard.serve.aside import LARGE, aside
 from regard.serve.engine import Options, Translates
+from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
 from regard.serve.translating import Question, Translated, answered, nth, prepared
@@ -52,7 +52,7 @@ def router(service: Service) -> APIRouter:
         wanted.check(least_size(found, options.n_best))
         await answered(service, found, options)
         size = LARGE if options.explain else whole.size * options.n_best
-        return await aside(size, _translated, found, (source, target), wanted)
+        return await in_thread(size, _translated, found, (source, target), wanted)
 
     return routes
 

@@ -9,9 +9,9 @@ from known_engine import pairs, served
 
 from regard.serve import downloads as module
 from regard.serve import translating
-from regard.serve.aside import Places
 from regard.serve.downloads import Downloads, plain_name
 from regard.serve.engine import TooLate
+from regard.serve.in_thread import ThreadSlots
 from regard.serve.service import FILES
 from regard.serve.settings import Settings
 from regard.serve.texts.files import record
@@ -142,19 +142,19 @@ def test_only_so_many_files_are_read_at_a_time(monkeypatch):
         assert ask(client).status_code == 200
 
 
-def test_a_place_is_free_when_its_thread_has_ended_and_not_before():
-    """Whoever leaves does not take the thread along."""
+def test_slot_is_free_once_its_thread_ended():
+    """Cancelling the task does not stop its thread."""
 
     async def run():
-        places, going = Places(1), threading.Event()
-        task = asyncio.create_task(places.work(going.wait, 30))
-        while not places.full:
+        slots, going = ThreadSlots(1), threading.Event()
+        task = asyncio.create_task(slots.work(going.wait, 30))
+        while not slots.full:
             await asyncio.sleep(0.001)
         task.cancel()
         await asyncio.wait([task])
-        full = places.full
+        full = slots.full
         going.set()
-        return full, await places.work(len, "two"), places.full
+        return full, await slots.work(len, "two"), slots.full
 
     assert asyncio.run(run()) == (True, 3, False)
 

@@ -1,35 +1,35 @@
-"""Work that would hold up all other requests is done beside them, and not too much of it at a time."""
+"""Runs slow work in threads, so that it does not block the event loop."""
 
 import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-LARGE = 2000  # characters; what is smaller is done faster than handed over
+LARGE = 2000  # characters; shorter texts are processed faster than handed to a thread
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def aside(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The function's answer; in a thread of its own when the texts it works on are large."""
+async def in_thread(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the function's result; run it in a thread if the texts have `LARGE` characters or more."""
     if size < LARGE:
         return function(*args, **kwargs)
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
-class Places:
-    """For so many pieces of heavy work at a time, each in a thread."""
+class ThreadSlots:
+    """Runs at most `count` functions at a time, each in a thread."""
 
     def __init__(self, count: int) -> None:
         self._free = asyncio.Semaphore(count)
 
     @property
     def full(self) -> bool:
-        """Whether one more would have to wait."""
+        """Whether the next call would have to wait."""
         return self._free.locked()
 
     async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The function's answer. A thread cannot be stopped: it keeps its place when nobody waits for it any more."""
+        """Return the function's result. A cancelled call keeps its slot until its thread ends."""
         await self._free.acquire()
         work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
         work.add_done_callback(lambda _: self._free.release())
