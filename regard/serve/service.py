@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from regard.documents import Detector
 from regard.errors import ConfigError
 from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads
@@ -13,7 +14,6 @@ from regard.serve.metrics import Metrics
 from regard.serve.security.hosts import Hosts, Origins
 from regard.serve.security.rates import Rates
 from regard.serve.settings import Settings
-from regard.serve.texts import Detector
 
 LOADING, RESTARTING = 3, 2  # seconds after which to ask again
 FILES = 2  # read or written again at a time

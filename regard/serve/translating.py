@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from regard.documents import Document, file_document, text_document
 from regard.results import Prediction
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Busy, Options, Translates
@@ -13,7 +14,6 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
-from regard.serve.texts import Document, document, file_document
 
 SAMPLE = 10_000  # characters of a file that tell its language
 SOON = 2  # seconds after which a file may be read
@@ -158,7 +158,8 @@ def _prepare(service: Service, question: Question, text: str) -> Translated:
     engine = question.model or check_pair(service.catalogue, source, question.target)
     if engine is None:
         return Translated(source, question.target, detected, None, text)
-    return Translated(source, question.target, detected, engine, text, document(text, question.kind, language=source))
+    found = text_document(text, question.kind, language=source)
+    return Translated(source, question.target, detected, engine, text, found)
 
 
 def _choose(service: Service, target: str, text: str) -> Detected:

@@ -5,6 +5,7 @@ from pathlib import PurePath
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
+from regard.documents import SUFFIXES, FileError, TooMuch
 from regard.serve.api import documented
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import asked_pair, check_languages, missing
@@ -14,7 +15,6 @@ from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
-from regard.serve.texts import SUFFIXES, FileError, TooMuch
 from regard.serve.translating import check_pair, translate_file
 
 

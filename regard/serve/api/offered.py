@@ -5,13 +5,13 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
+from regard.documents import SUFFIXES
 from regard.serve.api.documented import refusals
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import NotReady
 from regard.serve.errors import later
 from regard.serve.languages import AUTO, name_of, outward, reader_of
 from regard.serve.service import RESTARTING, Service
-from regard.serve.texts import SUFFIXES
 
 TYPING = 500  # milliseconds a page waits for the next letter
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from known_engine import pairs, served
 
+from regard.documents.files import base
 from regard.serve import downloads as module
 from regard.serve import translating
 from regard.serve.downloads import Downloads, plain_name
@@ -14,7 +15,6 @@ from regard.serve.engine import TooLate
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.service import FILES
 from regard.serve.settings import Settings
-from regard.serve.texts.files import record
 
 PAIR = {"source": "en", "target": "de"}
 
@@ -104,7 +104,7 @@ def test_a_page_by_its_short_name_says_its_language(client):
 
 
 def test_a_file_with_too_much_in_it(client, monkeypatch):
-    monkeypatch.setattr(record, "SENTENCES", 2)
+    monkeypatch.setattr(base, "SENTENCES", 2)
     assert ask(client).status_code == 200
     found = ask(client, data=b"Hello\nWorld\nHello\n")
     assert (found.status_code, found.json()["error"].startswith("the file has more than 2 sentences")) == (413, True)

@@ -1,0 +1,103 @@
+"""Word files: every paragraph of the body, tables, text boxes, headers, footers and notes, its formatting kept."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+from zipfile import BadZipFile
+
+import docx
+from babel.core import get_global
+from docx.document import Document as WordDocument
+from docx.opc.constants import CONTENT_TYPE
+from docx.opc.exceptions import OpcError
+from docx.opc.part import XmlPart
+from docx.oxml.ns import qn
+from lxml.etree import LxmlError
+
+from regard.compat import read_docx_part_as_xml
+from regard.documents.files.archive import check_archive
+from regard.documents.files.base import FileDocument, file_of, file_room, rebuilt
+from regard.documents.files.docx_paragraphs import Paragraph
+from regard.documents.files.faults import FileError
+from regard.results import Prediction
+
+for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes
+    read_docx_part_as_xml(_kind)
+_EASTERN = frozenset({"zh", "ja", "ko"})  # scripts for which Word keeps a language apart
+
+
+def docx_file(data: bytes, language: str | None) -> FileDocument:
+    """Fields, drawings and notes' marks stay whole; words keep the formatting of those they came from."""
+    check_archive(data)
+    with _refusing_depth():
+        paragraphs = _paragraphs(_opened(data), language)
+
+    def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
+        with _refusing_depth():
+            opened = _opened(data)  # anew, so that a file can be rebuilt again
+            fresh = _paragraphs(opened, language)
+            for paragraph, text in zip(fresh, rebuilt([each.document for each in fresh], predictions), strict=True):
+                paragraph.write(text)
+            if pair is not None:
+                _relabel(opened, *pair)
+            written = BytesIO()
+            opened.save(written)
+            return written.getvalue()
+
+    return file_of([paragraph.document for paragraph in paragraphs], rebuild)
+
+
+@contextmanager
+def _refusing_depth() -> Iterator[None]:
+    """The library follows parts that name parts by calls within calls."""
+    try:
+        yield
+    except RecursionError as error:
+        raise FileError("the parts of the file lead too deep into each other") from error
+
+
+def _opened(data: bytes) -> WordDocument:
+    try:
+        return docx.Document(BytesIO(data))
+    except (
+        OpcError,
+        LxmlError,
+        BadZipFile,
+        KeyError,
+        ValueError,
+        AttributeError,
+        TypeError,
+        OSError,
+        zlib.error,
+    ) as error:
+        raise FileError("the file is broken or is no Word document") from error
+
+
+def _parts(opened: WordDocument) -> list[XmlPart]:
+    return [part for part in opened.part.package.iter_parts() if isinstance(part, XmlPart)]
+
+
+def _relabel(opened: WordDocument, source: str, target: str) -> None:
+    """What was said to be in the source is said to be in the target: the proofing of Word reads it."""
+    likely, language = get_global("likely_subtags"), target.partition("-")[0]
+    whole = likely.get(target.replace("-", "_")) or likely.get(language)
+    name = f"{language}-{whole.rpartition('_')[2]}" if whole else target  # Word knows no language without a country
+    for part in _parts(opened):
+        for element in part.element.iter(qn("w:lang")):
+            if element.get(qn("w:val"), "").lower().partition("-")[0] == source.partition("-")[0]:
+                element.set(qn("w:val"), name)
+                if language in _EASTERN:
+                    element.set(qn("w:eastAsia"), name)
+
+
+def _paragraphs(opened: WordDocument, language: str | None) -> list[Paragraph]:
+    parts = _parts(opened)
+    room, elements = file_room(), list[Any]()
+    for part in parts:
+        for element in part.element.iter(qn("w:p")):
+            room.mark()
+            elements.append(element)
+    found = [Paragraph(element, language, room) for element in elements]
+    return [paragraph for paragraph in found if paragraph.document.texts]

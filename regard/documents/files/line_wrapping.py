@@ -1,0 +1,47 @@
+"""Lines of about one length."""
+
+import re
+
+from regard.documents.words import joins
+
+_TAG = re.compile(r"<[^<>]{0,240}+>|\{[^{}]{0,240}+\}")
+
+_MOST = 12  # lines: no screen shows more
+
+
+def wrapped(text: str, lines: int) -> str:
+    """`text` in at most so many lines, broken at spaces, or between characters that need none; never inside a tag."""
+    lines = min(lines, _MOST)
+    if lines < 2 or not text.strip():
+        return text
+    shown = _shown(text)
+    broken, cursor = [], 0
+    for line in range(1, lines):
+        wanted = shown[-1] * line / lines
+        breaks = [place for place in range(cursor + 1, len(text)) if _may_break(text, place, shown)]
+        if not breaks:
+            break
+        best = min(breaks, key=lambda place: abs(shown[place] - wanted))
+        broken.append(text[cursor:best].rstrip())
+        cursor = best
+    return "\n".join([*broken, text[cursor:].lstrip() if broken else text])
+
+
+def _shown(text: str) -> list[int]:
+    """For each place how many characters before it are seen."""
+    hidden = bytearray(len(text))
+    for match in _TAG.finditer(text):
+        hidden[match.start() : match.end()] = b"\1" * len(match[0])
+    counts = [0]
+    for flag in hidden:
+        counts.append(counts[-1] + (not flag))
+    return counts
+
+
+def _may_break(text: str, place: int, shown: list[int]) -> bool:
+    before, after = text[place - 1], text[place]
+    if shown[place] == shown[place - 1] and before not in ">}":
+        return False  # inside a tag
+    if before.isspace():
+        return True
+    return before.isalpha() and after.isalpha() and not joins(before) and not joins(after)

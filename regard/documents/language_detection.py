@@ -1,0 +1,54 @@
+"""Which language a text is in, by a model that lies in an installed package: nothing is fetched."""
+
+import re
+from collections.abc import Iterable
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from regard.documents.placeholders import placeholders
+
+_CHARACTERS = 2_000  # are enough; more would only take time
+_FAVOUR, _RARE = 3.0, 0.1  # how many times likelier a language that is served, or is not common, is at the outset
+_COMMON = frozenset(
+    """ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ka km ko lt lv ms mr nb ne nl no pa pl pt ro ru sk
+    sl sr sv sw ta te th tl tr uk ur vi zh""".split()  # noqa: SIM905  one a line would be a page
+)
+_SPACES = re.compile(r"\s+")
+_BEST, _LEAST = 3, 0.05  # guesses that are told, and per cent of one
+
+
+class Detector:
+    """Favours the languages that are served; another one wins only where it is clear. Threads may share one."""
+
+    def __init__(self, languages: Iterable[str]) -> None:
+        """`languages`: ISO 639-1 codes; those the model does not know are never found. Takes about a second."""
+        self.languages = frozenset(languages)
+        self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+    def detect(self, text: str) -> list[tuple[str, float]]:
+        """(code, confidence 0 to 100), best first, at most three; empty for a text without letters."""
+        return [guess for guess in self.ranked(text)[:_BEST] if guess[1] > _LEAST]
+
+    def ranked(self, text: str) -> list[tuple[str, float]]:
+        """All languages with their confidence, best first; empty for a text without letters."""
+        words = _words(text)
+        if not words:
+            return []
+        ranked = [(code, probability * self._weight(code)) for code, probability in self._identifier.rank(words)]
+        total = sum(value for _, value in ranked)
+        best = sorted(ranked, key=lambda each: -each[1])
+        return [(str(code), round(100 * float(value) / total, 1)) for code, value in best]
+
+    def _weight(self, code: str) -> float:
+        return _FAVOUR if code in self.languages else 1.0 if code in _COMMON else _RARE
+
+
+def _words(text: str) -> str:
+    """The beginning of a text without what is in no language; empty when there is no letter."""
+    text = text[:_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    cursor, free = 0, []
+    for each in placeholders(text):
+        free.append(text[cursor : each.start])
+        cursor = each.end
+    found = _SPACES.sub(" ", " ".join([*free, text[cursor:]])).strip()
+    return found if any(character.isalpha() for character in found) else ""

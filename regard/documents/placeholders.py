@@ -1,0 +1,82 @@
+"""What must survive a translation letter by letter: `%s`, `{name}`, links, numbers, addresses, hashtags, signs."""
+
+import re
+from typing import NamedTuple
+
+from regard.documents.size_budget import Room
+from regard.scripts import UNSPACED
+
+LONGEST_WORD = 100  # characters between two spaces: what is longer is no word, and would only cost time
+_SIGNS = r"\u2190-\u21ff\u2300-\u245f\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"  # emoji, ♪, arrows
+_ONE = rf"[{_SIGNS}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"  # with its colour, as text or as a picture
+SIGN = rf"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{_ONE}(?:\u200d{_ONE})*+)"  # a flag, or one made of several
+_GOES_ON = (
+    rf"[^\s{UNSPACED}\u0f00-\u0fff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u200b\ua980-\ua9df]"  # scripts with spaces
+)
+_LATIN = r"A-Za-z\u00c0-\u024f"
+_MACHINE = r"""(?=[%{$:<&])(?:
+  %(?:                                                                       # %(name)s
+      \((?:\w|[.-]){1,60}+\)[#0+-]{0,3}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]
+    | (?<![\d%]%)(?<!%%)(?:\d{1,3}\$)?[#0+-]{0,3}+\d{0,3}+(?:\.\d{1,3}+)?+(?:hh?|ll?|[qjzt])?  # %s %1$s
+      [sdiufFeEgGxXocCpaA@](?![a-zA-Z])
+    | (?<!%%)%(?!%)
+  )
+| \{\{[^{}\r\n]{0,100}+\}\}                                                  # {{name}}
+| \$\{[^{}\r\n]{0,100}+\}                                                    # ${name}
+| \{[^{}\s]{0,60}+\}                                                         # {name}
+| (?<![\w:]):[a-z][a-z0-9_+-]{0,40}+:(?![\w:])                               # :name:
+| </?[A-Za-z][\w.:-]{0,40}+(?:[ ][^<>\r\n]{0,200}+)?>                        # <x/> <g id="1">
+| </?[A-Za-z0-9][\w.:-]{0,40}+/?>
+| &(?:[A-Za-z][A-Za-z0-9]{1,30}+|\#\d{1,7}+|\#[xX][0-9a-fA-F]{1,6}+);        # &nbsp;
+)"""
+_PLAIN = rf"""
+  (?<![\w])(?:https?|ftp)://[^\s<>"“”„«»「」『』《》，。！？；、]{{1,2000}}+
+| (?<![\w.@])www\.[^\s<>"“”„«»「」『』《》，。！？；、]{{1,500}}+
+| (?<![\w.+-])(?:mailto:)?[\w.+-]{{1,64}}+@[A-Za-z0-9-]{{1,63}}+(?:\.[A-Za-z0-9-]{{1,63}}+){{1,8}}+
+| (?<![\w@/])@[A-Za-z0-9_]{{1,60}}+(?:@[A-Za-z0-9.-]{{1,100}}+)?
+| (?<![\w&\#])[\#＃](?=\w)[\w]{{1,100}}+
+| (?<![\d{_LATIN}_])\d{{1,40}}+(?:[.,:/]\d{{1,40}}+){{0,20}}+(?![\d{_LATIN}_])
+| {SIGN}
+"""
+_LONG = rf"(?<!{_GOES_ON}){_GOES_ON}{{{LONGEST_WORD + 1},}}+"
+_PATTERN = re.compile(f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<long>{_LONG})", re.VERBOSE)
+_LINK = re.compile(r"(?:https?|ftp)://|www\.")
+_TRAILING = ".,;:!?'’*_~"
+
+
+class Placeholder(NamedTuple):
+    """Where one stands; `machine` ones are read by programs, so none may appear that was not there."""
+
+    start: int
+    end: int
+    machine: bool = False
+    number: bool = False
+    long: bool = False  # what is too long for a word
+
+
+def placeholders(text: str, room: Room | None = None) -> list[Placeholder]:
+    """All of a text, in order, none inside another. Raises TooMuch when there is no room for them.
+
+    >>> [text[p.start:p.end] for text in ["Hi {name}, see http://a.b/c. 3 new"] for p in placeholders(text)]
+    ['{name}', 'http://a.b/c', '3']
+    """
+    found, room = [], room or Room()
+    for match in _PATTERN.finditer(text):
+        start, end = match.span()
+        if match.lastgroup == "plain":
+            end = start + len(_trimmed(match[0]))
+        if end > start:
+            room.mark()
+            number = match.lastgroup == "plain" and match[0][0].isdigit() and "@" not in match[0]
+            found.append(Placeholder(start, end, match.lastgroup == "machine", number, match.lastgroup == "long"))
+    return found
+
+
+def _trimmed(found: str) -> str:
+    """A link without the punctuation of the sentence around it; an address without a final stop."""
+    trimmed = found.rstrip(_TRAILING) if _LINK.match(found) else found.rstrip(".")
+    while trimmed.endswith((")", "]", "}")) and trimmed.count(trimmed[-1]) > trimmed.count(
+        {")": "(", "]": "[", "}": "{"}[trimmed[-1]]
+    ):
+        trimmed = trimmed[:-1].rstrip(_TRAILING)
+    return trimmed

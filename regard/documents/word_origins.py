@@ -1,0 +1,75 @@
+"""Which source word each target word came from, read off an explanation and trusted with nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from regard.documents.words import Span
+from regard.pieces import byte_of
+from regard.results import Prediction
+
+_REACH = 40  # characters a piece may be away from where it is looked for
+
+
+def origins(
+    source: str, source_words: Sequence[Span], target_words: Sequence[Span], prediction: Prediction
+) -> list[int | None]:
+    """For each target word the position of its source word, None where nothing is known.
+
+    Without any usable link the words are taken to be in the same order.
+    """
+    explanation = prediction.explanation
+    votes: list[Counter[int]] = [Counter() for _ in target_words]
+    if explanation is not None:
+        from_source = _words_of_tokens(source, source_words, explanation.source_tokens)
+        from_target = _words_of_tokens(prediction.text, target_words, explanation.target_tokens)
+        for source_token, target_token in explanation.alignment:
+            if 0 <= source_token < len(from_source) and 0 <= target_token < len(from_target):
+                _vote(votes, from_source[source_token], from_target[target_token])
+    if not any(votes):
+        scale = len(source_words) / max(1, len(target_words))
+        return [int((word + 0.5) * scale) if source_words else None for word in range(len(target_words))]
+    return [vote.most_common(1)[0][0] if vote else None for vote in votes]
+
+
+def _vote(votes: list[Counter[int]], source_words: range, target_words: range) -> None:
+    """Words of one linked pair of tokens, which are mostly one each; several are taken to be in the same order."""
+    for place, word in enumerate(target_words):
+        first = place * len(source_words) // len(target_words)
+        last = max(first + 1, (place + 1) * len(source_words) // len(target_words))
+        votes[word].update(source_words[first:last])
+
+
+def _words_of_tokens(text: str, words: Sequence[Span], tokens: Sequence[str]) -> list[range]:
+    """The words that each token covers."""
+    owner = [-1] * len(text)
+    for number, (start, end) in enumerate(words):
+        owner[start:end] = [number] * (end - start)
+    covered = []
+    for start, end in _places(text, tokens):
+        found = [number for number in owner[start:end] if number >= 0]
+        covered.append(range(found[0], found[-1] + 1) if found else range(0))
+    return covered
+
+
+def _places(text: str, tokens: Sequence[str]) -> list[Span]:
+    """Where each token stands in a text; an empty span for one that is not found."""
+    places: list[Span] = []
+    place, position = 0, 0
+    while position < len(tokens):
+        piece, count = _piece(tokens, position)
+        start = text.find(piece, place, place + len(piece) + _REACH) if piece else -1
+        span = Span(start, start + len(piece)) if start >= 0 else Span(place, place)
+        places.extend([span] * count)
+        place, position = span.end, position + count
+    return places
+
+
+def _piece(tokens: Sequence[str], position: int) -> tuple[str, int]:
+    """The characters of a token without the space before it; bytes in a row are read together."""
+    end, spelt = position, bytearray()
+    while end < len(tokens) and (byte := byte_of(tokens[end])) is not None:
+        spelt.append(byte)
+        end += 1
+    if spelt:
+        return spelt.decode("utf-8", "replace"), end - position
+    return tokens[position].replace("▁", " ").strip(), 1

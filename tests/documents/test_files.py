@@ -1,0 +1,342 @@
+"""Files come out as files of the same kind, with their formatting."""
+
+import io
+import struct
+import zipfile
+
+import docx
+import pytest
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from hostile import all_translated, shouted
+
+from regard.documents import SUFFIXES, FileError, TooMuch, file_document
+from regard.documents.files import archive, base
+from regard.documents.files.line_wrapping import wrapped
+from regard.errors import RegardError
+
+SRT = (
+    "1\n00:00:01,000 --> 00:00:02,500\n<i>Hello my friend,</i>\nhow are you?\n\n"
+    "2\n00:00:03,000 --> 00:00:04,000\n- Fine, C:\\new {\\an8}\n- And <b>you</b>?\n\n"
+    "3\n00:00:05,000 --> 00:00:06,000\n♪ ♪\n\n"
+)
+
+
+def loud(data: bytes, suffix: str) -> bytes:
+    found = file_document(data, suffix)
+    return found.rebuild(shouted(found.texts))
+
+
+def word(build) -> bytes:
+    document = docx.Document()
+    build(document)
+    data = io.BytesIO()
+    document.save(data)
+    return data.getvalue()
+
+
+def test_kinds():
+    assert SUFFIXES == (".txt", ".srt", ".html", ".htm", ".docx")
+    with pytest.raises(FileError, match=r"'\.pdf' cannot be translated"):
+        file_document(b"", ".pdf")
+    assert issubclass(FileError, RegardError)
+    assert file_document(b"Hi there", ".TXT").texts == ["Hi there"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_text_is_written_in_the_encoding_it_came_in(encoding):
+    data = "Straße.\r\n\r\n  Zwei!\n".encode(encoding)
+    assert loud(data, ".txt") == "STRASSE.\r\n\r\n  ZWEI!\n".encode(encoding)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"caf\xe9", b"\x89PNG\r\n\x1a\n\xff"])
+def test_bytes_that_are_no_text(data):
+    with pytest.raises(FileError, match="save it as UTF-8"):
+        file_document(data, ".txt")
+
+
+def test_a_page_keeps_its_encoding_and_spells_what_that_lacks():
+    data = '<meta charset="latin1"><p>café here'.encode("latin1")
+    found = file_document(data, ".html")
+    answer = shouted(found.texts)[0]
+    assert found.rebuild([type(answer)(found.texts[0], "你好 café", 0.0)]) == data.replace(
+        b"caf\xe9 here", b"&#20320;&#22909; caf\xe9"
+    )
+
+
+@pytest.mark.parametrize("name", [b"nonsense", b"undefined", b"punycode", b"idna", b"utf-8", b"base64"])
+def test_a_page_in_an_encoding_that_cannot_read_it(name):
+    with pytest.raises(FileError, match="save it as UTF-8"):
+        file_document(b"<meta charset=" + name + b">\xff", ".html")
+
+
+def test_subtitles():
+    assert file_document(SRT.encode(), ".srt").texts == [
+        "Hello my friend, how are you?",
+        "Fine, C:\\new",
+        "And you?",
+    ]
+    wanted = (
+        SRT.replace("Hello my friend,", "HELLO MY FRIEND,").replace("how are you", "HOW ARE YOU")
+        .replace("Fine, C:\\new", "FINE, C:\\NEW").replace("And <b>you", "AND <b>YOU")
+    )  # fmt: skip
+    assert loud(SRT.encode(), ".srt").decode() == wanted
+    assert loud(SRT.replace("\n", "\r\n").encode(), ".srt").decode() == wanted.replace("\n", "\r\n")
+
+
+def test_subtitles_keep_their_places_dashes_and_notes():
+    text = (
+        "1\n00:00:01,000 --> 00:00:03,000 X1:10 Y2:5\n- A dog runs.\n- A girl plays.\n\n"
+        "2\n00:00:04,000 --> 00:00:05,000\n<i>♪ la di da ♪</i>\n\n"
+    )
+    assert loud(text.encode(), ".srt").decode() == (
+        text.replace("A dog runs", "A DOG RUNS").replace("A girl plays", "A GIRL PLAYS").replace("la di da", "LA DI DA")
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"1\n2\n3\n", b"\n" * 100_000, b"1\n00:00:01,000 -->\n"])
+def test_what_is_no_list_of_subtitles(data):
+    with pytest.raises(FileError):
+        file_document(data, ".srt")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_subtitles_keep_their_times_and_tags_with_any_translator(seed):
+    found = file_document(SRT.encode(), ".srt")
+    out = found.rebuild(all_translated(found.texts, seed)).decode("utf-8", "replace")
+    assert [line for line in out.split("\n") if "-->" in line][:1] == ["00:00:01,000 --> 00:00:02,500"]
+    for tag in ("<i>", "</i>", "{\\an8}"):
+        assert out.count(tag) == 1
+
+
+HOSTILE = ("x" + "\n" * 100_000 + "y", "\n1" * 50_000, "<" * 100_000, "{" * 100_000, "<i " * 33_000, "1" * 100_000)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:4]))
+def test_hostile_subtitles_are_read_or_refused_in_little_time(text, quick):
+    start = "1\n00:00:01,000 --> 00:00:02,000\n"
+    with quick(2.0):
+        try:
+            loud((start + text).encode(), ".srt")
+        except FileError as refused:
+            assert "2000 characters" in str(refused)
+
+
+def paragraphs(paragraph: bytes) -> bytes:
+    """A document of a million bytes of paragraphs that are alike."""
+    with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    place = "word/document.xml"
+    entries[place] = entries[place].replace(b"<w:sectPr", filled(paragraph) + b"<w:sectPr", 1)
+    return packed(entries, zipfile.ZIP_STORED)
+
+
+def filled(part: bytes) -> bytes:
+    return part * (1_000_000 // len(part))
+
+
+RUN = b"<w:r><w:t>a</w:t></w:r>"
+CROWDS = {
+    "lines": (".txt", lambda: filled(b"a\n")),
+    "lines of digits": (".txt", lambda: filled(b"1\n")),
+    "sentences of one line": (".txt", lambda: filled(b"A b. ")),
+    "numbers": (".txt", lambda: filled(b"1 ")),
+    "blocks": (".html", lambda: filled(b"<p>")),
+    "blocks with words": (".html", lambda: filled(b"<p>a")),
+    "nested": (".html", lambda: filled(b"<b>")),
+    "points": (".html", lambda: filled(b"a<img>")),
+    "kept": (".html", lambda: b"<code>" + filled(b"<b></b>")),
+    "subtitles": (".srt", lambda: filled(b"1\n00:00:01,000 --> 00:00:02,000\na\n\n")),
+    "tags": (".srt", lambda: (b"1\n00:00:01,000 --> 00:00:02,000\n" + b"<i>" * 600 + b"\n\n") * 500),
+    "paragraphs": (".docx", lambda: paragraphs(b"<w:p/>")),
+    "paragraphs with words": (".docx", lambda: paragraphs(b"<w:p>" + RUN + b"</w:p>")),
+    "runs": (".docx", lambda: paragraphs(b"<w:p>" + RUN * 20_000 + b"</w:p>")),
+    "strangers": (".docx", lambda: paragraphs(b"<w:p>" + b"<a/>" * 200_000 + b"</w:p>")),
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+def test_a_file_with_too_much_in_it_is_refused_before_all_of_it_is_read(name, quick, monkeypatch):
+    monkeypatch.setattr(base, "SENTENCES", 2_000)
+    monkeypatch.setattr(base, "MARKS", 20_000)
+    suffix, made = CROWDS[name]
+    data = made()
+    with quick(1.5), pytest.raises(TooMuch, match="the file has more than 2"):
+        file_document(data, suffix)
+
+
+def test_as_much_as_a_file_may_have(quick):
+    with quick(6.0):
+        assert loud(b"a\n" * base.SENTENCES, ".txt") == b"A\n" * base.SENTENCES
+    with quick(12.0):
+        count = base.MARKS // 2 - 1
+        page = b"<b>" * count + b"a" + b"</b>" * count
+        assert loud(page, ".html") == page.replace(b">a<", b">A<")
+
+
+def test_thousands_of_subtitles(quick):
+    with quick(5.0):
+        written = loud(("1\n00:00:01,000 --> 00:00:02,000\n{a\n\n" * 3_000).encode(), ".srt")
+    assert written.count(b" --> ") == 3_000
+
+
+def test_wrapping():
+    assert wrapped("one two three four", 2) == "one two\nthree four"
+    assert wrapped("<i>one two</i> three four", 2) == "<i>one two</i>\nthree four"
+    assert wrapped("今天天气很好", 2) == "今天天\n气很好"
+    assert wrapped("word", 3) == "word" and wrapped("", 2) == "" and wrapped("a b", 1) == "a b"
+
+
+def test_word_files_keep_formats_tables_and_headers():
+    def build(document):
+        paragraph = document.add_paragraph("Hello ")
+        paragraph.add_run("bold").bold = True
+        paragraph.add_run(" world. Second sentence\tTab here.")
+        document.add_heading("A title", 2)
+        table = document.add_table(1, 2)
+        table.cell(0, 0).text, table.cell(0, 1).text = "cell one", "12"
+        document.sections[0].header.paragraphs[0].text = "My header {name}"
+
+    data = word(build)
+    found = file_document(data, ".docx")
+    assert found.texts == ["Hello bold world.", "Second sentence", "Tab here.", "A title", "cell one", "My header"]
+    assert found.explain
+    out = docx.Document(io.BytesIO(found.rebuild(shouted(found.texts))))
+    assert [(run.text, run.bold) for run in out.paragraphs[0].runs if run.bold] == [("BOLD", True)]
+    assert out.paragraphs[0].text == "HELLO BOLD WORLD. SECOND SENTENCE\tTAB HERE."
+    assert out.paragraphs[1].style.name == "Heading 2"
+    assert [cell.text for cell in out.tables[0].row_cells(0)] == ["CELL ONE", "12"]
+    assert out.sections[0].header.paragraphs[0].text == "MY HEADER {name}"
+    again = docx.Document(io.BytesIO(found.rebuild(shouted(found.texts))))
+    assert [each.text for each in again.paragraphs] == [each.text for each in out.paragraphs]
+
+
+def linked(document):
+    """A paragraph with a link, a field, a drawing's place and an insertion of another writer."""
+    paragraph = document.add_paragraph("See ")
+    link = OxmlElement("w:hyperlink")
+    link.set(qn("w:anchor"), "there")
+    inside = paragraph.add_run("this place")
+    inside.italic = True
+    link.append(inside._r)
+    paragraph._p.append(link)
+    paragraph.add_run(" on page ")
+    for kind in ("begin", None, "separate", "text", "end"):
+        run = paragraph.add_run("7" if kind == "text" else "")
+        if kind is None:
+            code = OxmlElement("w:instrText")
+            code.text = " PAGEREF x "
+            run._r.append(code)
+        elif kind != "text":
+            mark = OxmlElement("w:fldChar")
+            mark.set(qn("w:fldCharType"), kind)
+            run._r.append(mark)
+    paragraph.add_run(" or later.")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_links_and_fields_of_a_word_file_stay_whole(seed):
+    found = file_document(word(linked), ".docx")
+    assert found.texts == ["See this place on page or later."]
+    out = docx.Document(io.BytesIO(found.rebuild(all_translated(found.texts, seed))))
+    paragraph = out.paragraphs[0]._p
+    assert [link.get(qn("w:anchor")) for link in paragraph.iter(qn("w:hyperlink"))] == ["there"]
+    assert [mark.get(qn("w:fldCharType")) for mark in paragraph.iter(qn("w:fldChar"))] == ["begin", "separate", "end"]
+    order = [each.tag for each in paragraph.iter(qn("w:fldChar"), qn("w:instrText"))]
+    assert order == [qn("w:fldChar"), qn("w:instrText"), qn("w:fldChar"), qn("w:fldChar")]
+
+
+def test_a_word_file_with_nothing_to_say_keeps_its_text():
+    data = word(lambda document: document.add_paragraph("12 😀"))
+    assert docx.Document(io.BytesIO(file_document(data, ".docx").rebuild([]))).paragraphs[0].text == "12 😀"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("de", ("de-DE", None)), ("zh-Hans", ("zh-CN", "zh-CN")), ("xx", ("xx", None))]
+)
+def test_a_word_file_says_the_language_that_it_is_in_now(target, said):
+    def build(document):
+        for code in ("en-US", "fr-FR"):
+            lang = OxmlElement("w:lang")
+            lang.set(qn("w:val"), code)
+            document.add_paragraph().add_run("Hello").element.get_or_add_rPr().append(lang)
+
+    found = file_document(word(build), ".docx")
+    out = docx.Document(io.BytesIO(found.rebuild(shouted(found.texts), ("en", target))))
+    langs = [each for each in out.element.iter(qn("w:lang"))]
+    assert (langs[0].get(qn("w:val")), langs[0].get(qn("w:eastAsia"))) == said
+    assert langs[1].get(qn("w:val")) == "fr-FR"
+
+
+def packed(entries: dict[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", method) as file:
+        for name, content in entries.items():
+            file.writestr(name, content)
+    return data.getvalue()
+
+
+def understated(data: bytes) -> bytes:
+    """The same archive with a directory that tells of a hundred bytes."""
+    place = data.rindex(b"PK\x01\x02")
+    return data[: place + 24] + struct.pack("<I", 100) + data[place + 28 :]
+
+
+BOMBS = {
+    "zeros": packed({"word/document.xml": b"\0" * (60 << 20)}),
+    "too large": packed({f"word/{number}.xml": b"\0" * (9 << 20) for number in range(8)}),
+    "many parts": packed({f"word/{number}.xml": b"" for number in range(archive.ENTRIES + 1)}),
+    "leads out": packed({"../../etc/passwd": b"x"}),
+    "absolute": packed({"/etc/passwd": b"x"}),
+    "entities": packed({"word/document.xml": b'<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>'}),
+    "understated": understated(packed({"word/document.xml": b"\0" * (30 << 20)})),
+    "no document": packed({"a.xml": b"<a/>"}),
+    "empty": packed({}),
+    "nothing": b"",
+    "text": b"hello",
+    "cut off": packed({"word/document.xml": b"<a/>"})[:-30],
+    "nested": packed({"inner.zip": packed({"a": b"\0" * (1 << 20)})}),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_hostile_archives_are_refused_in_one_line(name, quick):
+    with quick(4.0), pytest.raises(FileError) as refused:
+        file_document(BOMBS[name], ".docx")
+    assert "\n" not in str(refused.value)
+
+
+def chained(length: int) -> bytes:
+    """A document whose header has a header, and so on."""
+    kinds = "http://schemas.openxmlformats.org/package/2006/"
+    header = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/header"
+    with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    first = b'Id="rId900" Type="%b" Target="h0.xml"/></Relationships>' % header.encode()
+    place = "word/_rels/document.xml.rels"
+    entries[place] = entries[place].replace(b"</Relationships>", b"<Relationship " + first)
+    for number in range(length):
+        entries[f"word/h{number}.xml"] = b"<a/>"
+        link = f'<Relationship Id="r" Type="{header}" Target="h{number + 1}.xml"/>' if number + 1 < length else ""
+        entries[f"word/_rels/h{number}.xml.rels"] = (
+            f'<Relationships xmlns="{kinds}relationships">{link}</Relationships>'.encode()
+        )
+    return packed(entries)
+
+
+def test_a_word_file_whose_parts_form_a_chain():
+    assert file_document(chained(3), ".docx").texts == ["Hello"]
+    with pytest.raises(FileError, match="too deep"):
+        file_document(chained(990), ".docx")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_word_file_is_refused_or_read(seed):
+    data = bytearray(word(linked))
+    for step in range(5):
+        data[(seed * 7919 + step * 104729) % len(data)] ^= 1 << (seed % 8)
+    try:
+        found = file_document(bytes(data), ".docx")
+    except FileError:
+        return
+    assert found.rebuild(shouted(found.texts))
