@@ -4,8 +4,8 @@ from typing import Literal
 
 from regard.documents.document import Document, Sentence
 from regard.documents.files import SUFFIXES, FileDocument, FileError, file_document
+from regard.documents.html_page import html_document
 from regard.documents.language_detection import Detector
-from regard.documents.markup import html_document
 from regard.documents.plain_text import plain_document
 from regard.documents.sentences import LIMIT
 from regard.documents.size_budget import TooMuch

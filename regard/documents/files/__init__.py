@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from regard.documents.files.base import FileDocument
+from regard.documents.files.base import FileDocument, FileError
 from regard.documents.files.docx import docx_file
-from regard.documents.files.faults import FileError
 from regard.documents.files.srt import srt_file
 from regard.documents.files.text_and_html import html_file, text_file
 from regard.errors import nearest

@@ -4,7 +4,7 @@ import zlib
 from io import BytesIO
 from zipfile import BadZipFile, LargeZipFile, ZipFile, ZipInfo
 
-from regard.documents.files.faults import FileError
+from regard.documents.files.base import FileError
 
 ENTRIES = 2_000
 UNPACKED = 64 << 20  # bytes in all

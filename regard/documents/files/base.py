@@ -1,14 +1,28 @@
 """A file with the sentences to translate taken out."""
 
+import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from regard.documents.document import Document
 from regard.documents.size_budget import Room
+from regard.errors import RegardError
 from regard.results import Prediction
 
 SENTENCES, MARKS = 20_000, 200_000  # of a file, which are read in a second or two
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_HINT = "save it as UTF-8"
+
+
+class FileError(RegardError):
+    """A file cannot be read; one line for whoever sent it."""
 
 
 class Rebuild(Protocol):
@@ -28,7 +42,7 @@ class FileDocument:
 
     texts: list[str]
     explain: bool  # whether alignments help to keep placeholders and formatting in place
-    rebuild: "Rebuild"
+    rebuild: Rebuild
 
 
 def file_room() -> Room:
@@ -55,3 +69,16 @@ def rebuilt(documents: Sequence[Document], predictions: Sequence[Prediction]) ->
         last = first + len(document.texts)
         yield document.rebuild(predictions[first:last])
         first = last
+
+
+def decoded(data: bytes, declared: str | None = None) -> tuple[str, str]:
+    """(text, encoding): what the byte order mark says, else UTF-8, else what the file declares. Raises FileError."""
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    for name in [marked] if marked else ["utf-8", *([declared] if declared else [])]:
+        try:
+            return data.decode(name), name
+        except UnicodeError:  # not of decoding alone: some encodings fail in ways of their own
+            continue
+        except LookupError:
+            break
+    raise FileError(f"the file is not readable text ({_HINT})")

@@ -18,9 +18,8 @@ from lxml.etree import LxmlError
 
 from regard.compat import read_docx_part_as_xml
 from regard.documents.files.archive import check_archive
-from regard.documents.files.base import FileDocument, file_of, file_room, rebuilt
+from regard.documents.files.base import FileDocument, FileError, file_of, file_room, rebuilt
 from regard.documents.files.docx_paragraphs import Paragraph
-from regard.documents.files.faults import FileError
 from regard.results import Prediction
 
 for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes

@@ -8,9 +8,7 @@ from pysubs2.exceptions import Pysubs2Error
 from pysubs2.formats.subrip import SubripFormat
 
 from regard.documents.document import Document
-from regard.documents.files.base import FileDocument, file_of, file_room, rebuilt
-from regard.documents.files.decoding import decoded
-from regard.documents.files.faults import FileError
+from regard.documents.files.base import FileDocument, FileError, decoded, file_of, file_room, rebuilt
 from regard.documents.files.line_wrapping import wrapped
 from regard.documents.marked_text import cut
 from regard.documents.passages import Kind, Mark

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 
 from regard.documents.document import Document
-from regard.documents.files.base import FileDocument, file_room
-from regard.documents.files.decoding import decoded
-from regard.documents.markup import html_document
+from regard.documents.files.base import FileDocument, decoded, file_room
+from regard.documents.html_page import html_document
 from regard.documents.plain_text import plain_document
 from regard.results import Prediction
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.documents import text_document
-from regard.documents.markup.lexer import tokens
+from regard.documents.html_lexer import tokens
 
 VOID = {"br", "img", "wbr", "hr", "input"}
 INLINE = ("b", "i", "em", "span", "a", "strong", "u", "font", "my-tag")

@@ -1,0 +1,199 @@
+"""Reads an HTML page or fragment as a Document; everything but the text of its sentences is kept as it is."""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+
+from regard.documents.document import Document
+from regard.documents.html_lexer import Token, tokens
+from regard.documents.marked_text import cut
+from regard.documents.passages import Kind, Mark, Stretch
+from regard.documents.rendering import Style
+from regard.documents.sentences import LIMIT
+from regard.documents.size_budget import Room
+from regard.documents.words import Span
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BREAKS = _names(
+    """address article aside blockquote body br button caption center col colgroup datalist dd details dialog dir div dl
+    dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe legend
+    li link main menu meta nav noembed noframes noscript ol optgroup option output p param plaintext pre script search
+    section select slot style summary table tbody td template textarea tfoot th thead title tr track ul xmp"""
+)  # no sentence goes through one of these; every other element may stand inside a sentence
+_VOID = _names("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
+_UNTOUCHED = _names(
+    "applet audio canvas code kbd math object picture pre samp script style svg textarea var video xmp"
+)  # with all that is in them
+
+_ATTRIBUTE = re.compile(
+    r"""[\t\n\f\r /]++ ([^\t\n\f\r />=]++)
+        (?: [\t\n\f\r ]*+ = [\t\n\f\r ]*+ (?: "([^"]*+)" | '([^']*+)' | ([^\t\n\f\r >"'][^\t\n\f\r >]*+) ) )?+""",
+    re.VERBOSE,
+)
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,20}+;?|#[xX][0-9a-fA-F]{1,20}+;?|[A-Za-z][A-Za-z0-9]{1,40}+;?)")
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_LANG = re.compile(
+    r"""((?<=[\s/"'])(?:xml:)?lang\s*+=\s*+["']?)([A-Za-z]{2,3})((?:-[A-Za-z0-9-]{1,30}+)?+)""", re.IGNORECASE
+)
+_BEFORE = frozenset({"text", "raw"})  # a doctype, comments, space
+
+
+def html_document(html: str, *, language: str | None = None, limit: int = LIMIT, room: Room | None = None) -> Document:
+    """Any string is taken as HTML; what is malformed is kept as it is. Raises TooMuch when there is no room for it."""
+    reader = _Reader(language, limit, room or Room())
+    for token in tokens(html):
+        reader.take(token)
+    reader.finish()
+    return Document(reader.stretches, "".join(reader.kept), Style(_escaped, reader.sources.__getitem__), _relabelled)
+
+
+class _Reader:
+    """Gathers the text of a block until the next one begins."""
+
+    def __init__(self, language: str | None, limit: int, room: Room) -> None:
+        self.language, self.limit, self.room = language, limit, room
+        self.stretches: list[Stretch] = []
+        self.kept: list[str] = []  # what stays as it is, behind the last of them
+        self.sources: list[str] = []  # of the marks, by their numbers
+        self.skipped: list[Token] = []  # the untouched element that we are in
+        self.depth = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.characters: list[tuple[str, str]] = []
+        self.marks: list[Mark] = []
+
+    def take(self, token: Token) -> None:
+        """The next token of the page."""
+        self.room.mark()
+        if self.skipped:
+            self._skip(token)
+        elif token.kind == "text":
+            self.characters += _characters(token.source)
+        elif token.kind == "raw":
+            self._mark("point", token)
+        elif token.kind == "open" and token.name not in _VOID and _untouched(token.source, token.name):
+            self.skipped, self.depth = [token], 1
+        elif token.name in _BREAKS:
+            self._end_block()
+            self.kept.append(token.source)
+        elif token.name in _VOID:
+            self._mark("point", token)
+        else:
+            self._mark("open" if token.kind == "open" else "close", token)
+
+    def finish(self) -> None:
+        """The page ends here, and whatever is open with it."""
+        if self.skipped:
+            self._end_skipping()
+        self._end_block()
+
+    def _mark(self, kind: Kind, token: Token) -> None:
+        self.marks.append(Mark(len(self.characters), kind, token.name, self._number(token.source)))
+
+    def _number(self, source: str) -> int:
+        self.sources.append(source)
+        return len(self.sources) - 1
+
+    def _skip(self, token: Token) -> None:
+        name = self.skipped[0].name
+        if token.name == name == "p" and token.kind == "open":  # a paragraph ends where the next begins
+            self._end_skipping()
+            self.take(token)
+            return
+        self.skipped.append(token)
+        if token.name == name:
+            self.depth += 1 if token.kind == "open" else -1
+            if not self.depth:
+                self._end_skipping()
+
+    def _end_skipping(self) -> None:
+        skipped, self.skipped = self.skipped, []
+        source = "".join(token.source for token in skipped)
+        if skipped[0].name in _BREAKS:
+            self._end_block()
+            self.kept.append(source)
+            return
+        self.marks.append(Mark(len(self.characters), "point", "", self._number(source)))
+
+    def _end_block(self) -> None:
+        text = "".join(" " if character in "\t\n\f\r" else character for character, _ in self.characters)
+        found = cut(text, self.marks, self._as_written, language=self.language, limit=self.limit, room=self.room)
+        for before, passage in found.stretches:
+            self.stretches.append(Stretch("".join([*self.kept, before]), passage))
+            self.kept = []
+        self.kept.append(found.rest)
+        self._begin()
+
+    def _as_written(self, span: Span, marks: Sequence[Mark]) -> str:
+        return "".join(self._written(span, marks))
+
+    def _written(self, span: Span, marks: Sequence[Mark]) -> Iterator[str]:
+        cursor = span.start
+        for mark in marks:
+            yield from (written for _, written in self.characters[cursor : mark.place])
+            yield self.sources[mark.number]
+            cursor = mark.place
+        yield from (written for _, written in self.characters[cursor : span.end])
+
+
+def _untouched(tag: str, name: str) -> bool:
+    """Whether an opening tag says that nothing inside is to be translated."""
+    if name in _UNTOUCHED:
+        return True
+    if "translate" not in tag.lower():
+        return False
+    for match in _ATTRIBUTE.finditer(tag):
+        key, value = match[1].lower(), (match[2] or match[3] or match[4] or "").strip().lower()
+        if (key == "translate" and value == "no") or (key == "class" and "notranslate" in value.split()):
+            return True
+    return False
+
+
+def _characters(source: str) -> list[tuple[str, str]]:
+    """(character, how it was written); one reference may spell two characters, the second is written as nothing."""
+    found: list[tuple[str, str]] = []
+    plain = {character: (character, character) for character in set(source)}  # one for all that are alike
+    cursor = 0
+    for match in _REFERENCE.finditer(source):
+        spelt = unescape(match[0])
+        if spelt == match[0]:
+            continue
+        found += [plain[character] for character in source[cursor : match.start()]]
+        found += ((character, "" if place else match[0]) for place, character in enumerate(spelt))
+        if not spelt:
+            found.append(("\0", match[0]))
+        cursor = match.end()
+    found += [plain[character] for character in source[cursor:]]
+    return found
+
+
+def _escaped(text: str) -> str:
+    """Text that can never be markup."""
+    return text.translate(_ESCAPES)
+
+
+def _relabelled(html: str, source: str, target: str) -> str:
+    """`<html lang="en-US">` → `<html lang="de">`, where it names the source; all else stays."""
+    place = 0
+    for token in tokens(html):
+        if token.kind not in _BEFORE or (token.kind == "text" and token.source.strip("\ufeff \t\n\f\r")):
+            break
+        place += len(token.source)
+    else:
+        return html
+    if (token.kind, token.name) != ("open", "html"):
+        return html
+    return (
+        html[:place]
+        + _LANG.sub(lambda found: _label(found, source, target), token.source)
+        + html[place + len(token.source) :]
+    )
+
+
+def _label(found: re.Match[str], source: str, target: str) -> str:
+    return f"{found[1]}{target}" if found[2].lower() == source.lower().partition("-")[0] else found[0]
