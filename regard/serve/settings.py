@@ -1,9 +1,11 @@
-"""What a server may be told: limits, places and doors."""
+"""The settings of a server, each with its default and the option that sets it."""
 
 import ipaddress
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
 
 from regard.errors import ConfigError
 from regard.serve.security.hosts import host_name
@@ -15,49 +17,6 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
 _LINK = re.compile(r"https?://[^\s/?#\"'<>]+[^\s\"'<>]*", re.IGNORECASE)
 _SIZE = re.compile(r"(\d{1,12})\s*([KMG]i?B?|B)?", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """All settings of a server, with their defaults. -1 stands for no limit, as in LibreTranslate."""
-
-    host: str = "127.0.0.1"
-    port: int = 5000  # 0: any that is free
-    url_prefix: str = ""  # "/translate", or nothing
-    keys: Keys = field(default_factory=Keys)
-    key_link: str = ""  # where a key can be had
-    allowed_hosts: tuple[str, ...] = ()  # names besides addresses, localhost and the machine's own; "*": any
-    cors_origins: tuple[str, ...] = ()  # as browsers write them: `read_origin`; "*": any
-    trusted_proxies: tuple[str, ...] = ()  # addresses or networks whose X-Forwarded-For and -Proto are believed
-
-    load_only: tuple[str, ...] = ()  # languages; (): all
-
-    char_limit: int = 5000  # of a text
-    batch_limit: int = 128  # texts of a request
-    alternatives_limit: int = 10
-    req_limit: int = NO_LIMIT  # requests a minute of one key or address
-    req_flood_threshold: int = NO_LIMIT  # refusals by that limit until a key or an address is banned
-    max_body: int = 2 * MIB
-    max_file: int = 10 * MIB
-    max_maps: int = 2 * MIB  # of an answer with all that a model looked at
-
-    max_queue: int = 256  # texts that wait for a model
-    max_batch_tokens: int = 8192
-    batch_wait: float = 0.005  # seconds
-    request_timeout: float = 30.0  # seconds that a request may wait, and that a client may send nothing
-    shutdown_grace: float = 20.0  # seconds after which what is not answered yet is told to ask another server
-    threads: int | None = None  # batches of each model at a time; None: a share of all cores but one
-
-    metrics: bool = False
-    metrics_auth_token: str = field(default="", repr=False)
-    web_ui: bool = True
-    files_translation: bool = True
-    suggestions: Path | None = None  # the file they go to; None: they are refused
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
-        return self.host in LOOPBACK or self.host.startswith("127.")
 
 
 def read_size(option: str, text: str) -> int:
@@ -112,3 +71,143 @@ def read_proxy(option: str, text: str) -> str:
             option, f"'{text}' is no address: {error}", "127.0.0.1, or a network: 172.16.0.0/12"
         ) from error
     return str(network) if network.num_addresses > 1 else str(network.network_address)
+
+
+def read_keys(option: str, given: Sequence[str], file: Path | None) -> Keys:
+    """Keys that were typed, and those of a file, one a line. Raises ConfigError."""
+    lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()  # Windows begins it with a mark
+    kept = [key for line in lines if (key := line.strip()) and not key.startswith("#")]
+    if file is not None and not kept:
+        raise ConfigError(f"{option}s", f"there is no key in '{file}'", "one a line")
+    if not all(key.strip() for key in given):
+        raise ConfigError(option, "is empty", "a long random text")
+    return Keys([*given, *kept])
+
+
+class Form(NamedTuple):
+    """What is typed for a setting, where that is not the setting itself."""
+
+    kind: Any = None  # None: the setting's
+    read: Callable[..., Any] = lambda _, typed: typed  # the option, what was typed → the setting; raises ConfigError
+    write: Callable[[Any], Any] = lambda setting: setting  # the setting → what would be typed
+
+
+SAME = Form()
+SIZE = Form(str, read_size, lambda size: f"{size // MIB}MiB")
+CODES = Form(str, lambda _, typed: tuple(filter(None, typed.replace(" ", "").split(","))), ",".join)
+KEYS, KEY_FILE = Form(list[str], read_keys, lambda _: []), Form(Path | None, write=lambda _: None)
+MILLISECONDS = Form(float, lambda _, typed: typed / 1000, lambda seconds: seconds * 1000)
+OFF = Form(bool, lambda _, typed: not typed, lambda on: not on)
+
+
+class Option(NamedTuple):
+    """The option that sets a setting: `--name`, or `LT_NAME` in the environment."""
+
+    metavar: str | None  # None: a flag
+    help: str
+    least: float | None = None
+    most: float | None = None
+    name: str = ""  # where it is not the setting's
+    form: Form = SAME
+
+    @property
+    def flag(self) -> str:
+        """As it is typed: `--max-body`."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+def repeated(metavar: str, text: str, name: str, read: Callable[[str, str], str]) -> Option:
+    """An option that may be given several times."""
+    form = Form(list[str], lambda option, typed: tuple(read(option, one) for one in typed), list)
+    return Option(metavar, f"{text}; may be repeated.", name=name, form=form)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a server, in the order of `regard serve --help`. -1 stands for no limit, as in LibreTranslate."""
+
+    host: Annotated[str, Option("ADDRESS", "Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1"
+    port: Annotated[int, Option("N", "0: any that is free.", 0, 65535)] = 5000
+    keys: Annotated[
+        Keys,
+        Option("KEY", "Answer only who has it; may be repeated.", name="api_key", form=KEYS),
+        Option("FILE", "Keys, one a line; the command line shows none.", name="api_keys", form=KEY_FILE),
+    ] = field(default_factory=Keys)
+    insecure: Annotated[bool, Option(None, "Let other machines ask without a key.")] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...], repeated("NAME", "Answer to this name too (* for all)", "allowed_host", read_host)
+    ] = ()  # besides addresses, localhost and the machine's own name
+    cors_origins: Annotated[
+        tuple[str, ...], repeated("URL", "Pages of this origin may ask", "cors_origin", read_origin)
+    ] = ()  # as browsers write them: `read_origin`; "*": any
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        repeated(
+            "ADDRESS", "Believe X-Forwarded-For and -Proto of this address or network", "trusted_proxy", read_proxy
+        ),
+    ] = ()
+
+    char_limit: Annotated[int, Option("N", "Characters of a text; -1: no limit.", -1)] = 5000
+    batch_limit: Annotated[int, Option("N", "Texts of a request; -1: no limit.", -1)] = 128
+    alternatives_limit: Annotated[int, Option("N", "Other translations of a text; -1: no limit.", -1)] = 10
+    req_limit: Annotated[int, Option("N", "Requests a minute of a key or an address; -1: any.", -1)] = NO_LIMIT
+    req_flood_threshold: Annotated[int, Option("N", "Refusals a minute after which it is banned.", -1)] = NO_LIMIT
+    max_body: Annotated[int, Option("SIZE", "Largest request.", form=SIZE)] = 2 * MIB
+    max_file: Annotated[int, Option("SIZE", "Largest file to translate.", form=SIZE)] = 10 * MIB
+    max_maps: int = 2 * MIB  # of an answer with all that a model looked at
+
+    max_queue: Annotated[int, Option("N", "Sentences that may wait for a model.", 1)] = 256
+    max_batch_tokens: Annotated[int, Option("N", "Pieces that a model reads at once.", 1)] = 8192
+    batch_wait: Annotated[
+        float, Option("MS", "How long a batch waits for others.", 0, name="batch_wait_ms", form=MILLISECONDS)
+    ] = 0.005  # seconds
+    request_timeout: Annotated[float, Option("SECONDS", "How long a request may wait.", 0.1)] = 30.0  # and send nothing
+    shutdown_grace: Annotated[float, Option("SECONDS", "How long requests may go on at the end.", 0)] = 20.0
+    threads: Annotated[
+        int | None,
+        Option(
+            "N",
+            "Batches of each model at a time, a core each. (default: its share of all cores but one, which the "
+            "server needs; at most 4)",
+            1,
+        ),
+    ] = None
+
+    metrics: Annotated[bool, Option(None, "Prometheus measures at /metrics.")] = False
+    metrics_auth_token: Annotated[str, Option("TOKEN", "Show them only to who has it.")] = field(default="", repr=False)
+    web_ui: Annotated[bool, Option(None, "The API without the page.", name="disable_web_ui", form=OFF)] = True
+    files_translation: Annotated[
+        bool, Option(None, "Translate no files.", name="disable_files_translation", form=OFF)
+    ] = True
+    suggestions: Annotated[Path | None, Option("FILE", "Keep users' better translations here.")] = None
+    url_prefix: Annotated[str, Option("PATH", "All addresses begin so.", form=Form(str, read_prefix))] = ""
+    key_link: Annotated[
+        str, Option("URL", "Where a key can be had.", name="get_api_key_link", form=Form(str, read_link))
+    ] = ""
+    load_only: Annotated[
+        tuple[str, ...], Option("CODES", "Only runs between these languages: en,de; no other is loaded.", form=CODES)
+    ] = ()
+
+    @classmethod
+    def options(cls) -> dict[str, list[Option]]:
+        """The options of each setting that has any."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {
+            setting: [option._replace(name=option.name or setting) for option in hint.__metadata__]
+            for setting, hint in hints.items()
+            if get_origin(hint) is Annotated
+        }
+
+    @classmethod
+    def read(cls, typed: Mapping[str, Any]) -> Self:
+        """Settings from what was typed for every option, by its name. Raises ConfigError."""
+        values = {}
+        for setting, options in cls.options().items():
+            first = options[0]
+            values[setting] = first.form.read(first.flag, *(typed[option.name] for option in options))
+        return cls(**values)
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK or self.host.startswith("127.")
