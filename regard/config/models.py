@@ -60,6 +60,24 @@ class Marker(ABC):
         return self.schema()
 
 
+class _Values(Marker):
+    """What reads each value of a mapping."""
+
+    def __init__(self, marker: Marker) -> None:
+        self.marker = marker
+
+    def read(self, value: Any) -> Any:
+        return {name: self.marker.read(item) for name, item in value.items()}
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": self.marker.schema()}
+
+    def spelled(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {name: self.marker.spelled(item) for name, item in value.items()}
+
+
 class Settings(BaseModel):
     """Settings by name. What is given of one is laid on its default."""
 
@@ -107,7 +125,7 @@ class Settings(BaseModel):
             optional = [mark for one in get_args(field.annotation) for mark in getattr(one, "__metadata__", ())]
             for mark in (*field.metadata, *optional):
                 if isinstance(mark, Marker):
-                    found[name] = mark
+                    found[name] = _Values(mark) if get_origin(field.annotation) is Mapping else mark
         return found
 
     @classmethod

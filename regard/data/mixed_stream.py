@@ -40,8 +40,8 @@ class MixedStream(PlannedStream):
         if strange := [name for name in routes or {} if name not in parts]:
             raise ConfigError(f"data.routes.{strange[0]}", "there is no such stream", f"there is: {', '.join(parts)}")
         self.parts, self.routes, self.seed = dict(parts), dict(routes or {}), seed
-        shares = np.cumsum([weights[name] for name in self.parts])
-        self._names, self._bounds = list(self.parts), shares / shares[-1]
+        self.shares = {name: weights[name] / sum(weights.values()) for name in self.parts}
+        self._names, self._bounds = list(self.parts), np.cumsum(list(self.shares.values()))
 
     def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
         """The plans of all batches from a place on; its place holds those of all parts."""
@@ -65,7 +65,7 @@ class MixedStream(PlannedStream):
     def _drawn(self, number: int) -> str:
         """The part that gives batch `number`."""
         draw = np.random.default_rng((self.seed, WHICH, number)).random()
-        return self._names[int(np.searchsorted(self._bounds, draw, side="right"))]
+        return self._names[min(int(np.searchsorted(self._bounds, draw, side="right")), len(self._names) - 1)]
 
     def _routed(self, name: str, make: Callable[[], Batch]) -> Batch:
         batch = make()

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from regard.config import OneOrMany, PartOf
-from regard.config.bounds import Fraction, Size
+from regard.config.bounds import Fraction, Positive, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.errors import Fault
@@ -15,6 +15,7 @@ from regard.registry import Choice
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
+CORPORA = "corpora."  # before the name of a further training corpus
 FILES = "parallel"  # the reader of a file per column
 FILE_SETTINGS = ("file", "files", "index")  # of a reader: a path, or paths by column
 NO_LANGUAGES = ("txt", "raw", "tok", "bpe")  # endings of a file's name that look like codes of languages
@@ -39,6 +40,7 @@ Read = Annotated[Choice, PartOf(READERS, short=by_ending, unnamed=by_column)]
 class DataSettings:
     """`train`, `dev` and `test`: a text file for each column of the task ({source: a.en, target: a.de}), or a reader.
 
+    `corpora` are more to learn from, by name: each batch comes from `train` or from one of them, drawn by `weights`.
     A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
     variable REGARD_DATA names.
     """
@@ -47,20 +49,25 @@ class DataSettings:
     train: Read | None = None
     dev: Read | None = None
     test: Read | None = None
+    corpora: Mapping[str, Read] = field(default_factory=dict)
+    weights: Mapping[str, Positive] = field(default_factory=dict)  # of train and of each corpus; none: by their sizes
     transforms: Annotated[tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...], OneOrMany()] = ()  # of training batches
     languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
     dev_share: Fraction = 0.0  # held out of train for want of a dev part
     cache: Path | None = None  # where corpora are kept ready; None: in the run folder
     max_length: Size = 256  # pieces of a training sentence; longer ones are counted and left out
 
-    def reader(self, part: Part) -> Choice | None:
-        """The reader of a part with its files found, or None where the config names none."""
-        choice: Choice | None = getattr(self, part)
-        return None if choice is None else self._located(choice)
+    def readers(self) -> dict[str, Choice]:
+        """The readers that the config names, with their files found: train, dev, test, "corpora.NAME" …"""
+        named: dict[str, Choice | None] = {part: getattr(self, part) for part in PARTS}
+        named |= {f"{CORPORA}{name}": choice for name, choice in self.corpora.items()}
+        return {part: self._located(choice) for part, choice in named.items() if choice is not None}
 
     def located(self) -> "DataSettings":
         """The same with every file by its full path, and the languages that their names tell."""
-        found: dict[str, Any] = {part: self.reader(part) for part in PARTS if getattr(self, part) is not None}
+        readers = self.readers()
+        found: dict[str, Any] = {part: readers[part] for part in PARTS if part in readers}
+        found["corpora"] = {name: readers[f"{CORPORA}{name}"] for name in self.corpora}
         match self.language_pair():
             case str(source), str(target):
                 found["languages"] = (source, target)
@@ -78,10 +85,14 @@ class DataSettings:
         """Files that are missing, half named, or of another task's columns."""
         if self.train is None:
             yield Fault("data.train", "must be given", _wanted("train", columns))
-        for part in PARTS:
-            choice: Choice | None = getattr(self, part)
-            if choice is not None:
-                yield from self._faults(part, choice, columns)
+        for part, choice in self.readers().items():
+            yield from self._faults(part, choice, columns)
+        streams = ["train", *self.corpora]
+        if len(set(streams)) < len(streams):
+            yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
+        if self.weights and self.weights.keys() != set(streams):
+            problem = f"names {', '.join(self.weights)}, the corpora are {', '.join(streams)}"
+            yield Fault("data.weights", problem, "a weight for each of them, or none")
 
     def language_pair(self) -> tuple[str | None, str | None]:
         """The codes of both languages, from `languages` or the ends of the files' names (train.en.gz → en)."""
@@ -91,7 +102,7 @@ class DataSettings:
         named = files if isinstance(files, Mapping) else {}
         return _ending(named.get("source")), _ending(named.get("target"))
 
-    def _faults(self, part: Part, choice: Choice, columns: Sequence[str]) -> Iterator[Fault]:
+    def _faults(self, part: str, choice: Choice, columns: Sequence[str]) -> Iterator[Fault]:
         for setting in FILE_SETTINGS:
             files = choice.settings.get(setting)
             if isinstance(files, Mapping):
@@ -111,12 +122,12 @@ class DataSettings:
         return str(self.find(files))
 
 
-def named_files(part: Part, columns: Sequence[str]) -> list[str]:
+def named_files(part: str, columns: Sequence[str]) -> list[str]:
     """The settings that name the files of a part, a column each."""
     return [f"data.{part}.{column}" for column in columns]
 
 
-def _columns(part: Part, files: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Fault]:
+def _columns(part: str, files: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Fault]:
     """Columns that have no file, and files of no column."""
     given = [column for column in columns if column in files]
     for column in columns:
@@ -128,7 +139,7 @@ def _columns(part: Part, files: Mapping[str, Any], columns: Sequence[str]) -> It
             yield Fault(f"data.{part}.{column}", "is not a column of this task", _wanted(part, columns))
 
 
-def _wanted(part: Part, columns: Sequence[str]) -> str:
+def _wanted(part: str, columns: Sequence[str]) -> str:
     named = " and ".join(named_files(part, columns))
     return f"a text file: {named}" if len(columns) == 1 else f"text files: {named}"
 

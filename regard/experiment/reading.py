@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,11 @@ def read_changes(changes: Iterable[str]) -> dict[str, Any]:
 
 def count_examples(experiment: Experiment) -> int:
     """Examples to train on; counting ends at the largest number that makes a difference."""
-    choice = experiment.reader("train")
-    if choice is None:
+    if experiment.data.train is None:
         raise ConfigError("data.train", "must be given")
-    return sum(1 for _ in islice(READERS.build(choice, tuple(experiment.columns)), LARGE))
+    learnt = [choice for part, choice in experiment.data.readers().items() if part not in ("dev", "test")]
+    readers = (READERS.build(choice, tuple(experiment.columns)) for choice in learnt)
+    return sum(1 for _ in islice(chain.from_iterable(readers), LARGE))
 
 
 def schema() -> dict[str, Any]:

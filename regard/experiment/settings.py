@@ -10,7 +10,7 @@ from regard.config.bounds import Size
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.evaluation import METRICS
-from regard.experiment.data import DataSettings, Part
+from regard.experiment.data import DataSettings
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Choice
@@ -97,9 +97,9 @@ class Experiment:
         task: Any = TASKS[self.task.name]
         return dict(task.columns)
 
-    def reader(self, part: Part) -> Choice | None:
+    def reader(self, part: str) -> Choice | None:
         """What reads a part of the data, with its files found; None where the settings name none."""
-        return self.data.reader(part)
+        return self.data.readers().get(part)
 
     def save(self, path: Path) -> None:
         """To a file that `load_experiment` reads back the same."""

@@ -9,16 +9,15 @@ from regard.config import as_values
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, empty_model
-from regard.experiment.data import Part as DataPart
+from regard.experiment.data import CORPORA
 from regard.runs.folder import RunFolder
 from regard.runs.texts import held_out, part_reader
 
 FIXED = (
-    "init", "task", "text", "data.max_length", "data.transforms", "training.batch_tokens", "training.accumulate",
-    "training.seed", "training.optimizer", "training.metric", "training.validate_lines",
+    "init", "task", "text", "data.max_length", "data.transforms", "data.weights", "training.batch_tokens",
+    "training.accumulate", "training.seed", "training.optimizer", "training.metric", "training.validate_lines",
 )  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
-PARTS: tuple[DataPart, ...] = ("train", "dev")  # those that training reads
 
 
 class Change(NamedTuple):
@@ -55,8 +54,8 @@ def origins_of(experiment: Experiment) -> dict[str, Any]:
     """What a run's texts are, wherever their files stand: how each part is read, and the digests of its files."""
     return {
         part: {"read": reader.key(), "files": [digest(file).hex() for file in reader.files]}
-        for part in PARTS
-        if (reader := part_reader(experiment, part)) is not None
+        for part in experiment.data.readers()
+        if part != "test" and (reader := part_reader(experiment, part)) is not None
     }
 
 
@@ -109,11 +108,11 @@ def _weights(experiment: Experiment) -> dict[str, torch.Size]:
 def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]:
     """By content: a file may be moved, and must not be edited."""
     after = origins_of(experiment)
-    for part in PARTS:
-        if part not in before or before[part] == after.get(part):
+    for part in {**before, **after}:
+        if before.get(part) == after.get(part) or (part not in before and not part.startswith(CORPORA)):
             continue
         reader, place = part_reader(experiment, part), f"data.{part}"
-        if reader is None or after[part]["read"] != before[part]["read"]:
+        if reader is None or part not in before or after[part]["read"] != before[part]["read"]:
             yield Fault(place, f"{NEVER}: it is not read as it was", HINT)
             continue
         both = zip(before[part]["files"], after[part]["files"], strict=True)
@@ -123,7 +122,7 @@ def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]
             yield Fault(named, f"{NEVER}, and '{reader.files[number]}' has other content than it had then", HINT)
 
 
-def _setting(experiment: Experiment, part: DataPart, number: int) -> str:
+def _setting(experiment: Experiment, part: str, number: int) -> str:
     """What names a file of a part."""
     choice = experiment.reader(part)
     files = {} if choice is None else choice.settings.get("files", {})

@@ -6,12 +6,13 @@ from typing import Any
 
 from regard.data import READERS, Corpus, Example, Reader
 from regard.data.columns import Columns, learn_columns, save_columns
+from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
 from regard.data.streams import PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import DataError
 from regard.experiment import Experiment
-from regard.experiment.data import Part, named_files
+from regard.experiment.data import CORPORA, named_files
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
 from regard.tasks import TASKS, Examples, Task
@@ -20,9 +21,10 @@ Say = Callable[[str], None]
 Texts = Mapping[str, str]  # of an example, by column
 
 
-def training_reader(experiment: Experiment) -> Reader:
-    """What is learnt from: all of the training part, without what is held out of it."""
-    return _training_parts(experiment)[0]
+def training_readers(experiment: Experiment) -> dict[str, Reader]:
+    """What is learnt from, by corpus: the training part without what is held out of it, and the further corpora."""
+    more = {name: _reader(experiment, f"{CORPORA}{name}") for name in experiment.data.corpora}
+    return {"train": _training_parts(experiment)[0], **more}
 
 
 def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
@@ -84,9 +86,10 @@ def _check(example: Example, reader: Reader, check: Callable[[Texts], None]) -> 
 
 def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Columns:
     """Learns and saves what the columns of a run have to know: tokenizers and labels."""
-    reader, choice = training_reader(experiment), experiment.text.tokenizer
-    say(f"learning {choice.name} from {', '.join(dict.fromkeys(file.name for file in reader.files))}")
-    columns = learn_columns(experiment.columns, reader, choice, shared=experiment.text.shared)
+    readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
+    files = dict.fromkeys(file.name for reader in readers for file in reader.files)
+    say(f"learning {choice.name} from {', '.join(files)}")
+    columns = learn_columns(experiment.columns, readers, choice, shared=experiment.text.shared)
     save_columns(columns, experiment.columns, folder.text, shared=experiment.text.shared)
     return columns
 
@@ -94,16 +97,20 @@ def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Co
 def training_batches(
     experiment: Experiment, folder: RunFolder, task: Task, columns: Columns, say: Say
 ) -> PlannedStream:
-    """The training corpus as a stream of batches; what of it could not be used is told."""
-    reader, cache = training_reader(experiment), experiment.data.cache or folder.data
-    corpus = Corpus.open(reader, columns, cache, max_tokens=task.max_length(experiment.data.max_length))
-    say(f"{reader.files[0].name}: {corpus.report}")
-    seed = experiment.training.seed
-    stream = task.stream(corpus, tokens=experiment.training.batch_tokens, seed=seed)
+    """All training corpora as one stream of batches; what of them could not be used is told."""
+    cache, seed = experiment.data.cache or folder.data, experiment.training.seed
+    streams, sizes = dict[str, PlannedStream](), dict[str, float]()
+    for name, reader in training_readers(experiment).items():
+        corpus = Corpus.open(reader, columns, cache, max_tokens=task.max_length(experiment.data.max_length))
+        say(f"{reader.files[0].name}: {corpus.report}")
+        streams[name] = task.stream(corpus, tokens=experiment.training.batch_tokens, seed=seed)
+        sizes[name] = sum(int(corpus.lengths(column).sum()) for column in columns)
+    weights = experiment.data.weights or sizes
+    stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
 
 
-def part_reader(experiment: Experiment, part: Part) -> Reader | None:
+def part_reader(experiment: Experiment, part: str) -> Reader | None:
     """Of a whole part; None where the settings name none."""
     choice = experiment.reader(part)
     return None if choice is None else READERS.build(choice, tuple(experiment.columns))
@@ -122,7 +129,7 @@ def _training_parts(experiment: Experiment) -> tuple[Reader, Reader]:
     return parts
 
 
-def _reader(experiment: Experiment, part: Part) -> Reader:
+def _reader(experiment: Experiment, part: str) -> Reader:
     reader = part_reader(experiment, part)
     if reader is None:
         named = " and ".join(named_files(part, tuple(experiment.columns)))

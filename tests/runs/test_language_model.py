@@ -18,7 +18,7 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.texts import dev_examples, training_reader
+from regard.runs.texts import dev_examples, training_readers
 
 LINES = [f"the {who} {does} a {what}" for who in ("man", "dog") for does in ("has", "sees") for what in ("cat", "cow")]
 TEXT = [*LINES, "", *LINES[::-1], "", *LINES[::3]] * 2
@@ -171,7 +171,7 @@ def test_a_text_is_all_that_must_be_said(tmp_path):
 
 def test_what_is_held_out_is_the_end_of_the_text(tmp_path):
     experiment = read_experiment(None, [*settings_of(tmp_path), "data.dev_share=0.25"])
-    rest = [example.texts["text"] for example in training_reader(experiment)]
+    rest = [example.texts["text"] for example in training_readers(experiment)["train"]]
     held = dev_examples(experiment, task_of(TEXT, window=9), lambda _: None)
     assert rest + held["text"] == TEXT
     assert len(held["text"]) == len(TEXT) // 4

@@ -28,7 +28,7 @@ SMALL = {"dim": 8, "encoder": Choice("recurrent", {"hidden_dim": 8}), "position"
 @pytest.fixture
 def parts():
     rows = [Example(line, {"text": text, "label": label}) for line, (text, label) in enumerate(PAIRS, 1)]
-    columns = learn_columns(ClassificationTask.columns, rows, Choice("words"), shared=True)
+    columns = learn_columns(ClassificationTask.columns, [rows], Choice("words"), shared=True)
     torch.manual_seed(3)
     return MODELS.build(Choice("classifier", SMALL), columns).double().eval(), ClassificationTask(columns)
 

@@ -1,6 +1,6 @@
 """Columns: what an example is made of. One file a row."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ Columns = Mapping[str, Column]
 
 
 def learn_columns(
-    kinds: Mapping[str, str], examples: Iterable[Example], tokenizer: Choice, *, shared: bool
+    kinds: Mapping[str, str], corpora: Sequence[Iterable[Example]], tokenizer: Choice, *, shared: bool
 ) -> dict[str, Column]:
-    """Return a column of each name, learnt from examples, which are read once for each vocabulary."""
+    """Return a column of each name, learnt from the examples of corpora, which are read once for each vocabulary."""
     learnt: dict[str, Column] = {}
     for folder, names in _by_folder(kinds, shared).items():
-        values = (example.texts[name] for example in examples for name in names)
+        values = (example.texts[name] for corpus in corpora for example in corpus for name in names)
         learnt[folder] = _row(kinds[names[0]]).learn(values, tokenizer)
     return _by_name(kinds, learnt, shared)
 
@@ -52,7 +52,7 @@ def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column
     examples = [
         Example(number + 1, {name: _row(kind).examples[number] for name, kind in kinds.items()}) for number in (0, 1)
     ]
-    return learn_columns(kinds, examples, Choice("characters"), shared=shared)
+    return learn_columns(kinds, [examples], Choice("characters"), shared=shared)
 
 
 def example_values(kinds: Mapping[str, str]) -> dict[str, list[str]]:

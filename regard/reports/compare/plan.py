@@ -280,7 +280,8 @@ class TextOrigins:
 
 def with_settings(origins: Mapping[str, Any], share: float, max_length: int) -> dict[str, Any]:
     """The origins of a run, with what leaves out some of its training texts."""
-    return {"train": {**origins["train"], "held_out": share, "max_length": max_length}, "dev": origins.get("dev")}
+    train = {**origins["train"], "held_out": share, "max_length": max_length}
+    return dict.fromkeys(("train", "dev")) | {**origins, "train": train}
 
 
 def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_data: bool) -> Examples:
@@ -299,7 +300,8 @@ def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_da
         if _test(other) != test:
             faults.append(_other_texts("test", "is judged on", first, other, ""))
         if not any_data:
-            parts = [part for part in texts if texts[part] != origins.of(other)[part]]
+            their = origins.of(other)
+            parts = [part for part in {**texts, **their} if texts.get(part) != their.get(part)]
             faults += [_other_texts(part, "learns from", first, other, ", or --any-data") for part in parts]
     if faults:
         raise ConfigError.of(faults)

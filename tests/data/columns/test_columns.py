@@ -79,7 +79,7 @@ def test_a_closed_set_needs_two_labels():
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_only_texts_share_a_vocabulary(shared, tmp_path):
-    columns = learn_columns(KINDS, EXAMPLES, CHARACTERS, shared=shared)
+    columns = learn_columns(KINDS, [EXAMPLES], CHARACTERS, shared=shared)
     assert (columns["source"] is columns["target"]) == shared
     save_columns(columns, KINDS, tmp_path, shared=shared)
     texts = {"shared"} if shared else {"source", "target"}

@@ -1,0 +1,117 @@
+"""Training on several corpora: settings, shares of batches, one vocabulary, resuming."""
+
+import pytest
+from small_runs import SMALL, regard, write_texts
+
+from regard.data.mixed_stream import MixedStream
+from regard.errors import ConfigError
+from regard.experiment import load_experiment, read_experiment
+from regard.runs import RunFolder
+from regard.runs.assembly import task_of
+from regard.runs.texts import training_batches, training_readers
+from regard.training import checkpoint as files
+
+SPOKEN = [("hello", "hallo"), ("good night", "gute Nacht"), ("thanks", "danke")] * 2
+
+
+@pytest.fixture
+def words(tmp_path):
+    """The options and settings that name two corpora."""
+    for side, name in enumerate(("spoken.en", "spoken.de")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in SPOKEN), encoding="utf-8")
+    spoken = f"{{source: {tmp_path}/spoken.en, target: {tmp_path}/spoken.de}}"
+    return [*SMALL, *write_texts(tmp_path), f"data.corpora.spoken={spoken}"]
+
+
+def trained(words, run, *more):
+    done = regard("train", *words, "--run", run, "--quiet", *more)
+    assert done.code == 0, done.said
+    return RunFolder(run)
+
+
+def batches_of(folder):
+    experiment = folder.experiment()
+    columns = folder.columns(experiment)
+    return training_batches(experiment, folder, task_of(experiment, columns), columns, lambda _: None)
+
+
+def weights(run):
+    return files.latest_valid(run)[0].model
+
+
+def test_all_corpora_are_learnt_from(words, tmp_path):
+    words = [word for word in words if not word.startswith("text.")]
+    folder = trained([*words, "text.tokenizer=words"], tmp_path / "run")
+    experiment = folder.experiment()
+    assert [len(list(reader)) for reader in training_readers(experiment).values()][1:] == [len(SPOKEN)]
+    ids = folder.columns(experiment)["target"].encode_batch(["danke", "Hund", "Baum"])
+    assert [len(row) for row in ids][:2] == [1, 1] and len(ids[2]) > 1  # unknown words are spelt
+
+
+@pytest.mark.parametrize("given", [None, {"train": 1.0, "spoken": 4.0}])
+def test_shares_are_the_weights_or_the_sizes(words, tmp_path, given):
+    more = [] if given is None else [f"data.weights={{train: {given['train']}, spoken: {given['spoken']}}}"]
+    stream = batches_of(trained(words, tmp_path / "run", *more))
+    assert isinstance(stream, MixedStream)
+    sizes = {
+        name: sum(int(part.corpus.lengths(side).sum()) for side in ("source", "target"))
+        for name, part in stream.parts.items()
+    }
+    expected = given or sizes
+    assert stream.shares["train"] == pytest.approx(expected["train"] / sum(expected.values()))
+
+
+def test_settings_are_saved_as_they_are(words, tmp_path):
+    settings = [word for word in words if "=" in word]
+    texts = [f"data.train.source={tmp_path}/a.en", f"data.train.target={tmp_path}/a.de"]
+    experiment = read_experiment(None, [*settings, *texts, "data.weights={train: 1, spoken: 2}"])
+    experiment.save(tmp_path / "experiment.yaml")
+    assert load_experiment(tmp_path / "experiment.yaml").data == experiment.data
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("data.weights={train: 1}", "data.weights: names train, the corpora are train, spoken"),
+        ("data.weights={train: 1, spoken: 0}", "data.weights.spoken"),
+        ("data.corpora.train={name: tsv, file: a.tsv}", "data.corpora.train"),
+        ("data.corpora.old={source: missing.en, target: missing.de}", "data.corpora.old.source: there is no file"),
+        ("data.corpora.old={source: a.en}", "data.corpora.old.target: must be given"),
+    ],
+)
+def test_what_does_not_fit_is_a_fault(words, tmp_path, monkeypatch, change, told):
+    monkeypatch.chdir(tmp_path)
+    done = regard("train", *words, "--run", tmp_path / "run", change)
+    assert done.code == 2 and told in " ".join(done.said.split()), done.said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_resumed_run_equals_an_unbroken_one(words, tmp_path):
+    six, two = ["training.max_updates=6"], ["training.max_updates=2"]
+    whole = trained(words, tmp_path / "whole", *six)
+    broken = trained(words, tmp_path / "broken", *two)
+    assert regard("train", "--run", broken, "--resume", "--quiet", *six).code == 0
+    one, other = weights(whole.path), weights(broken.path)
+    assert one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("data.weights={train: 1, spoken: 1}", "data.weights.train: cannot change in a run that has begun"),
+        ("data.corpora.more={name: tsv, file: more.tsv}", "data.corpora.more: cannot change in a run that has begun"),
+    ],
+)
+def test_resuming_with_other_corpora_is_refused(words, tmp_path, monkeypatch, change, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "more.tsv").write_text("no\tnein\n", encoding="utf-8")
+    folder = trained(words, tmp_path / "run")
+    done = regard("train", "--run", folder, "--resume", "training.max_updates=3", change, "--quiet")
+    assert done.code == 2 and told in done.said, done.said
+
+
+def test_unknown_columns_are_faults(words, tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        read_experiment(None, [*SMALL, f"data.train.source={tmp_path}/a.en", f"data.train.target={tmp_path}/a.de",
+                               f"data.corpora.more={{source: {tmp_path}/a.en, targte: {tmp_path}/a.de}}"])  # fmt: skip
+    assert "data.corpora.more.targte: is not a column of this task" in str(caught.value)
