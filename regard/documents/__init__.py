@@ -1,14 +1,14 @@
-"""Whole texts and files → sentences for a model, and its translations → the same text or file in the other language."""
+"""Splits texts, pages and files into sentences, and puts their translations back with all markup kept."""
 
 from typing import Literal
 
-from regard.documents.document import Document, Sentence
+from regard.documents.document import Document, SourceSentence
 from regard.documents.files import SUFFIXES, FileDocument, FileError, file_document
 from regard.documents.html_page import html_document
 from regard.documents.language_detection import Detector
 from regard.documents.plain_text import plain_document
 from regard.documents.sentences import LIMIT
-from regard.documents.size_budget import TooMuch
+from regard.documents.size_budget import TooLarge
 
 __all__ = [
     "SUFFIXES",
@@ -16,8 +16,8 @@ __all__ = [
     "Document",
     "FileDocument",
     "FileError",
-    "Sentence",
-    "TooMuch",
+    "SourceSentence",
+    "TooLarge",
     "file_document",
     "text_document",
 ]
@@ -26,9 +26,9 @@ __all__ = [
 def text_document(
     text: str, kind: Literal["text", "html"] = "text", *, language: str | None = None, limit: int = LIMIT
 ) -> Document:
-    """What is to be translated of a text, and how it is put together again.
+    """Return a text split into sentences to translate.
 
-    `language` is that of the text, where it is known; sentences over `limit` characters are cut.
+    `language` is the code of the text's language, if known. Sentences over `limit` characters are split.
     """
     make = html_document if kind == "html" else plain_document
     return make(text, language=language, limit=limit)

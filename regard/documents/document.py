@@ -1,21 +1,22 @@
-"""A text with the sentences to translate taken out, and put together again."""
+"""Document: the sentences to translate and the text around them, rebuilt from translations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from regard.documents.passages import Passage, Stretch
+from regard.documents.passages import Passage
 from regard.documents.placeholders import Placeholder, placeholders
-from regard.documents.rendering import Style, render
+from regard.documents.rendering import Style, render_passage
+from regard.documents.segments import Segment
 from regard.results import Prediction
 
-_LONGEST = 2_100  # characters of a placeholder
-_MARKUP = "<\ufdd0"  # marks begin so in pages and in Word files
+_LONGEST = 2_100  # characters of the longest placeholder
+_MARKUP = "<\ufdd0"  # first characters of marks in pages and Word files
 
 
-class Sentence(NamedTuple):
-    """A sentence as a model is asked it, and the untranslated characters around it."""
+class SourceSentence(NamedTuple):
+    """A sentence as the model gets it, with the untranslated text before and after."""
 
     before: str
     text: str
@@ -24,57 +25,57 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """Passages to translate and, between them, what stays as it is."""
+    """Passages to translate, and the untranslated text between them."""
 
-    stretches: Sequence[Stretch]
-    rest: str  # behind the last passage
+    segments: Sequence[Segment]
+    rest: str  # after the last passage
     style: Style
-    relabel: Callable[[str, str, str], str] | None = None  # puts the target in the place of the source as its language
+    relabel: Callable[[str, str, str], str] | None = None  # (text, source, target) → its language label changed
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """In the order of the text."""
-        return [stretch.passage for stretch in self.stretches]
+        """Passages in text order."""
+        return [segment.passage for segment in self.segments]
 
     @property
     def texts(self) -> list[str]:
-        """The sentences to translate, in order."""
+        """Sentences to translate, in text order."""
         return [passage.text for passage in self.passages]
 
     @property
     def explain(self) -> bool:
-        """Whether alignments help to put placeholders and markup where they belong."""
+        """Whether alignments help to place placeholders and markup."""
         return any(passage.explain for passage in self.passages)
 
     @cached_property
-    def sentences(self) -> list[Sentence]:
-        """As many as `texts`; joined, a plain text without stand-ins."""
-        found = [Sentence(before, passage.text, "") for before, passage in self.stretches]
+    def sentences(self) -> list[SourceSentence]:
+        """One per item of `texts`; of a plain text without placeholders, all parts joined are the text."""
+        found = [SourceSentence(before, passage.text, "") for before, passage in self.segments]
         return [*found[:-1], *(last._replace(after=self.rest) for last in found[-1:])]
 
     def translations(self, predictions: Sequence[Prediction]) -> list[str]:
-        """What is written for each sentence: placeholders, and markup if there is any, in their places."""
+        """Return the text to write for each sentence, with placeholders and markup restored."""
         pairs = zip(self.passages, predictions, strict=True)
-        return [render(passage, prediction, self.style) for passage, prediction in pairs]
+        return [render_passage(passage, prediction, self.style) for passage, prediction in pairs]
 
     def rebuild(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> str:
-        """The whole document in the other language. Raises ValueError unless there is one prediction per text.
+        """Return the translated document. Raises ValueError unless there is one prediction per text.
 
-        `pair`: codes of source and target, for a document that says which language it is in.
+        `pair`: language codes (source, target), to update the language label of a page.
         """
-        pairs = zip(self.stretches, self.translations(predictions), strict=True)
-        parts = [part for stretch, written in pairs for part in (stretch.before, written)]
-        whole = "".join(_apart([*parts, self.rest]))
+        pairs = zip(self.segments, self.translations(predictions), strict=True)
+        parts = [part for segment, written in pairs for part in (segment.before, written)]
+        whole = "".join(_spaced([*parts, self.rest]))
         return self.relabel(whole, *pair) if pair and self.relabel else whole
 
 
 def _tags(found: Placeholder, text: str) -> bool:
-    """Whether it is long with markup alone."""
+    """Whether only its markup makes it too long for a word."""
     return found.long and any(sign in text[found.start : found.end] for sign in _MARKUP)
 
 
-def _apart(parts: Sequence[str]) -> Iterator[str]:
-    """The parts, with a space between two of which the ends would make a placeholder that was not there."""
+def _spaced(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the parts, with a space between two whose ends would form a new placeholder."""
     before = ""
     for part in filter(None, parts):
         if before and not before[-1].isspace() and not part[0].isspace():

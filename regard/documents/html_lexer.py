@@ -1,14 +1,14 @@
-"""HTML cut into tags, text and the rest as the standard's tokenizer cuts it, without losing a character.
+"""Splits HTML into tags, text and the rest as the standard's tokenizer does. Joined, the tokens are the input.
 
-https://html.spec.whatwg.org/multipage/parsing.html#tokenization. Joined, the tokens are the input.
+https://html.spec.whatwg.org/multipage/parsing.html#tokenization
 """
 
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})  # hold no tags
-FOREIGN = frozenset({"svg", "math"})
+_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})  # contain no tags
+_FOREIGN = frozenset({"svg", "math"})
 
 _TAG = re.compile(
     r"""</?[a-zA-Z][^\t\n\f\r />]*+
@@ -25,15 +25,15 @@ _SCRIPT = re.compile(r"<!--|-->|<(/?)script(?=[\t\n\f\r />])", re.IGNORECASE)
 
 
 class Token(NamedTuple):
-    """A stretch of the source. `raw` is what is no tag and holds no text: comments, doctypes, scripts, broken ends."""
+    """A span of the source. `raw` is neither tag nor text: comments, doctypes, scripts, broken ends."""
 
     kind: Literal["text", "open", "close", "raw"]
     source: str
-    name: str = ""  # of a tag, in lower case
+    name: str = ""  # tag name in lower case
 
 
 def tokens(html: str) -> Iterator[Token]:
-    """All of it. What stands in a `RAW` element is raw, but for a title, whose text is text."""
+    """Yield all tokens. The content of a `_RAW` element is raw, except the text of a title."""
     place, foreign = 0, 0
     while place < len(html):
         start = html.find("<", place)
@@ -47,9 +47,9 @@ def tokens(html: str) -> Iterator[Token]:
         token = _markup(html, start, foreign > 0)
         place = start + len(token.source)
         yield token
-        if token.name in FOREIGN and not token.source.endswith("/>"):
+        if token.name in _FOREIGN and not token.source.endswith("/>"):
             foreign += 1 if token.kind == "open" else -1 if foreign else 0
-        if token.kind == "open" and not foreign and token.name in {*RAW, "plaintext"}:
+        if token.kind == "open" and not foreign and token.name in {*_RAW, "plaintext"}:
             end = _raw_end(html, place, token.name)
             if end > place:
                 yield Token("text" if token.name == "title" else "raw", html[place:end])
@@ -57,7 +57,7 @@ def tokens(html: str) -> Iterator[Token]:
 
 
 def _text_end(html: str, place: int) -> int:
-    """Up to the next `<` that begins something."""
+    """Return the position of the next `<` that starts markup, or the end."""
     start = html.find("<", place)
     while start >= 0 and not _begins_markup(html, start):
         start = html.find("<", start + 1)
@@ -75,7 +75,7 @@ def _markup(html: str, start: int, foreign: bool) -> Token:
     name = _NAME.match(html, start + (2 if html.startswith("/", start + 1) else 1))
     if name:
         tag = _TAG.match(html, start)
-        if tag is None:  # a tag that never ends takes all that is left
+        if tag is None:  # an unclosed tag takes all of the rest
             return Token("raw", html[start:])
         return Token("close" if html[start + 1] == "/" else "open", tag[0], _lower(name[0]))
     return Token("raw", html[start : _other_end(html, start, foreign)])
@@ -86,7 +86,7 @@ def _lower(name: str) -> str:
 
 
 def _other_end(html: str, start: int, foreign: bool) -> int:
-    """Of a comment, a doctype, or what is taken for a comment."""
+    """Return the end of a comment, a doctype, or what the standard treats as a comment."""
     if html.startswith("<!--", start):
         if html.startswith((">", "->"), start + 4):
             return html.index(">", start) + 1
@@ -100,7 +100,7 @@ def _other_end(html: str, start: int, foreign: bool) -> int:
 
 
 def _raw_end(html: str, place: int, name: str) -> int:
-    """Where the closing tag of an element without tags in it begins."""
+    """Return the start of the closing tag of an element that contains no tags."""
     if name == "plaintext":
         return len(html)
     if name == "script":
@@ -110,7 +110,7 @@ def _raw_end(html: str, place: int, name: str) -> int:
 
 
 def _script_end(html: str, place: int) -> int:
-    """Behind `<!--` a script may hold a whole script element."""
+    """Return the end of a script; after `<!--` it may contain a whole script element."""
     commented = nested = False
     for found in _SCRIPT.finditer(html, place):
         if found[0] == "<!--":

@@ -6,12 +6,13 @@ from html import unescape
 
 from regard.documents.document import Document
 from regard.documents.html_lexer import Token, tokens
-from regard.documents.marked_text import cut
-from regard.documents.passages import Kind, Mark, Stretch
+from regard.documents.marked_text import split_text
+from regard.documents.passages import Mark, MarkKind
 from regard.documents.rendering import Style
+from regard.documents.segments import Segment
 from regard.documents.sentences import LIMIT
-from regard.documents.size_budget import Room
-from regard.documents.words import Span
+from regard.documents.size_budget import SizeBudget
+from regard.documents.words import TextSpan
 
 
 def _names(text: str) -> frozenset[str]:
@@ -23,11 +24,11 @@ _BREAKS = _names(
     dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe legend
     li link main menu meta nav noembed noframes noscript ol optgroup option output p param plaintext pre script search
     section select slot style summary table tbody td template textarea tfoot th thead title tr track ul xmp"""
-)  # no sentence goes through one of these; every other element may stand inside a sentence
+)  # block elements end a sentence; all others may be inside one
 _VOID = _names("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
 _UNTOUCHED = _names(
     "applet audio canvas code kbd math object picture pre samp script style svg textarea var video xmp"
-)  # with all that is in them
+)  # with their content
 
 _ATTRIBUTE = re.compile(
     r"""[\t\n\f\r /]++ ([^\t\n\f\r />=]++)
@@ -39,27 +40,29 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LANG = re.compile(
     r"""((?<=[\s/"'])(?:xml:)?lang\s*+=\s*+["']?)([A-Za-z]{2,3})((?:-[A-Za-z0-9-]{1,30}+)?+)""", re.IGNORECASE
 )
-_BEFORE = frozenset({"text", "raw"})  # a doctype, comments, space
+_BEFORE = frozenset({"text", "raw"})  # doctype, comments, white space
 
 
-def html_document(html: str, *, language: str | None = None, limit: int = LIMIT, room: Room | None = None) -> Document:
-    """Any string is taken as HTML; what is malformed is kept as it is. Raises TooMuch when there is no room for it."""
-    reader = _Reader(language, limit, room or Room())
+def html_document(
+    html: str, *, language: str | None = None, limit: int = LIMIT, budget: SizeBudget | None = None
+) -> Document:
+    """Return HTML as a Document; malformed parts are kept. Raises TooLarge if the budget is exceeded."""
+    reader = _Reader(language, limit, budget or SizeBudget())
     for token in tokens(html):
         reader.take(token)
     reader.finish()
-    return Document(reader.stretches, "".join(reader.kept), Style(_escaped, reader.sources.__getitem__), _relabelled)
+    return Document(reader.segments, "".join(reader.kept), Style(_escaped, reader.sources.__getitem__), _relabelled)
 
 
 class _Reader:
-    """Gathers the text of a block until the next one begins."""
+    """Collects the text of a block until the next one starts."""
 
-    def __init__(self, language: str | None, limit: int, room: Room) -> None:
-        self.language, self.limit, self.room = language, limit, room
-        self.stretches: list[Stretch] = []
-        self.kept: list[str] = []  # what stays as it is, behind the last of them
-        self.sources: list[str] = []  # of the marks, by their numbers
-        self.skipped: list[Token] = []  # the untouched element that we are in
+    def __init__(self, language: str | None, limit: int, budget: SizeBudget) -> None:
+        self.language, self.limit, self.budget = language, limit, budget
+        self.segments: list[Segment] = []
+        self.kept: list[str] = []  # untranslated source after the last segment
+        self.sources: list[str] = []  # of marks, by number
+        self.skipped: list[Token] = []  # the untouched element that is being read
         self.depth = 0
         self._begin()
 
@@ -68,8 +71,8 @@ class _Reader:
         self.marks: list[Mark] = []
 
     def take(self, token: Token) -> None:
-        """The next token of the page."""
-        self.room.mark()
+        """Read the next token of the page."""
+        self.budget.count_mark()
         if self.skipped:
             self._skip(token)
         elif token.kind == "text":
@@ -87,12 +90,12 @@ class _Reader:
             self._mark("open" if token.kind == "open" else "close", token)
 
     def finish(self) -> None:
-        """The page ends here, and whatever is open with it."""
+        """End the page and all open elements."""
         if self.skipped:
             self._end_skipping()
         self._end_block()
 
-    def _mark(self, kind: Kind, token: Token) -> None:
+    def _mark(self, kind: MarkKind, token: Token) -> None:
         self.marks.append(Mark(len(self.characters), kind, token.name, self._number(token.source)))
 
     def _number(self, source: str) -> int:
@@ -101,7 +104,7 @@ class _Reader:
 
     def _skip(self, token: Token) -> None:
         name = self.skipped[0].name
-        if token.name == name == "p" and token.kind == "open":  # a paragraph ends where the next begins
+        if token.name == name == "p" and token.kind == "open":  # a paragraph ends where the next one starts
             self._end_skipping()
             self.take(token)
             return
@@ -122,17 +125,19 @@ class _Reader:
 
     def _end_block(self) -> None:
         text = "".join(" " if character in "\t\n\f\r" else character for character, _ in self.characters)
-        found = cut(text, self.marks, self._as_written, language=self.language, limit=self.limit, room=self.room)
-        for before, passage in found.stretches:
-            self.stretches.append(Stretch("".join([*self.kept, before]), passage))
+        found = split_text(
+            text, self.marks, self._as_written, language=self.language, limit=self.limit, budget=self.budget
+        )
+        for before, passage in found.segments:
+            self.segments.append(Segment("".join([*self.kept, before]), passage))
             self.kept = []
         self.kept.append(found.rest)
         self._begin()
 
-    def _as_written(self, span: Span, marks: Sequence[Mark]) -> str:
+    def _as_written(self, span: TextSpan, marks: Sequence[Mark]) -> str:
         return "".join(self._written(span, marks))
 
-    def _written(self, span: Span, marks: Sequence[Mark]) -> Iterator[str]:
+    def _written(self, span: TextSpan, marks: Sequence[Mark]) -> Iterator[str]:
         cursor = span.start
         for mark in marks:
             yield from (written for _, written in self.characters[cursor : mark.place])
@@ -142,7 +147,7 @@ class _Reader:
 
 
 def _untouched(tag: str, name: str) -> bool:
-    """Whether an opening tag says that nothing inside is to be translated."""
+    """Whether an opening tag forbids the translation of its content."""
     if name in _UNTOUCHED:
         return True
     if "translate" not in tag.lower():
@@ -155,9 +160,9 @@ def _untouched(tag: str, name: str) -> bool:
 
 
 def _characters(source: str) -> list[tuple[str, str]]:
-    """(character, how it was written); one reference may spell two characters, the second is written as nothing."""
+    """Return (character, source) pairs; if a reference stands for two characters, the second has no source."""
     found: list[tuple[str, str]] = []
-    plain = {character: (character, character) for character in set(source)}  # one for all that are alike
+    plain = {character: (character, character) for character in set(source)}  # one tuple per distinct character
     cursor = 0
     for match in _REFERENCE.finditer(source):
         spelt = unescape(match[0])
@@ -173,12 +178,12 @@ def _characters(source: str) -> list[tuple[str, str]]:
 
 
 def _escaped(text: str) -> str:
-    """Text that can never be markup."""
+    """Return the text escaped, so that it is never markup."""
     return text.translate(_ESCAPES)
 
 
 def _relabelled(html: str, source: str, target: str) -> str:
-    """`<html lang="en-US">` → `<html lang="de">`, where it names the source; all else stays."""
+    """Change `<html lang="en-US">` to `<html lang="de">` if it names the source language."""
     place = 0
     for token in tokens(html):
         if token.kind not in _BEFORE or (token.kind == "text" and token.source.strip("\ufeff \t\n\f\r")):

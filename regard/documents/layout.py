@@ -1,4 +1,4 @@
-"""Where elements stand in a translation: each over the words that came from it, nested as in the source."""
+"""Places elements in a translation: each around the words translated from it, nested as in the source."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -7,36 +7,36 @@ from typing import NamedTuple
 from regard.documents.passages import Node
 from regard.documents.restore import Atom
 
-_UNKNOWN = -0.1  # what a word of unknown origin adds: it joins an element only between two of its words
+_UNKNOWN = -0.1  # value of a word of unknown origin: an element includes it only between two of its own words
 
 
-class Place(NamedTuple):
-    """A node over the atoms from `first` up to `last`; a point has none."""
+class NodePlace(NamedTuple):
+    """A node around atoms `first` to `last` (exclusive); a point is around none."""
 
     first: int
     last: int
-    order: int  # among its sisters in the source
+    order: int  # among its siblings in the source
     node: Node
 
 
 class Layout:
-    """The places of the children of any node within the atoms their parent has."""
+    """Places the children of a node among the atoms of that node."""
 
     def __init__(self, atoms: Sequence[Atom]) -> None:
         self.origins = [atom.origin for atom in atoms]
         self.known = sorted((origin, atom) for atom, origin in enumerate(self.origins) if origin is not None)
 
-    def children(self, nodes: Sequence[Node], first: int, last: int) -> list[Place]:
-        """In the order of the translation; sisters do not overlap."""
-        placed: list[Place] = []
+    def children(self, nodes: Sequence[Node], first: int, last: int) -> list[NodePlace]:
+        """Return the nodes' places within atoms `first` to `last`, in target order; siblings do not overlap."""
+        placed: list[NodePlace] = []
         rest = list(enumerate(nodes))
         if rest and rest[0][1].bound == "left":
             split = self._split(rest[0][1], first, last, left=True)
-            placed.append(Place(first, split, *rest.pop(0)))
+            placed.append(NodePlace(first, split, *rest.pop(0)))
             first = split
         if rest and rest[-1][1].bound == "right":
             split = self._split(rest[-1][1], first, last, left=False)
-            ending = [Place(split, last, *rest.pop())]
+            ending = [NodePlace(split, last, *rest.pop())]
             last = split
         else:
             ending = []
@@ -44,7 +44,7 @@ class Layout:
         return [*placed, *sorted(free, key=lambda place: place[:3]), *ending]
 
     def _split(self, node: Node, first: int, last: int, *, left: bool) -> int:
-        """The cut with the most words on the right side of it; an empty element stays at its end."""
+        """Return the split with most of the node's words on its side; an empty element stays at its end."""
         value, best, place = 0, 0, first if left else last
         steps = range(first, last) if left else range(last - 1, first - 1, -1)
         for atom in steps:
@@ -57,9 +57,9 @@ class Layout:
         origin = self.origins[atom]
         return origin is not None and node.start <= origin < node.end
 
-    def _free(self, nodes: Sequence[tuple[int, Node]], first: int, last: int) -> list[Place]:
+    def _free(self, nodes: Sequence[tuple[int, Node]], first: int, last: int) -> list[NodePlace]:
         placed, points = [], []
-        ends = [0] * (last - first)  # of the element that an atom is taken by
+        ends = [0] * (last - first)  # end of the element that has taken each atom
         for order, node in sorted(nodes, key=lambda each: each[1].start - each[1].end):
             found = self._best(node, first, last, ends) if node.start < node.end else None
             if found is None:
@@ -67,16 +67,16 @@ class Layout:
                 continue
             start, end = found
             ends[start - first : end - first] = [end] * (end - start)
-            placed.append(Place(start, end, order, node))
+            placed.append(NodePlace(start, end, order, node))
         for order, node in points:
             gap = min(max(self._gap(node.start), first), last)
             if first < gap < last and ends[gap - first] == ends[gap - first - 1]:
                 gap = ends[gap - first] or gap
-            placed.append(Place(gap, gap, order, node))
+            placed.append(NodePlace(gap, gap, order, node))
         return placed
 
     def _best(self, node: Node, first: int, last: int, ends: Sequence[int]) -> tuple[int, int] | None:
-        """The stretch of free atoms with the most words of the node over others."""
+        """Return the range of free atoms with the largest surplus of the node's words over others."""
         best, value, start, found = 0.0, 0.0, first, None
         for atom in range(first, last):
             if ends[atom - first]:
@@ -90,7 +90,7 @@ class Layout:
         return found
 
     def _gap(self, place: int) -> int:
-        """Before the word that came from the next of the source, else behind that of the one before."""
+        """Return the gap before the word translated from `place`, else after that of the nearest earlier one."""
         later = bisect_left(self.known, (place, -1))
         if later < len(self.known) and self.known[later][0] == place:
             return self.known[later][1]

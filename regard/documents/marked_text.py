@@ -1,66 +1,66 @@
-"""A run of text with marks in it (a paragraph of a page or of a file) → its sentences and what stands between them."""
+"""Splits text with marks in it (a paragraph of a page or of a file) into sentences."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
-from regard.documents.passages import Cut, Held, Mark, Stretch, partners
+from regard.documents.passages import Mark, ProtectedSpan, partners
 from regard.documents.placeholders import placeholders
-from regard.documents.segments import ask, bare, held
+from regard.documents.segments import Segment, SplitText, make_passage, protected_spans, trim_signs
 from regard.documents.sentences import sentences
-from regard.documents.size_budget import Room
-from regard.documents.words import Span, has_letters
+from regard.documents.size_budget import SizeBudget
+from regard.documents.words import TextSpan, has_letters
 
-Untranslated = Callable[[Span, Sequence[Mark]], str]  # characters and the marks among them, as they were written
+Untranslated = Callable[[TextSpan, Sequence[Mark]], str]  # (span, its marks) → as it was written
 
 
-def cut(
+def split_text(
     text: str,
     marks: Sequence[Mark],
     untranslated: Untranslated,
     *,
     language: str | None,
     limit: int,
-    room: Room,
-) -> Cut:
-    """Passages and, as `untranslated` writes it, what is between; every mark is in exactly one of these.
+    budget: SizeBudget,
+) -> SplitText:
+    """Return the passages and, written by `untranslated`, the text between them; each mark is in exactly one.
 
-    A mark at the edge of a sentence stays outside of it, unless it pairs with one further inside. Raises TooMuch when
-    there is no room.
+    A mark at the edge of a sentence stays outside it, unless its partner is further inside. Raises TooLarge if the
+    budget is exceeded.
     """
-    stretches = list[Stretch]()
-    helds = held(text, placeholders(text, room)) if has_letters(text) else []
+    segments = list[Segment]()
+    protected = protected_spans(text, placeholders(text, budget)) if has_letters(text) else []
     pairs = partners(marks)
-    cursor, first, position = 0, 0, 0  # character, mark and held from which on nothing is given out
-    kept = [Span(each.start, each.end) for each in helds]
+    cursor, first, position = 0, 0, 0  # the next character, mark and protected span
+    kept = [TextSpan(each.start, each.end) for each in protected]
     for whole in sentences(text, language=language, limit=limit, kept=kept):
-        room.sentence()
-        span = bare(text, whole, kept)
+        budget.count_sentence()
+        span = trim_signs(text, whole, kept)
         begin, end = _inside(span, marks, pairs, first)
-        while position < len(helds) and helds[position].start < span.start:
+        while position < len(protected) and protected[position].start < span.start:
             position += 1
         stop = position
-        while stop < len(helds) and helds[stop].end <= span.end:
+        while stop < len(protected) and protected[stop].end <= span.end:
             stop += 1
-        passage = ask(text, span.start, span.end, *_apart(helds[position:stop], marks, pairs, begin, end))
+        passage = make_passage(text, span.start, span.end, *_merge(protected[position:stop], marks, pairs, begin, end))
         if passage is not None:
-            stretches.append(Stretch(untranslated(Span(cursor, span.start), marks[first:begin]), passage))
+            segments.append(Segment(untranslated(TextSpan(cursor, span.start), marks[first:begin]), passage))
             cursor, first, position = span.end, end, stop
-    return Cut(stretches, untranslated(Span(cursor, len(text)), marks[first:]))
+    return SplitText(segments, untranslated(TextSpan(cursor, len(text)), marks[first:]))
 
 
-def _apart(
-    helds: Sequence[Held], marks: Sequence[Mark], pairs: Sequence[int | None], begin: int, end: int
-) -> tuple[list[Held], list[Mark]]:
-    """What is held and has no marks in it, and the marks from `begin` to `end`, of which some stand for the rest.
+def _merge(
+    protected: Sequence[ProtectedSpan], marks: Sequence[Mark], pairs: Sequence[int | None], begin: int, end: int
+) -> tuple[list[ProtectedSpan], list[Mark]]:
+    """Return the protected spans without marks in them, and marks `begin` to `end` with points for the other spans.
 
-    A placeholder with whole elements in it is a point: so it stays in what it is in. Of elements that only begin or end
-    in one the marks go before it, in their order, so that they are nested as they were.
+    A placeholder that contains whole elements becomes a point, so it stays inside its parents. Marks of elements that
+    only begin or end in a placeholder move before it, in order, so the nesting is kept.
     """
-    free, whole, cursor = list[Mark](), list[Held](), begin
-    for each in helds:
+    free, whole, cursor = list[Mark](), list[ProtectedSpan](), begin
+    for each in protected:
         first = bisect_right(marks, each.start, lo=cursor, hi=end, key=_place)
         last = bisect_left(marks, each.end, lo=first, hi=end, key=_place)
-        closed = _closed(marks, pairs, first, last, (cursor, end, Span(each.start, each.end)))
+        closed = _closed(marks, pairs, first, last, (cursor, end, TextSpan(each.start, each.end)))
         if closed is None:
             free += [*marks[cursor:first], *(mark._replace(place=each.start) for mark in marks[first:last])]
             cursor = last
@@ -68,7 +68,7 @@ def _apart(
             low, high = closed
             inside = tuple((mark.place - each.start, mark.number) for mark in marks[low:high])
             one = each._replace(inside=inside, shown=False)
-            free += [*marks[cursor:low], Mark(each.start, "point", "", 0, held=one)]
+            free += [*marks[cursor:low], Mark(each.start, "point", "", 0, protected=one)]
             cursor = high
             continue
         whole.append(each)
@@ -76,10 +76,11 @@ def _apart(
 
 
 def _closed(
-    marks: Sequence[Mark], pairs: Sequence[int | None], first: int, last: int, within: tuple[int, int, Span]
+    marks: Sequence[Mark], pairs: Sequence[int | None], first: int, last: int, within: tuple[int, int, TextSpan]
 ) -> tuple[int, int] | None:
-    """The marks from `first` to `last` and all between them and their partners; None where one of these is not `within`
-    some positions and places, or is missing.
+    """Return the smallest range of marks that contains `first` to `last` and the partners of all its marks.
+
+    None if a partner is missing or lies outside `within`: (first index, last index, span).
     """
     begin, end, (start, stop) = within
     low, high, waiting = first, last, list(range(first, last))
@@ -96,7 +97,7 @@ def _closed(
         and pairs[low - 1] == high
         and (marks[low - 1].place, marks[high].place) == (start, stop)
     ):
-        low, high = low - 1, high + 1  # what is around all of it
+        low, high = low - 1, high + 1  # elements around all of it
     return low, high
 
 
@@ -104,13 +105,13 @@ def _place(mark: Mark) -> int:
     return mark.place
 
 
-def _inside(span: Span, marks: Sequence[Mark], pairs: Sequence[int | None], first: int) -> tuple[int, int]:
-    """The marks of a sentence, from a position up to another."""
+def _inside(span: TextSpan, marks: Sequence[Mark], pairs: Sequence[int | None], first: int) -> tuple[int, int]:
+    """Return the range of marks that belong to a sentence."""
     begin = bisect_left(marks, span.start, lo=first, key=_place)
     end = bisect_left(marks, span.end + 1, lo=begin, key=_place)
 
     def within(position: int) -> bool:
-        """Whether the partner is neither missing, nor elsewhere, nor at an edge."""
+        """Whether the partner lies inside the sentence and not at an edge."""
         partner = pairs[position]
         return partner is not None and span.start < marks[partner].place < span.end
 

@@ -1,40 +1,40 @@
-"""One sentence as a model is asked it, with what must come out whole: placeholders and marks (tags, line breaks …)."""
+"""Passage: a sentence as the model gets it, with the placeholders and marks (tags, line breaks …) to restore."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Kind = Literal["open", "close", "point"]
+MarkKind = Literal["open", "close", "point"]
 
 
-class Held(NamedTuple):
-    """A stretch of a whole text that comes out as `body`, exactly once."""
+class ProtectedSpan(NamedTuple):
+    """A span of the text that the translation must contain as `body`, exactly once."""
 
     start: int
     end: int
     body: str
     machine: bool = False  # read by programs
-    shown: bool = False
-    left: bool = False  # a space stands before it
-    right: bool = False  # a space stands behind it
-    inside: tuple[tuple[int, int], ...] = ()  # marks in it: after how many of its characters, and their numbers
+    shown: bool = False  # to the model
+    left: bool = False  # white space before it
+    right: bool = False  # white space after it
+    inside: tuple[tuple[int, int], ...] = ()  # marks in it: (offset, number)
 
 
 class Mark(NamedTuple):
-    """A tag at a place of a text. `name` pairs an opening with its closing one; a point stands alone."""
+    """A tag at a position of the text. Opening and closing marks are paired by `name`; a point has no partner."""
 
     place: int
-    kind: Kind
+    kind: MarkKind
     name: str
     number: int
-    left: bool = False  # a space stands before it
-    right: bool = False  # a space stands behind it
-    held: Held | None = None  # what a point stands for: a placeholder with marks in it
+    left: bool = False  # white space before it
+    right: bool = False  # white space after it
+    protected: ProtectedSpan | None = None  # of a point: the placeholder, with marks in it, that it stands for
 
 
 @dataclass
 class Node:
-    """An element over `start` to `end`, or a point. A bound one reaches over its end of the sentence."""
+    """An element from `start` to `end`, or a point. A `bound` element goes on past that end of the sentence."""
 
     start: int
     end: int
@@ -44,52 +44,38 @@ class Node:
     name: str = ""
     left: bool = False
     right: bool = False
-    held: Held | None = None
+    protected: ProtectedSpan | None = None
     children: list["Node"] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A sentence to translate. Where held ones and nodes stand is told in places of the whole text."""
+    """A sentence to translate. Positions of protected spans and nodes count from the start of the whole text."""
 
-    text: str  # as the model is asked it
+    text: str  # as the model gets it
     places: Sequence[int]  # of its characters, in the whole text
-    held: tuple[Held, ...] = ()
+    protected: tuple[ProtectedSpan, ...] = ()
     nodes: tuple[Node, ...] = ()
 
     @property
     def explain(self) -> bool:
-        """Whether an alignment helps to put things where they belong."""
-        return bool(self.held or self.nodes)
+        """Whether an alignment helps to place protected spans and nodes."""
+        return bool(self.protected or self.nodes)
 
 
-class Stretch(NamedTuple):
-    """A passage and, in front of it, what stays as it is."""
-
-    before: str
-    passage: Passage
-
-
-class Cut(NamedTuple):
-    """All of a text, cut up: joined, what was read."""
-
-    stretches: list[Stretch]
-    rest: str  # behind the last passage, or all of a text without any
-
-
-def tree(marks: Sequence[Mark], start: int, end: int) -> list[Node]:
-    """Marks in order → nodes. What has no partner here reaches over the end of the sentence; nothing is lost."""
+def build_tree(marks: Sequence[Mark], start: int, end: int) -> list[Node]:
+    """Return the marks (in order) as nodes. An element without a partner goes on past the sentence's end."""
     root = Node(start, end, None)
     stack, waiting = [root], dict[str, list[Node]]()
-    for place, kind, name, number, left, right, held in marks:
-        node = Node(place, place, None if held else number, name=name, left=left, right=right, held=held)
+    for place, kind, name, number, left, right, protected in marks:
+        node = Node(place, place, None if protected else number, name=name, left=left, right=right, protected=protected)
         if kind == "open":
             stack[-1].children.append(node)
             stack.append(node)
             waiting.setdefault(name, []).append(node)
         elif kind == "close" and waiting.get(name):
             _close(stack, waiting, waiting[name][-1], place, number)
-        elif kind == "close" and len(stack) == 1:  # opened in an earlier sentence: it holds all there is so far
+        elif kind == "close" and len(stack) == 1:  # opened in an earlier sentence: it contains all nodes so far
             root.children = [Node(start, place, None, number, "left", name, children=root.children)]
         else:
             stack[-1].children.append(node)
@@ -106,11 +92,11 @@ def _close(stack: list[Node], waiting: dict[str, list[Node]], node: Node, place:
         if top is node:
             node.closing = number
             return
-        top.bound = "right"  # closed too late or never: it ends with what holds it
+        top.bound = "right"  # closed too late or never: it ends with its parent
 
 
 def partners(marks: Sequence[Mark]) -> list[int | None]:
-    """For each mark the position of the one it is closed or opened by."""
+    """Return for each mark the index of its closing or opening partner, or None."""
     found: list[int | None] = [None] * len(marks)
     stack: list[int] = []
     waiting: dict[str, list[int]] = {}

@@ -1,12 +1,12 @@
-"""What must survive a translation letter by letter: `%s`, `{name}`, links, numbers, addresses, hashtags, signs."""
+"""Finds what a translation must not change: `%s`, `{name}`, links, numbers, addresses, hashtags, emoji."""
 
 import re
 from typing import NamedTuple
 
-from regard.documents.size_budget import Room
+from regard.documents.size_budget import SizeBudget
 from regard.scripts import UNSPACED
 
-LONGEST_WORD = 100  # characters between two spaces: what is longer is no word, and would only cost time
+_LONGEST_WORD = 100  # characters between two spaces; anything longer is not translated
 _SIGNS = r"\u2190-\u21ff\u2300-\u245f\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"  # emoji, ♪, arrows
 _ONE = rf"[{_SIGNS}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"  # with its colour, as text or as a picture
 SIGN = rf"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{_ONE}(?:\u200d{_ONE})*+)"  # a flag, or one made of several
@@ -38,42 +38,42 @@ _PLAIN = rf"""
 | (?<![\d{_LATIN}_])\d{{1,40}}+(?:[.,:/]\d{{1,40}}+){{0,20}}+(?![\d{_LATIN}_])
 | {SIGN}
 """
-_LONG = rf"(?<!{_GOES_ON}){_GOES_ON}{{{LONGEST_WORD + 1},}}+"
+_LONG = rf"(?<!{_GOES_ON}){_GOES_ON}{{{_LONGEST_WORD + 1},}}+"
 _PATTERN = re.compile(f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<long>{_LONG})", re.VERBOSE)
 _LINK = re.compile(r"(?:https?|ftp)://|www\.")
 _TRAILING = ".,;:!?'’*_~"
 
 
 class Placeholder(NamedTuple):
-    """Where one stands; `machine` ones are read by programs, so none may appear that was not there."""
+    """Its span. Programs read `machine` ones, so a translation must not contain a new one."""
 
     start: int
     end: int
     machine: bool = False
     number: bool = False
-    long: bool = False  # what is too long for a word
+    long: bool = False  # too long for a word
 
 
-def placeholders(text: str, room: Room | None = None) -> list[Placeholder]:
-    """All of a text, in order, none inside another. Raises TooMuch when there is no room for them.
+def placeholders(text: str, budget: SizeBudget | None = None) -> list[Placeholder]:
+    """Return all placeholders of a text, in order, none inside another. Raises TooLarge above the budget.
 
     >>> [text[p.start:p.end] for text in ["Hi {name}, see http://a.b/c. 3 new"] for p in placeholders(text)]
     ['{name}', 'http://a.b/c', '3']
     """
-    found, room = [], room or Room()
+    found, budget = [], budget or SizeBudget()
     for match in _PATTERN.finditer(text):
         start, end = match.span()
         if match.lastgroup == "plain":
             end = start + len(_trimmed(match[0]))
         if end > start:
-            room.mark()
+            budget.count_mark()
             number = match.lastgroup == "plain" and match[0][0].isdigit() and "@" not in match[0]
             found.append(Placeholder(start, end, match.lastgroup == "machine", number, match.lastgroup == "long"))
     return found
 
 
 def _trimmed(found: str) -> str:
-    """A link without the punctuation of the sentence around it; an address without a final stop."""
+    """Return a link without the punctuation around it, or an address without its final stop."""
     trimmed = found.rstrip(_TRAILING) if _LINK.match(found) else found.rstrip(".")
     while trimmed.endswith((")", "]", "}")) and trimmed.count(trimmed[-1]) > trimmed.count(
         {")": "(", "]": "[", "}": "{"}[trimmed[-1]]

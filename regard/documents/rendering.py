@@ -1,66 +1,67 @@
-"""A passage and its translation → what is written in the place of the passage."""
+"""Renders a translation with the placeholders and markup of its source sentence."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from regard.documents.layout import Layout, Place
-from regard.documents.passages import Held, Node, Passage
+from regard.documents.layout import Layout, NodePlace
+from regard.documents.passages import Node, Passage, ProtectedSpan
 from regard.documents.placeholders import placeholders
-from regard.documents.restore import Pieces, pieces
-from regard.documents.words import joins
+from regard.documents.restore import RestoredText, restore_protected
+from regard.documents.words import in_word
 from regard.results import Prediction
 
 _READ_BY_PROGRAMS = str.maketrans("", "", "%$&{}<>:@#＃._+-=/")
 
 
 class Style(NamedTuple):
-    """How a kind of document writes a text, and a mark by its number."""
+    """Functions that write text, and a mark by its number, for one kind of document."""
 
     text: Callable[[str], str]
     mark: Callable[[int], str]
 
 
-def render(passage: Passage, prediction: Prediction, style: Style) -> str:
-    """Every mark and everything held exactly once, whatever the model wrote."""
-    found = pieces(passage, prediction)
-    if not _whole(passage, found):
-        found = _apart(found)
-    return "".join(_Writing(passage, found, style).parts())
+def render_passage(passage: Passage, prediction: Prediction, style: Style) -> str:
+    """Return the translation with every mark and protected span exactly once, whatever the model wrote."""
+    found = restore_protected(passage, prediction)
+    if not _intact(passage, found):
+        found = _isolated(found)
+    return "".join(_Writer(passage, found, style).parts())
 
 
-def _whole(passage: Passage, found: Pieces) -> bool:
-    """Whether what is held reads as itself beside its new neighbours, and no other placeholder came into being."""
+def _intact(passage: Passage, found: RestoredText) -> bool:
+    """Whether all protected spans can be found beside their new neighbours, and no new machine placeholder."""
     text = "".join(gap + body for gap, body in zip(found.gaps, [*(atom.body for atom in found.atoms), ""], strict=True))
     there = placeholders(text)
-    wanted = [(held.body, held.machine) for held in passage.held]
+    wanted = [(span.body, span.machine) for span in passage.protected]
     machine = Counter(text[each.start : each.end] for each in there if each.machine)
     return machine == Counter(body for body, read in wanted if read) and Counter(body for body, _ in wanted) <= Counter(
         text[each.start : each.end] for each in there
     )
 
 
-def _apart(found: Pieces) -> Pieces:
-    """The same with spaces around what is held and nothing else that a program could read."""
-    atoms = [atom if atom.held else atom._replace(body=atom.body.translate(_READ_BY_PROGRAMS)) for atom in found.atoms]
+def _isolated(found: RestoredText) -> RestoredText:
+    """Return the text with spaces around protected spans, and without other characters that programs read."""
+    plain = [atom._replace(body=atom.body.translate(_READ_BY_PROGRAMS)) for atom in found.atoms]
+    atoms = [old if old.protected else new for old, new in zip(found.atoms, plain, strict=True)]
     gaps = [gap or " " for gap in found.gaps]
     for edge, atom in ((0, atoms[:1]), (-1, atoms[-1:])):
-        if not (atom and atom[0].held and found.gaps[edge]):
+        if not (atom and atom[0].protected and found.gaps[edge]):
             gaps[edge] = found.gaps[edge]
-    return Pieces(atoms, gaps)
+    return RestoredText(atoms, gaps)
 
 
-class _Writing:
-    """Writes atoms from left to right, with the space before the next one held back until it is due."""
+class _Writer:
+    """Writes atoms from left to right; the space before each is delayed until the marks before it are written."""
 
-    def __init__(self, passage: Passage, found: Pieces, style: Style) -> None:
+    def __init__(self, passage: Passage, found: RestoredText, style: Style) -> None:
         self.passage, self.atoms, self.gaps, self.style = passage, found.atoms, found.gaps, style
         self.layout = Layout(found.atoms)
         self.position, self.owed = 0, True  # the next atom; whether the gap before it is still to be written
-        self.spaced = True  # whether there is space, or nothing, before the place of writing
+        self.spaced = True  # whether the output is empty or ends with a space
 
     def parts(self) -> Iterator[str]:
-        """Opening and closing marks around the atoms between them."""
+        """Yield all parts of the output: atoms, gaps and marks."""
         waiting = self._laid(self.passage.nodes, 0, len(self.atoms))
         while waiting:
             place, opening = waiting.pop()
@@ -69,8 +70,8 @@ class _Writing:
             if opening:
                 yield from self._before(place.node, empty)
                 yield from self._mark(place.node.opening)
-                if place.node.held is not None:
-                    yield from self._held(place.node.held)
+                if place.node.protected is not None:
+                    yield from self._protected(place.node.protected)
                 waiting.append((place, False))
                 waiting += self._laid(place.node.children, place.first, place.last)
             else:
@@ -80,15 +81,16 @@ class _Writing:
         yield from self._advance(len(self.atoms))
         yield from self._gap()
 
-    def _laid(self, nodes: Sequence[Node], first: int, last: int) -> list[tuple[Place, bool]]:
-        """The children to be opened, the first of them on top."""
+    def _laid(self, nodes: Sequence[Node], first: int, last: int) -> list[tuple[NodePlace, bool]]:
+        """Return the children to open as a stack, the first one on top."""
         return [(place, True) for place in reversed(self.layout.children(nodes, first, last))]
 
     def _before(self, node: Node, empty: bool) -> Iterator[str]:
-        """The space outside of an element of words; around an empty one there is space as in the source."""
+        """Yield the space before an element; an empty element has space around it as in the source."""
         if not empty or node.left:
             yield from self._gap()
-        glued = node.held is not None and self.position > 0 and joins(self.atoms[self.position - 1].body[-1:] or " ")
+        before = self.atoms[self.position - 1].body[-1:] if self.position > 0 else ""
+        glued = node.protected is not None and in_word(before or " ")
         if empty and (node.left or glued) and not self.spaced:
             self.spaced = True
             yield " "
@@ -97,7 +99,7 @@ class _Writing:
         if not empty or (self.owed and self.gaps[self.position]) or self.position == len(self.atoms):
             return
         following = self.atoms[self.position].body[:1]
-        glued = node.held is not None and following.isalnum() and (node.right or joins(following))
+        glued = node.protected is not None and following.isalnum() and (node.right or in_word(following))
         if glued or (node.left and node.right):
             self.spaced = True
             yield " "
@@ -108,13 +110,13 @@ class _Writing:
             yield self.style.text(self.atoms[self.position].body)
             self.position, self.owed, self.spaced = self.position + 1, True, False
 
-    def _held(self, held: Held) -> Iterator[str]:
+    def _protected(self, span: ProtectedSpan) -> Iterator[str]:
         cursor = 0
-        for place, number in held.inside:
-            yield self.style.text(held.body[cursor:place])
+        for place, number in span.inside:
+            yield self.style.text(span.body[cursor:place])
             yield self.style.mark(number)
             cursor = place
-        yield self.style.text(held.body[cursor:])
+        yield self.style.text(span.body[cursor:])
 
     def _gap(self) -> Iterator[str]:
         gap = self.gaps[self.position] if self.owed else ""

@@ -1,96 +1,96 @@
-"""What must be held, found in a translation or put into it: a translation cut into words and held ones."""
+"""Restores placeholders in a translation: finds those that the model wrote and inserts the others."""
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from regard.documents.passages import Held, Passage
+from regard.documents.passages import Passage, ProtectedSpan
 from regard.documents.placeholders import placeholders
-from regard.documents.word_origins import origins
-from regard.documents.words import Span, joins, words
+from regard.documents.word_origins import word_origins
+from regard.documents.words import TextSpan, in_word, word_spans
 from regard.results import Prediction
 
 
 class Atom(NamedTuple):
-    """A word or a held stretch of a translation; `origin` is the place in the source that it came from."""
+    """A word or a protected span of a translation; `origin` is the position in the source it comes from."""
 
     body: str
     origin: int | None
-    held: bool = False
+    protected: bool = False
 
 
-class Pieces(NamedTuple):
-    """A translation cut up: gaps[i] stands before atoms[i], the last gap ends it."""
+class RestoredText(NamedTuple):
+    """A translation in pieces: gaps[i] comes before atoms[i], the last gap at the end."""
 
     atoms: list[Atom]
     gaps: list[str]
 
 
 class _Placed(NamedTuple):
-    """A stretch of the translation that a held one takes the place of; None: it is dropped."""
+    """Characters of the translation to replace with a protected span, or to delete (None)."""
 
     start: int
     end: int
-    held: Held | None
+    protected: ProtectedSpan | None
 
 
-def pieces(passage: Passage, prediction: Prediction) -> Pieces:
-    """The translation with everything held in its place: where the model wrote it, else where the model looked."""
-    text, source_words = prediction.text, words(passage.text)
-    target_words = words(text)
-    found = origins(passage.text, source_words, target_words, prediction)
+def restore_protected(passage: Passage, prediction: Prediction) -> RestoredText:
+    """Return the translation with every protected span: where the model wrote it, else where it is aligned to."""
+    text, source_words = prediction.text, word_spans(passage.text)
+    target_words = word_spans(text)
+    found = word_origins(passage.text, source_words, target_words, prediction)
     places = [None if word is None else passage.places[source_words[word].start] for word in found]
-    placed = _Placing(passage, text, target_words, places).all() if passage.held or placeholders(text) else []
-    return _cut(text, placed, target_words, places)
+    placed = _Placer(passage, text, target_words, places).all() if passage.protected or placeholders(text) else []
+    return _split(text, placed, target_words, places)
 
 
-class _Placing:
-    """Finds each held stretch its place, no two in the same one."""
+class _Placer:
+    """Finds a place for each protected span, no two in the same one."""
 
-    def __init__(self, passage: Passage, text: str, target_words: Sequence[Span], places: Sequence[int | None]) -> None:
-        self.passage, self.text, self.words = passage, text, target_words
-        self.ends = [0] * len(text)  # of the stretch that a character is taken by
+    def __init__(self, passage: Passage, text: str, words: Sequence[TextSpan], places: Sequence[int | None]) -> None:
+        self.passage, self.text, self.words = passage, text, words
+        self.ends = [0] * len(text)  # end of the span that has taken each character
         self.known = sorted((place, word) for word, place in enumerate(places) if place is not None)
 
     def all(self) -> list[_Placed]:
-        """In the order of the translation."""
+        """Return all replacements in target order."""
         placed, missing = [], []
         whole = defaultdict(list)
         found = placeholders(self.text)
         for each in reversed(found):
-            whole[self.text[each.start : each.end]].append(Span(each.start, each.end))
+            whole[self.text[each.start : each.end]].append(TextSpan(each.start, each.end))
         searched: dict[str, int] = defaultdict(int)
-        for held in sorted(self.passage.held, key=lambda held: held.start - held.end):
-            span = self._whole(whole[held.body]) or self._anywhere(held.body, searched)
+        for wanted in sorted(self.passage.protected, key=lambda wanted: wanted.start - wanted.end):
+            span = self._whole(whole[wanted.body]) or self._anywhere(wanted.body, searched)
             if span is None:
-                missing.append(held)
+                missing.append(wanted)
             else:
-                placed.append(self._take(span, held))
-        placed += [self._take(self._aligned(held), held) for held in sorted(missing, key=lambda held: held.start)]
-        strangers = [each for each in found if each.machine and not any(self.ends[each.start : each.end])]
-        placed += [_Placed(each.start, each.end, None) for each in strangers]
-        return sorted(placed, key=lambda each: (each.start, each.end, each.held.start if each.held else -1))
+                placed.append(self._take(span, wanted))
+        placed += [self._take(self._aligned(wanted), wanted) for wanted in sorted(missing, key=lambda each: each.start)]
+        invented = [each for each in found if each.machine and not any(self.ends[each.start : each.end])]
+        placed += [_Placed(each.start, each.end, None) for each in invented]
+        return sorted(placed, key=lambda each: (each.start, each.end, each.protected.start if each.protected else -1))
 
-    def _take(self, span: Span, held: Held) -> _Placed:
+    def _take(self, span: TextSpan, protected: ProtectedSpan) -> _Placed:
         self.ends[span.start : span.end] = [span.end] * (span.end - span.start)
-        return _Placed(span.start, span.end, held)
+        return _Placed(span.start, span.end, protected)
 
-    def _whole(self, spans: list[Span]) -> Span | None:
-        """The next of the placeholders that read like this; what is taken is passed over."""
+    def _whole(self, spans: list[TextSpan]) -> TextSpan | None:
+        """Return the next free one of these placeholders."""
         while spans:
             span = spans.pop()
             if not any(self.ends[span.start : span.end]):
                 return span
         return None
 
-    def _anywhere(self, shown: str, searched: dict[str, int]) -> Span | None:
-        """The next place that reads like this and is no part of a longer word or number."""
+    def _anywhere(self, shown: str, searched: dict[str, int]) -> TextSpan | None:
+        """Return the next free place with this text that is not part of a longer word or number."""
         start = self.text.find(shown, searched[shown])
         while start >= 0:
             end = searched[shown] = start + len(shown)
             if not any(self.ends[start:end]) and not self._sticks(start) and not self._sticks(end):
-                return Span(start, end)
+                return TextSpan(start, end)
             start = self.text.find(shown, end)
         searched[shown] = len(self.text)
         return None
@@ -98,11 +98,11 @@ class _Placing:
     def _sticks(self, place: int) -> bool:
         before, after = self.text[max(0, place - 1) : place], self.text[place : place + 1]
         number = (after.isdigit() and before in (".", ",")) or (before.isdigit() and after in (".", ","))
-        return bool(before and after) and (number or (joins(before) and joins(after)))
+        return bool(before and after) and (number or (in_word(before) and in_word(after)))
 
-    def _aligned(self, held: Held) -> Span:
-        """The longest run of words that came from it, else the place behind the translation of what stands before."""
-        first, last = bisect_left(self.known, (held.start, -1)), bisect_left(self.known, (held.end, -1))
+    def _aligned(self, protected: ProtectedSpan) -> TextSpan:
+        """Return the longest run of words aligned to it, else the place after the nearest earlier aligned word."""
+        first, last = bisect_left(self.known, (protected.start, -1)), bisect_left(self.known, (protected.end, -1))
         best: list[int] = []
         run: list[int] = []
         for word in sorted(word for _, word in self.known[first:last]):
@@ -112,10 +112,10 @@ class _Placing:
             run = [*run, word] if run and run[-1] == word - 1 else [word]
             best = max(best, run, key=len)
         if best:
-            return Span(self.words[best[0]].start, self.words[best[-1]].end)
+            return TextSpan(self.words[best[0]].start, self.words[best[-1]].end)
         return self._between(first, last)
 
-    def _between(self, first: int, last: int) -> Span:
+    def _between(self, first: int, last: int) -> TextSpan:
         if first:
             place = self.words[self.known[first - 1][1]].end
         elif last < len(self.known):
@@ -124,31 +124,33 @@ class _Placing:
             place = len(self.text)
         if 0 < place < len(self.text) and self.ends[place] and self.ends[place] == self.ends[place - 1]:
             place = self.ends[place]
-        return Span(place, place)
+        return TextSpan(place, place)
 
 
-def _cut(text: str, placed: Sequence[_Placed], target_words: Sequence[Span], places: Sequence[int | None]) -> Pieces:
+def _split(
+    text: str, placed: Sequence[_Placed], words: Sequence[TextSpan], places: Sequence[int | None]
+) -> RestoredText:
     atoms: list[Atom] = []
     gaps = [""]
     cursor, word = 0, 0
-    for start, end, held in [*placed, _Placed(len(text), len(text), None)]:
-        while word < len(target_words) and target_words[word].start < start:  # whole words, or what is left of them
-            begin, stop = max(cursor, target_words[word].start), min(start, target_words[word].end)
+    for start, end, protected in [*placed, _Placed(len(text), len(text), None)]:
+        while word < len(words) and words[word].start < start:  # whole words, or what is left of them
+            begin, stop = max(cursor, words[word].start), min(start, words[word].end)
             if begin < stop:
                 gaps[-1] += text[cursor:begin]
                 atoms.append(Atom(text[begin:stop], places[word]))
                 gaps.append("")
                 cursor = stop
-            if target_words[word].end > start:
+            if words[word].end > start:
                 break
             word += 1
         gaps[-1] += text[cursor:start]
         cursor = max(cursor, end)
-        if held is not None:
-            _pad(gaps, held.left and bool(atoms))
-            atoms.append(Atom(held.body, held.start, True))
-            gaps.append(" " if held.right and _word_follows(text, end) else "")
-    return Pieces(atoms, gaps)
+        if protected is not None:
+            _pad(gaps, protected.left and bool(atoms))
+            atoms.append(Atom(protected.body, protected.start, True))
+            gaps.append(" " if protected.right and _word_follows(text, end) else "")
+    return RestoredText(atoms, gaps)
 
 
 def _pad(gaps: list[str], wanted: bool) -> None:
@@ -157,4 +159,4 @@ def _pad(gaps: list[str], wanted: bool) -> None:
 
 
 def _word_follows(text: str, place: int) -> bool:
-    return place < len(text) and joins(text[place])
+    return place < len(text) and in_word(text[place])

@@ -1,24 +1,39 @@
-"""A stretch of a text → what the model is asked."""
+"""Makes a Passage of a span of text: what the model gets, without placeholders and leading signs."""
 
 import re
 import unicodedata
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence, Set
+from typing import NamedTuple
 
-from regard.documents.passages import Held, Mark, Passage, tree
+from regard.documents.passages import Mark, Passage, ProtectedSpan, build_tree
 from regard.documents.placeholders import SIGN, Placeholder
-from regard.documents.words import Span, has_letters
+from regard.documents.words import TextSpan, has_letters
 
-_STOPS = ".,;:!?…)]。，；：！？、"  # stand close to what is before them
-_LEADING = re.compile(  # dashes of a dialogue, points of a list, signs
+_STOPS = ".,;:!?…)]。，；：！？、"  # no space before these
+_LEADING = re.compile(  # dialogue dashes, list bullets, emoji
     rf"(?:(?:[-–—―−‒－]++(?=\s)|[-–—―−‒－](?=[^\W\d_](?![\w.+-]*@))|[*+>#·∙•‣⁃◦]++(?=\s)|[•‣⁃◦]++(?=\w)|{SIGN})\s*+)++"
 )
 _SIGN = re.compile(SIGN)
 
 
-def bare(text: str, span: Span, kept: Sequence[Span]) -> Span:
-    """A sentence without the signs before and behind it, which no model is asked; nothing `kept` is cut through."""
+class Segment(NamedTuple):
+    """A passage and the untranslated text before it."""
+
+    before: str
+    passage: Passage
+
+
+class SplitText(NamedTuple):
+    """A whole text, split: its parts in order are the text."""
+
+    segments: list[Segment]
+    rest: str  # after the last passage; all of a text without passages
+
+
+def trim_signs(text: str, span: TextSpan, kept: Sequence[TextSpan]) -> TextSpan:
+    """Return a sentence's span without dashes, bullets and emoji at its ends. Spans in `kept` are never split."""
     start, end = span
     if found := _LEADING.match(text, start, end):
         start = found.end()
@@ -30,31 +45,36 @@ def bare(text: str, span: Span, kept: Sequence[Span]) -> Span:
     while start < end and text[end - 1].isspace():
         end -= 1
     start, end = (own if _cuts(kept, place) else place for own, place in zip(span, (start, end), strict=True))
-    return Span(start, end) if start < end else span
+    return TextSpan(start, end) if start < end else span
 
 
-def _cuts(kept: Sequence[Span], place: int) -> bool:
+def _cuts(kept: Sequence[TextSpan], place: int) -> bool:
     before = bisect_left(kept, (place,)) - 1
     return before >= 0 and place < kept[before].end
 
 
-def held(text: str, found: Sequence[Placeholder]) -> list[Held]:
-    """Placeholders that come out as they went in. A model is shown numbers; of anything else it makes a mess.
+def protected_spans(text: str, found: Sequence[Placeholder]) -> list[ProtectedSpan]:
+    """Return placeholders as protected spans. The model gets numbers; all others are hidden from it.
 
-    On Multi30k sentences with one placeholder each the rest of the translation scores 37 BLEU where it is hidden,
-    26 where it is shown and 32 to 36 with an X, a name or a pronoun in its place.
+    On Multi30k sentences with one placeholder each, the rest of the translation scores 37 BLEU with the placeholder
+    hidden, 26 with it shown, and 32 to 36 with an X, a name or a pronoun in its place.
     """
-    return [Held(each.start, each.end, text[each.start : each.end], each.machine, each.number) for each in found]
+    return [
+        ProtectedSpan(each.start, each.end, text[each.start : each.end], each.machine, each.number) for each in found
+    ]
 
 
-def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[Mark] = ()) -> Passage | None:
-    """The characters from `start` to `end` without what is hidden and without controls, one space for many.
+def make_passage(
+    text: str, start: int, end: int, protected: Sequence[ProtectedSpan], marks: Sequence[Mark] = ()
+) -> Passage | None:
+    """Return characters `start` to `end` as a Passage, or None if they have no letters.
 
-    `helds` and `marks` lie inside, in order, at their places in the whole text. None: there are no letters.
+    Hidden spans and control characters are dropped, runs of white space become one space. `protected` and `marks` lie
+    inside, in order, with positions in the whole text.
     """
     hidden = bytearray(end - start)
     cursor, free = start, []
-    for each in sorted([*helds, *(mark.held for mark in marks if mark.held is not None)]):
+    for each in sorted([*protected, *(mark.protected for mark in marks if mark.protected is not None)]):
         free.append(text[cursor : each.start])
         cursor = each.end
         if not each.shown:
@@ -62,7 +82,8 @@ def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[
     if not has_letters("".join([*free, text[cursor:end]])):
         return None
     points = {mark.place for mark in marks if mark.kind == "point"}
-    points |= {each.end for each in helds if not each.shown} | {mark.held.end for mark in marks if mark.held}
+    points |= {each.end for each in protected if not each.shown}
+    points |= {mark.protected.end for mark in marks if mark.protected}
     asked, places = _tidied(text, start, end, hidden, points)
 
     def left(place: int) -> bool:
@@ -71,22 +92,16 @@ def ask(text: str, start: int, end: int, helds: Sequence[Held], marks: Sequence[
     def right(place: int) -> bool:
         return place < end and text[place].isspace()
 
-    spaced = tuple(each._replace(left=left(each.start), right=right(each.end)) for each in helds)
-    nodes = tree(
-        [
-            mark._replace(left=left(mark.place), right=right(mark.held.end if mark.held else mark.place))
-            for mark in marks
-        ],
-        start,
-        end,
-    )
-    return Passage(asked, places, spaced, tuple(nodes))
+    spaced = tuple(each._replace(left=left(each.start), right=right(each.end)) for each in protected)
+    ends = [mark.protected.end if mark.protected else mark.place for mark in marks]
+    sided = [mark._replace(left=left(mark.place), right=right(last)) for mark, last in zip(marks, ends, strict=True)]
+    return Passage(asked, places, spaced, tuple(build_tree(sided, start, end)))
 
 
 def _tidied(text: str, start: int, end: int, hidden: bytearray, points: Set[int]) -> tuple[str, Sequence[int]]:
-    """The characters that a model is shown, and their places. `points` are those behind something not shown."""
+    """Return the text for the model and the position of each character. `points`: ends of what is not shown."""
     asked: list[str] = []
-    places = array("L")  # of a large file there are millions
+    places = array("L")  # a large file has millions
     spaced = False  # a space is due before the next character
     for place in range(start, end):
         character = text[place]

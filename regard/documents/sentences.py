@@ -1,29 +1,29 @@
-"""A text → the places of its sentences, none longer than a model can take."""
+"""Splits text into sentences, none longer than a model can take."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 import sentencex
 
-from regard.documents.words import Span, unspaced
+from regard.documents.words import TextSpan, unspaced
 
 LIMIT = 400  # characters of a sentence; a model's own limit counts pieces, of which a word has one to three
 _LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
-_WINDOW = 4_000  # characters the splitter sees at once, so that its time grows with the text and no faster
+_WINDOW = 4_000  # characters given to the splitter at once, so that its time stays linear
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CLOSED = "”」』’»)）"
-DENSE = 160  # of a sentence whose script writes no spaces: as many pieces
-_STOPS = (";；。！？!?", ":：，、,", " \t\u3000")  # where an over-long sentence is cut, the best first
+_DENSE = 160  # LIMIT for scripts without spaces: about as many pieces
+_STOPS = (";；。！？!?", ":：，、,", " \t\u3000")  # where an over-long sentence is split, best first
 
 
 def sentences(
-    text: str, *, language: str | None = None, limit: int = LIMIT, kept: Sequence[Span] = ()
-) -> Iterator[Span]:
-    """Spans without space around them, in order; what lies between them is space or line ends.
+    text: str, *, language: str | None = None, limit: int = LIMIT, kept: Sequence[TextSpan] = ()
+) -> Iterator[TextSpan]:
+    """Yield the sentences' spans in order; only white space lies between them.
 
-    `kept` spans, in order, are never cut through: one that is longer than `limit` is alone.
+    Spans in `kept` (sorted) are never split; one longer than `limit` is a sentence of its own.
     """
-    inside = bytearray(len(text) + 1)  # 1: here no sentence may end
+    inside = bytearray(len(text) + 1)  # 1: no sentence may end here
     for start, end in kept:
         inside[start + 1 : end] = b"\1" * max(0, end - start - 1)
     for line in _LINE.finditer(text):
@@ -31,7 +31,7 @@ def sentences(
             yield from _cut(text, whole, limit, inside)
 
 
-def _of_line(text: str, start: int, end: int, language: str, inside: bytearray) -> Iterator[Span]:
+def _of_line(text: str, start: int, end: int, language: str, inside: bytearray) -> Iterator[TextSpan]:
     begin = start
     for place in _boundaries(text, start, end, language):
         if place < end and (inside[place] or _goes_on(text, place)):
@@ -41,10 +41,10 @@ def _of_line(text: str, start: int, end: int, language: str, inside: bytearray) 
 
 
 def _boundaries(text: str, start: int, end: int, language: str) -> Iterator[int]:
-    """Ends of sentences, the end of the line last; long lines pass by in windows."""
+    """Yield the ends of sentences, last the end of the line; long lines are read in windows."""
     while end - start > _WINDOW:
         lengths = _segments(text[start : start + _WINDOW], language)
-        for length in lengths[:-1] or lengths:  # the last one may go on behind the window
+        for length in lengths[:-1] or lengths:  # the last one may go on after the window
             start += length
             yield start
     for length in _segments(text[start:end], language):
@@ -55,17 +55,17 @@ def _boundaries(text: str, start: int, end: int, language: str) -> Iterator[int]
 
 
 def _segments(line: str, language: str) -> list[int]:
-    """Lengths of the sentences of a line, the space behind each included."""
+    """Return the lengths of a line's sentences, including the space after each."""
     lengths = [len(part) for part in sentencex.segment(language, _SURROGATE.sub("\ufffd", line))]
     return lengths if sum(lengths) == len(line) else [len(line)]
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """“你好。”他说: speech that the sentence around it takes up."""
+    """Whether the sentence goes on after quoted speech: “你好。”他说"""
     return text[place - 1] in _CLOSED and text[place].isalpha()
 
 
-def _cut(text: str, whole: Span, limit: int, inside: bytearray) -> Iterator[Span]:
+def _cut(text: str, whole: TextSpan, limit: int, inside: bytearray) -> Iterator[TextSpan]:
     start, end = whole
     while end - start > (most := _most(text, start, end, limit)):
         place = _best_cut(text, start, start + most, inside)
@@ -75,14 +75,14 @@ def _cut(text: str, whole: Span, limit: int, inside: bytearray) -> Iterator[Span
 
 
 def _most(text: str, start: int, end: int, limit: int) -> int:
-    """Characters of the next piece."""
-    if limit <= DENSE or end - start <= DENSE or text.isascii():
+    """Return the most characters that the next piece may have."""
+    if limit <= _DENSE or end - start <= _DENSE or text.isascii():
         return limit
-    return DENSE if sum(map(unspaced, text[start : start + DENSE])) > DENSE // 2 else limit
+    return _DENSE if sum(map(unspaced, text[start : start + _DENSE])) > _DENSE // 2 else limit
 
 
 def _best_cut(text: str, start: int, end: int, inside: bytearray) -> int:
-    """Behind the last stop of the best kind in the second half, else behind a word, else anywhere allowed."""
+    """Return the place after the last of the best stops in the second half, else the last allowed place."""
     for stops in _STOPS:
         for place in range(end, (start + end) // 2, -1):
             if text[place - 1] in stops and not inside[place] and not _in_number(text, place):
@@ -95,10 +95,10 @@ def _in_number(text: str, place: int) -> bool:
     return text[place - 2].isdigit() and text[place].isdigit()
 
 
-def _stripped(text: str, start: int, end: int) -> Iterator[Span]:
+def _stripped(text: str, start: int, end: int) -> Iterator[TextSpan]:
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
     if start < end:
-        yield Span(start, end)
+        yield TextSpan(start, end)

@@ -1,21 +1,21 @@
-"""Which source word each target word came from, read off an explanation and trusted with nothing."""
+"""Finds the source word of each target word from an alignment; the alignment may be wrong or missing."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from regard.documents.words import Span
+from regard.documents.words import TextSpan
 from regard.pieces import byte_of
 from regard.results import Prediction
 
-_REACH = 40  # characters a piece may be away from where it is looked for
+_REACH = 40  # characters to search ahead for a piece
 
 
-def origins(
-    source: str, source_words: Sequence[Span], target_words: Sequence[Span], prediction: Prediction
+def word_origins(
+    source: str, source_words: Sequence[TextSpan], target_words: Sequence[TextSpan], prediction: Prediction
 ) -> list[int | None]:
-    """For each target word the position of its source word, None where nothing is known.
+    """Return for each target word the position of its source word, or None if unknown.
 
-    Without any usable link the words are taken to be in the same order.
+    Without a usable link, assume the same word order.
     """
     explanation = prediction.explanation
     votes: list[Counter[int]] = [Counter() for _ in target_words]
@@ -32,15 +32,15 @@ def origins(
 
 
 def _vote(votes: list[Counter[int]], source_words: range, target_words: range) -> None:
-    """Words of one linked pair of tokens, which are mostly one each; several are taken to be in the same order."""
+    """Add a vote for each word of one linked pair of tokens; several words are paired in order."""
     for place, word in enumerate(target_words):
         first = place * len(source_words) // len(target_words)
         last = max(first + 1, (place + 1) * len(source_words) // len(target_words))
         votes[word].update(source_words[first:last])
 
 
-def _words_of_tokens(text: str, words: Sequence[Span], tokens: Sequence[str]) -> list[range]:
-    """The words that each token covers."""
+def _words_of_tokens(text: str, words: Sequence[TextSpan], tokens: Sequence[str]) -> list[range]:
+    """Return the words that each token covers."""
     owner = [-1] * len(text)
     for number, (start, end) in enumerate(words):
         owner[start:end] = [number] * (end - start)
@@ -51,21 +51,21 @@ def _words_of_tokens(text: str, words: Sequence[Span], tokens: Sequence[str]) ->
     return covered
 
 
-def _places(text: str, tokens: Sequence[str]) -> list[Span]:
-    """Where each token stands in a text; an empty span for one that is not found."""
-    places: list[Span] = []
+def _places(text: str, tokens: Sequence[str]) -> list[TextSpan]:
+    """Return the span of each token in the text; empty if it is not found."""
+    places: list[TextSpan] = []
     place, position = 0, 0
     while position < len(tokens):
         piece, count = _piece(tokens, position)
         start = text.find(piece, place, place + len(piece) + _REACH) if piece else -1
-        span = Span(start, start + len(piece)) if start >= 0 else Span(place, place)
+        span = TextSpan(start, start + len(piece)) if start >= 0 else TextSpan(place, place)
         places.extend([span] * count)
         place, position = span.end, position + count
     return places
 
 
 def _piece(tokens: Sequence[str], position: int) -> tuple[str, int]:
-    """The characters of a token without the space before it; bytes in a row are read together."""
+    """Return a token's text without its leading space, and how many tokens it takes (bytes in a row are one)."""
     end, spelt = position, bytearray()
     while end < len(tokens) and (byte := byte_of(tokens[end])) is not None:
         spelt.append(byte)

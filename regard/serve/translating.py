@@ -102,7 +102,7 @@ async def answered(service: Service, found: Sequence[Translated], options: Optio
 
 
 async def translate_file(service: Service, data: bytes, suffix: str, source: str, target: str) -> bytes:
-    """The translation of a file. Raises FileError for one that cannot be read, TooMuch for one with too much in it,
+    """The translation of a file. Raises FileError for one that cannot be read, TooLarge for one above its size budget,
     Busy where enough of them are read already, and what `translate` raises.
     """
     if service.files.full:

@@ -1,4 +1,4 @@
-"""What the tests of texts share."""
+"""Shared by the tests of documents."""
 
 import time
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def quick():
-    """A limit on the processor's time, so that other work on the machine does not matter."""
+    """Assert a limit on processor time, which other work on the machine does not change."""
 
     @contextmanager
     def within(seconds):

@@ -1,4 +1,4 @@
-"""Files come out as files of the same kind, with their formatting."""
+"""Translated files are of the same kind and keep their formatting."""
 
 import io
 import struct
@@ -10,9 +10,9 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from hostile import all_translated, shouted
 
-from regard.documents import SUFFIXES, FileError, TooMuch, file_document
+from regard.documents import SUFFIXES, FileError, TooLarge, file_document
 from regard.documents.files import archive, base
-from regard.documents.files.line_wrapping import wrapped
+from regard.documents.files.line_wrapping import wrap_lines
 from regard.errors import RegardError
 
 SRT = (
@@ -44,18 +44,18 @@ def test_kinds():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_text_is_written_in_the_encoding_it_came_in(encoding):
+def test_text_file_keeps_its_encoding(encoding):
     data = "Straße.\r\n\r\n  Zwei!\n".encode(encoding)
     assert loud(data, ".txt") == "STRASSE.\r\n\r\n  ZWEI!\n".encode(encoding)
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"caf\xe9", b"\x89PNG\r\n\x1a\n\xff"])
-def test_bytes_that_are_no_text(data):
+def test_bytes_that_are_not_text_are_refused(data):
     with pytest.raises(FileError, match="save it as UTF-8"):
         file_document(data, ".txt")
 
 
-def test_a_page_keeps_its_encoding_and_spells_what_that_lacks():
+def test_page_keeps_its_encoding_with_references():
     data = '<meta charset="latin1"><p>café here'.encode("latin1")
     found = file_document(data, ".html")
     answer = shouted(found.texts)[0]
@@ -65,7 +65,7 @@ def test_a_page_keeps_its_encoding_and_spells_what_that_lacks():
 
 
 @pytest.mark.parametrize("name", [b"nonsense", b"undefined", b"punycode", b"idna", b"utf-8", b"base64"])
-def test_a_page_in_an_encoding_that_cannot_read_it(name):
+def test_undecodable_page_is_refused(name):
     with pytest.raises(FileError, match="save it as UTF-8"):
         file_document(b"<meta charset=" + name + b">\xff", ".html")
 
@@ -95,13 +95,13 @@ def test_subtitles_keep_their_places_dashes_and_notes():
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"1\n2\n3\n", b"\n" * 100_000, b"1\n00:00:01,000 -->\n"])
-def test_what_is_no_list_of_subtitles(data):
+def test_text_without_subtitles_is_refused(data):
     with pytest.raises(FileError):
         file_document(data, ".srt")
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_subtitles_keep_their_times_and_tags_with_any_translator(seed):
+def test_subtitles_keep_times_and_tags(seed):
     found = file_document(SRT.encode(), ".srt")
     out = found.rebuild(all_translated(found.texts, seed)).decode("utf-8", "replace")
     assert [line for line in out.split("\n") if "-->" in line][:1] == ["00:00:01,000 --> 00:00:02,500"]
@@ -113,7 +113,7 @@ HOSTILE = ("x" + "\n" * 100_000 + "y", "\n1" * 50_000, "<" * 100_000, "{" * 100_
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:4]))
-def test_hostile_subtitles_are_read_or_refused_in_little_time(text, quick):
+def test_hostile_subtitles_take_little_time(text, quick):
     start = "1\n00:00:01,000 --> 00:00:02,000\n"
     with quick(2.0):
         try:
@@ -123,7 +123,7 @@ def test_hostile_subtitles_are_read_or_refused_in_little_time(text, quick):
 
 
 def paragraphs(paragraph: bytes) -> bytes:
-    """A document of a million bytes of paragraphs that are alike."""
+    """A Word document with a million bytes of equal paragraphs."""
     with zipfile.ZipFile(io.BytesIO(word(lambda document: document.add_paragraph("Hello")))) as file:
         entries = {name: file.read(name) for name in file.namelist()}
     place = "word/document.xml"
@@ -156,16 +156,16 @@ CROWDS = {
 
 
 @pytest.mark.parametrize("name", CROWDS)
-def test_a_file_with_too_much_in_it_is_refused_before_all_of_it_is_read(name, quick, monkeypatch):
+def test_too_large_file_is_refused_early(name, quick, monkeypatch):
     monkeypatch.setattr(base, "SENTENCES", 2_000)
     monkeypatch.setattr(base, "MARKS", 20_000)
     suffix, made = CROWDS[name]
     data = made()
-    with quick(1.5), pytest.raises(TooMuch, match="the file has more than 2"):
+    with quick(1.5), pytest.raises(TooLarge, match="the file has more than 2"):
         file_document(data, suffix)
 
 
-def test_as_much_as_a_file_may_have(quick):
+def test_largest_files_are_read_quickly(quick):
     with quick(6.0):
         assert loud(b"a\n" * base.SENTENCES, ".txt") == b"A\n" * base.SENTENCES
     with quick(12.0):
@@ -181,10 +181,10 @@ def test_thousands_of_subtitles(quick):
 
 
 def test_wrapping():
-    assert wrapped("one two three four", 2) == "one two\nthree four"
-    assert wrapped("<i>one two</i> three four", 2) == "<i>one two</i>\nthree four"
-    assert wrapped("今天天气很好", 2) == "今天天\n气很好"
-    assert wrapped("word", 3) == "word" and wrapped("", 2) == "" and wrapped("a b", 1) == "a b"
+    assert wrap_lines("one two three four", 2) == "one two\nthree four"
+    assert wrap_lines("<i>one two</i> three four", 2) == "<i>one two</i>\nthree four"
+    assert wrap_lines("今天天气很好", 2) == "今天天\n气很好"
+    assert wrap_lines("word", 3) == "word" and wrap_lines("", 2) == "" and wrap_lines("a b", 1) == "a b"
 
 
 def test_word_files_keep_formats_tables_and_headers():
@@ -235,7 +235,7 @@ def linked(document):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_links_and_fields_of_a_word_file_stay_whole(seed):
+def test_word_links_and_fields_stay_whole(seed):
     found = file_document(word(linked), ".docx")
     assert found.texts == ["See this place on page or later."]
     out = docx.Document(io.BytesIO(found.rebuild(all_translated(found.texts, seed))))
@@ -246,7 +246,7 @@ def test_links_and_fields_of_a_word_file_stay_whole(seed):
     assert order == [qn("w:fldChar"), qn("w:instrText"), qn("w:fldChar"), qn("w:fldChar")]
 
 
-def test_a_word_file_with_nothing_to_say_keeps_its_text():
+def test_word_file_without_letters_is_kept():
     data = word(lambda document: document.add_paragraph("12 😀"))
     assert docx.Document(io.BytesIO(file_document(data, ".docx").rebuild([]))).paragraphs[0].text == "12 😀"
 
@@ -254,7 +254,7 @@ def test_a_word_file_with_nothing_to_say_keeps_its_text():
 @pytest.mark.parametrize(
     ("target", "said"), [("de", ("de-DE", None)), ("zh-Hans", ("zh-CN", "zh-CN")), ("xx", ("xx", None))]
 )
-def test_a_word_file_says_the_language_that_it_is_in_now(target, said):
+def test_word_file_language_label_is_updated(target, said):
     def build(document):
         for code in ("en-US", "fr-FR"):
             lang = OxmlElement("w:lang")
@@ -277,7 +277,7 @@ def packed(entries: dict[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def understated(data: bytes) -> bytes:
-    """The same archive with a directory that tells of a hundred bytes."""
+    """The same archive, whose directory declares only a hundred bytes."""
     place = data.rindex(b"PK\x01\x02")
     return data[: place + 24] + struct.pack("<I", 100) + data[place + 28 :]
 
@@ -324,7 +324,7 @@ def chained(length: int) -> bytes:
     return packed(entries)
 
 
-def test_a_word_file_whose_parts_form_a_chain():
+def test_word_file_with_chained_parts():
     assert file_document(chained(3), ".docx").texts == ["Hello"]
     with pytest.raises(FileError, match="too deep"):
         file_document(chained(990), ".docx")

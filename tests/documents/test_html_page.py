@@ -1,4 +1,4 @@
-"""Pages come out with the markup they went in with."""
+"""Pages keep their markup."""
 
 import random
 from collections import Counter
@@ -122,7 +122,7 @@ def check_fragment(draws: random.Random) -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False))
-def test_tags_and_nesting_are_the_same_whatever_the_translator_does(draws):
+def test_tags_and_nesting_survive_any_translator(draws):
     check_fragment(draws)
 
 
@@ -135,7 +135,7 @@ def test_tags_and_nesting_of_a_thousand_fragments(draws):
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False))
-def test_malformed_pages_lose_nothing_and_break_nothing(draws):
+def test_malformed_markup_is_kept(draws):
     html = "".join(draws.choices([*BAD, *WHOLE, *BROKEN], k=draws.randrange(1, 25)))
     assert "".join(token.source for token in tokens(html)) == html
     found = text_document(html, "html")
@@ -199,7 +199,7 @@ def test_tags_go_with_their_words(html, wanted):
     assert found.rebuild(turned(found.texts)) == wanted
 
 
-def test_a_translation_is_text_and_nothing_else():
+def test_translation_is_never_markup():
     found = text_document("<p>Hello <b>you</b></p>", "html")
     answer = all_translated(found.texts, 0)[0]
     for evil in ("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;b&gt;", "</p><p>", "<!--"):
@@ -208,7 +208,7 @@ def test_a_translation_is_text_and_nothing_else():
         assert "<script" not in out and "<img" not in out
 
 
-def test_a_page_with_nothing_translated_is_returned_byte_by_byte():
+def test_page_without_sentences_is_returned_unchanged():
     html = (
         "\ufeff<!DOCTYPE html>\r\n<html lang='en'><head><meta charset=utf-8><style>p{}</style>\r\n<body>"
         '<pre> x </pre>&nbsp;12 &#x1F600;<p translate="no">Hi</p></body></html>\r\n'
@@ -235,7 +235,7 @@ def test_deep_nesting_and_many_tags_take_little_time(quick):
         ('<p lang="en">', '<p lang="en">'),
     ],
 )
-def test_a_page_says_the_language_that_it_is_in_now(tag, wanted):
+def test_page_language_label_is_updated(tag, wanted):
     html = f"\ufeff<!DOCTYPE html>\n<!-- x -->{tag}<body>Hello"
     found = text_document(html, "html")
     assert found.rebuild(shouted(found.texts), ("en", "de")) == html.replace(tag, wanted).replace("Hello", "HELLO")

@@ -1,4 +1,4 @@
-"""Whose language a text is in."""
+"""The language of a text is detected."""
 
 import pytest
 
@@ -32,11 +32,11 @@ def test_languages_served_and_others(detector, language):
 
 
 @pytest.mark.parametrize("text", ["", " \n", "😀", "12 + 3", "https://example.com/the/garden", "%s {name}"])
-def test_nothing_can_be_said_of_a_text_without_words(detector, text):
+def test_text_without_words_has_no_language(detector, text):
     assert detector.detect(text) == []
 
 
-def test_links_do_not_decide(detector):
+def test_links_are_ignored(detector):
     assert (
         detector.detect("https://www.example.com/this-is-the-english-garden {name} Schöne Grüße aus dem Garten")[0][0]
         == "de"
@@ -57,7 +57,7 @@ def test_a_sentence_takes_less_than_five_milliseconds(detector, quick):
     assert found == {language: language for language in SAID}
 
 
-def test_served_languages_are_favoured_and_rare_ones_are_not(detector):
+def test_served_languages_are_favoured(detector):
     text = "Alle redet"
     served = dict(detector.detect(text))
     detector.languages, kept = frozenset(), detector.languages

@@ -1,4 +1,4 @@
-"""Plain texts: what is translated, what stays, what must come out whole."""
+"""Plain text: what is translated, what is kept, and placeholders that survive any translator."""
 
 import random
 import re
@@ -27,7 +27,7 @@ def parts(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_a_placeholder_is_one_whole(held):
+def test_placeholder_is_found_whole(held):
     for text in (held, f"see {held} now", f"({held})", f"{held}, {held}!", f"«{held}»", f"这是 {held} 。"):
         assert set(parts(text)) == {held}
 
@@ -47,7 +47,7 @@ def test_a_placeholder_is_one_whole(held):
         ("C# F# # 1", ["1"]),
     ],
 )
-def test_what_is_no_placeholder(text, found):
+def test_other_signs_are_not_placeholders(text, found):
     assert parts(text) == found
 
 
@@ -92,7 +92,7 @@ def test_five_hundred_placeholders_in_one_text():
         ("{a}{b} walks", "geht", [(0, 0)], "{a}{b} geht"),
     ],
 )
-def test_a_placeholder_goes_where_the_model_looked(source, answer, links, wanted):
+def test_placeholder_goes_to_its_aligned_word(source, answer, links, wanted):
     found = text_document(source)
     asked = re.findall(r"\w+|[^\w\s]", found.texts[0])
     written = re.findall(r"\w+|[^\w\s]", answer)
@@ -100,7 +100,7 @@ def test_a_placeholder_goes_where_the_model_looked(source, answer, links, wanted
     assert found.rebuild([prediction]) == wanted
 
 
-def test_subwords_and_bytes_lead_to_their_words():
+def test_subwords_and_bytes_are_mapped_to_words():
     found = text_document("see 12 houses")
     explanation = Explanation(
         ["▁see", "▁", "12", "▁hou", "ses"], ["▁H", "<0xC3>", "<0xA4>", "user", "▁zw", "ölf"],
@@ -145,7 +145,7 @@ def test_sentences(language, text, wanted):
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.text(max_size=300), st.sampled_from(["en", "zh", "de", None]), st.integers(5, 60))
-def test_sentences_of_any_text_lie_in_order_and_leave_only_space_between(text, language, limit):
+def test_sentences_cover_any_text_in_order(text, language, limit):
     cursor = 0
     for start, end in sentences(text, language=language, limit=limit):
         assert cursor <= start < end and end - start <= limit
@@ -173,7 +173,7 @@ def test_a_long_text_without_stops_is_cut_at_commas_and_words():
     assert found.rebuild(shouted(found.texts)).endswith("字" + "x" * 1000)
 
 
-def test_what_is_too_long_for_a_word_is_kept_and_costs_nothing(quick):
+def test_overlong_words_are_kept_untranslated(quick):
     """Tokens, keys, a cat on the keyboard: a model would only take its time."""
     with quick(0.5):
         assert text_document("a" * 50_000).texts == []
@@ -197,7 +197,7 @@ def test_what_is_too_long_for_a_word_is_kept_and_costs_nothing(quick):
         ("--help me out", ["--help me out"], "out me --help"),
     ],
 )
-def test_signs_that_are_no_words_are_kept(text, texts, out):
+def test_leading_and_trailing_signs_are_kept(text, texts, out):
     found = text_document(text)
     assert found.texts == texts
     if "{" not in text:
@@ -205,13 +205,13 @@ def test_signs_that_are_no_words_are_kept(text, texts, out):
     check_held(text, found.rebuild(turned(found.texts)))
 
 
-def test_as_many_predictions_as_texts():
+def test_prediction_count_must_match_texts():
     found = text_document("One. Two.")
     with pytest.raises(ValueError, match="zip"):
         found.rebuild(shouted(["One."]))
 
 
-def test_what_cannot_be_read_is_not_asked():
+def test_control_characters_are_dropped():
     found = text_document("a\0b c\ud800 \x1bd")
     assert found.texts == ["ab c\ufffd d"]
 

@@ -1,4 +1,4 @@
-"""Files → sentences for a model, and back into a file of the same kind."""
+"""Splits files into sentences, and writes files of the same kind with their translations."""
 
 from collections.abc import Callable, Mapping
 
@@ -21,10 +21,10 @@ __all__ = ["SUFFIXES", "FileDocument", "FileError", "file_document"]
 
 
 def file_document(data: bytes, suffix: str, *, language: str | None = None) -> FileDocument:
-    """What is to be translated of a file, and how it is written again.
+    """Return a file split into sentences to translate.
 
-    `suffix` is one of SUFFIXES, `language` that of the text. Raises FileError for any other suffix and for a file that
-    is broken, too large once unpacked, or in an encoding that cannot be told; TooMuch for one with too much in it.
+    `suffix` is one of SUFFIXES, `language` the code of the text's language. Raises FileError for any other suffix and
+    for a file that is broken, unpacks to too many bytes or has an unknown encoding; TooLarge above the size budget.
     """
     if suffix.lower() not in FILES:
         raise FileError(f"a file of the kind '{suffix}' cannot be translated; {nearest(suffix, SUFFIXES)}")

@@ -1,4 +1,4 @@
-"""A file with the sentences to translate taken out."""
+"""What all kinds of files share: FileDocument, FileError, the size budget and the decoding of text."""
 
 import codecs
 from collections.abc import Iterator, Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from regard.documents.document import Document
-from regard.documents.size_budget import Room
+from regard.documents.size_budget import SizeBudget
 from regard.errors import RegardError
 from regard.results import Prediction
 
-SENTENCES, MARKS = 20_000, 200_000  # of a file, which are read in a second or two
+SENTENCES, MARKS = 20_000, 200_000  # most in a file; they are read in a second or two
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -22,36 +22,36 @@ _HINT = "save it as UTF-8"
 
 
 class FileError(RegardError):
-    """A file cannot be read; one line for whoever sent it."""
+    """A file cannot be read; the message is one line for the client."""
 
 
 class Rebuild(Protocol):
-    """Writes a file again."""
+    """Writes the translated file."""
 
     def __call__(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
-        """The file in the other language. Raises ValueError unless there is one prediction per text.
+        """Return the translated file. Raises ValueError unless there is one prediction per text.
 
-        `pair`: codes of source and target, for a file that says which language it is in.
+        `pair`: language codes (source, target), to update the language label of a file.
         """
         ...
 
 
 @dataclass(frozen=True)
 class FileDocument:
-    """Sentences of a file, and how a file with their translations is written."""
+    """The sentences of a file, and a function that writes the file with their translations."""
 
     texts: list[str]
-    explain: bool  # whether alignments help to keep placeholders and formatting in place
+    explain: bool  # whether alignments help to place placeholders and formatting
     rebuild: Rebuild
 
 
-def file_room() -> Room:
-    """What there may be in a file."""
-    return Room(sentences=SENTENCES, marks=MARKS)
+def file_budget() -> SizeBudget:
+    """Return a fresh budget for one file."""
+    return SizeBudget(sentences=SENTENCES, marks=MARKS)
 
 
-def file_of(documents: Sequence[Document], rebuild: Rebuild) -> FileDocument:
-    """A file of many small documents."""
+def join_documents(documents: Sequence[Document], rebuild: Rebuild) -> FileDocument:
+    """Return a file that consists of several documents."""
     texts = [text for document in documents for text in document.texts]
 
     def checked(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
@@ -62,8 +62,8 @@ def file_of(documents: Sequence[Document], rebuild: Rebuild) -> FileDocument:
     return FileDocument(texts, any(document.explain for document in documents), checked)
 
 
-def rebuilt(documents: Sequence[Document], predictions: Sequence[Prediction]) -> Iterator[str]:
-    """The text of each document, which takes its predictions in turn."""
+def rebuild_each(documents: Sequence[Document], predictions: Sequence[Prediction]) -> Iterator[str]:
+    """Yield the translated text of each document; the predictions are in document order."""
     first = 0
     for document in documents:
         last = first + len(document.texts)
@@ -71,13 +71,13 @@ def rebuilt(documents: Sequence[Document], predictions: Sequence[Prediction]) ->
         first = last
 
 
-def decoded(data: bytes, declared: str | None = None) -> tuple[str, str]:
-    """(text, encoding): what the byte order mark says, else UTF-8, else what the file declares. Raises FileError."""
+def decode_text(data: bytes, declared: str | None = None) -> tuple[str, str]:
+    """Return (text, encoding) by the byte order mark, else UTF-8, else the declared encoding. Raises FileError."""
     marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     for name in [marked] if marked else ["utf-8", *([declared] if declared else [])]:
         try:
             return data.decode(name), name
-        except UnicodeError:  # not of decoding alone: some encodings fail in ways of their own
+        except UnicodeError:  # not UnicodeDecodeError: some encodings raise others
             continue
         except LookupError:
             break

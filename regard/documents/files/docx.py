@@ -1,4 +1,4 @@
-"""Word files: every paragraph of the body, tables, text boxes, headers, footers and notes, its formatting kept."""
+"""Word files: all paragraphs of body, tables, text boxes, headers, footers and notes, with their formatting."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -18,26 +18,27 @@ from lxml.etree import LxmlError
 
 from regard.compat import read_docx_part_as_xml
 from regard.documents.files.archive import check_archive
-from regard.documents.files.base import FileDocument, FileError, file_of, file_room, rebuilt
+from regard.documents.files.base import FileDocument, FileError, file_budget, join_documents, rebuild_each
 from regard.documents.files.docx_paragraphs import Paragraph
 from regard.results import Prediction
 
-for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # the library opens these as plain bytes
+for _kind in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # python-docx opens these as plain bytes
     read_docx_part_as_xml(_kind)
-_EASTERN = frozenset({"zh", "ja", "ko"})  # scripts for which Word keeps a language apart
+_EASTERN = frozenset({"zh", "ja", "ko"})  # Word stores the language of these scripts separately
 
 
 def docx_file(data: bytes, language: str | None) -> FileDocument:
-    """Fields, drawings and notes' marks stay whole; words keep the formatting of those they came from."""
+    """Read a Word file. Fields, drawings and note marks are kept; words take the formatting of their source words."""
     check_archive(data)
-    with _refusing_depth():
+    with _depth_limit():
         paragraphs = _paragraphs(_opened(data), language)
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
-        with _refusing_depth():
-            opened = _opened(data)  # anew, so that a file can be rebuilt again
+        with _depth_limit():
+            opened = _opened(data)  # again, so that `rebuild` can be called twice
             fresh = _paragraphs(opened, language)
-            for paragraph, text in zip(fresh, rebuilt([each.document for each in fresh], predictions), strict=True):
+            texts = rebuild_each([paragraph.document for paragraph in fresh], predictions)
+            for paragraph, text in zip(fresh, texts, strict=True):
                 paragraph.write(text)
             if pair is not None:
                 _relabel(opened, *pair)
@@ -45,12 +46,12 @@ def docx_file(data: bytes, language: str | None) -> FileDocument:
             opened.save(written)
             return written.getvalue()
 
-    return file_of([paragraph.document for paragraph in paragraphs], rebuild)
+    return join_documents([paragraph.document for paragraph in paragraphs], rebuild)
 
 
 @contextmanager
-def _refusing_depth() -> Iterator[None]:
-    """The library follows parts that name parts by calls within calls."""
+def _depth_limit() -> Iterator[None]:
+    """Turn RecursionError into FileError: python-docx follows references between parts recursively."""
     try:
         yield
     except RecursionError as error:
@@ -79,10 +80,10 @@ def _parts(opened: WordDocument) -> list[XmlPart]:
 
 
 def _relabel(opened: WordDocument, source: str, target: str) -> None:
-    """What was said to be in the source is said to be in the target: the proofing of Word reads it."""
+    """Change language labels from source to target, for Word's spelling check."""
     likely, language = get_global("likely_subtags"), target.partition("-")[0]
     whole = likely.get(target.replace("-", "_")) or likely.get(language)
-    name = f"{language}-{whole.rpartition('_')[2]}" if whole else target  # Word knows no language without a country
+    name = f"{language}-{whole.rpartition('_')[2]}" if whole else target  # Word needs a country
     for part in _parts(opened):
         for element in part.element.iter(qn("w:lang")):
             if element.get(qn("w:val"), "").lower().partition("-")[0] == source.partition("-")[0]:
@@ -93,10 +94,10 @@ def _relabel(opened: WordDocument, source: str, target: str) -> None:
 
 def _paragraphs(opened: WordDocument, language: str | None) -> list[Paragraph]:
     parts = _parts(opened)
-    room, elements = file_room(), list[Any]()
+    budget, elements = file_budget(), list[Any]()
     for part in parts:
         for element in part.element.iter(qn("w:p")):
-            room.mark()
+            budget.count_mark()
             elements.append(element)
-    found = [Paragraph(element, language, room) for element in elements]
+    found = [Paragraph(element, language, budget) for element in elements]
     return [paragraph for paragraph in found if paragraph.document.texts]

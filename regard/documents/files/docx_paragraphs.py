@@ -1,4 +1,4 @@
-"""A paragraph of a Word file → text with marks: runs of another format, links, and what is no text at all."""
+"""Reads a paragraph of a Word file as text with marks: format changes, links, and elements that are not text."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from regard.documents.document import Document
-from regard.documents.files.docx_runs import STYLE, Payload, Piece, readable, write_runs
-from regard.documents.marked_text import cut
-from regard.documents.passages import Kind, Mark
+from regard.documents.files.docx_runs import STYLE, Payload, Piece, write_runs, xml_safe
+from regard.documents.marked_text import split_text
+from regard.documents.passages import Mark, MarkKind
 from regard.documents.sentences import LIMIT
-from regard.documents.size_budget import Room
-from regard.documents.words import Span
+from regard.documents.size_budget import SizeBudget
+from regard.documents.words import TextSpan
 
 _CONTAINERS = {qn("w:hyperlink"), qn("w:ins"), qn("w:smartTag")}
 _BREAKS = {qn("w:tab"), qn("w:br"), qn("w:cr"), qn("w:ptab")}
-_NOISE = {qn("w:proofErr"), qn("w:lastRenderedPageBreak")}  # an editor makes them anew
-_SILENT = {qn("w:lang"), qn("w:noProof")}  # properties that change nothing to see
-_BREAK = "\v"  # ends a sentence; it is not written, the mark beside it is
+_NOISE = {qn("w:proofErr"), qn("w:lastRenderedPageBreak")}  # Word creates them again
+_INVISIBLE = {qn("w:lang"), qn("w:noProof")}  # properties without a visible effect
+_BREAK = "\v"  # ends a sentence; only the mark beside it is written
 _NONE = "none"  # the key of a run without properties
 
 
@@ -30,29 +30,29 @@ class _Format(NamedTuple):
 
 
 class Paragraph:
-    """Reads an element `w:p`; `document` is its text, `write` puts another in its place."""
+    """Reads an element `w:p`; `document` is its text, `write` replaces that."""
 
-    def __init__(self, element: Any, language: str | None, room: Room) -> None:
-        self.element, self.room = element, room
+    def __init__(self, element: Any, language: str | None, budget: SizeBudget) -> None:
+        self.element, self.budget = element, budget
         self.payloads: list[Payload] = []
         self.marks: list[Mark] = []
         self.text = ""
-        self.field: list[Piece] | None = None  # the runs of a field that has begun and not ended
+        self.field: list[Piece] | None = None  # the runs of an open field
         self.depth = 0
-        self.base = _usual(element, room)
+        self.base = _main_format(element, budget)
         self.format = self.base.key
         self._read(element)
         self._end_field()
-        found = cut(self.text, self.marks, self._as_written, language=language, limit=LIMIT, room=room)
+        found = split_text(self.text, self.marks, self._as_written, language=language, limit=LIMIT, budget=budget)
         self.document = Document(*found, STYLE)
 
     def write(self, text: str) -> None:
-        """Puts a text with its marks, as `document` writes it, in the place of what was read."""
+        """Replace the paragraph's content with a text with marks, as `document` renders it."""
         write_runs(self.element, text, self.payloads, self.base.properties)
 
     def _read(self, parent: Any) -> None:
         for child in parent:
-            self.room.mark()
+            self.budget.count_mark()
             if child.tag == qn("w:r"):
                 self._run(child)
             elif child.tag in _CONTAINERS and self.field is None:
@@ -67,10 +67,10 @@ class Paragraph:
     def _run(self, run: Any) -> None:
         form = _format_of(run)
         for child in run:
-            self.room.mark()
+            self.budget.count_mark()
             if child.tag == qn("w:t") and self.field is None:
                 self._to_format(form)
-                self.text += readable(child.text or "")
+                self.text += xml_safe(child.text or "")
             elif child.tag in _BREAKS and self.field is None:
                 self._point([Piece(child, form.properties, in_run=True)])
                 self.text += _BREAK
@@ -99,7 +99,7 @@ class Paragraph:
             self._mark("point", found)
 
     def _to_format(self, form: _Format) -> None:
-        """Ends the format that is open unless it is this one, and begins it; the usual one has no mark."""
+        """Switch to a format: close the open one and open this one; the main format has no marks."""
         if form.key == self.format:
             return
         if self.format != self.base.key:
@@ -108,12 +108,12 @@ class Paragraph:
             self._mark("open", [Piece(None, form.properties)])
         self.format = form.key
 
-    def _mark(self, kind: Kind, found: list[Piece], *, container: bool = False) -> None:
+    def _mark(self, kind: MarkKind, found: list[Piece], *, container: bool = False) -> None:
         name = "" if kind == "point" else "container" if container else "format"
         self.marks.append(Mark(len(self.text), kind, name, len(self.payloads)))
         self.payloads.append(Payload(kind, found, container))
 
-    def _as_written(self, span: Span, marks: Sequence[Mark]) -> str:
+    def _as_written(self, span: TextSpan, marks: Sequence[Mark]) -> str:
         parts, cursor = list[str](), span.start
         for mark in marks:
             parts += [STYLE.text(self.text[cursor : mark.place]), STYLE.mark(mark.number)]
@@ -127,17 +127,17 @@ def _format_of(run: Any) -> _Format:
         return _Format(_NONE, None)
     plain = deepcopy(properties)
     for child in list(plain):
-        if child.tag in _SILENT:
+        if child.tag in _INVISIBLE:
             plain.remove(child)
     return _Format(etree.tostring(plain, method="c14n").decode("utf-8") if len(plain) else _NONE, properties)
 
 
-def _usual(element: Any, room: Room) -> _Format:
-    """The format that most characters have."""
+def _main_format(element: Any, budget: SizeBudget) -> _Format:
+    """Return the format of most characters."""
     counts: Counter[str] = Counter()
     formats: dict[str, _Format] = {}
     for run in element.iter(qn("w:r")):
-        room.mark()
+        budget.count_mark()
         form = _format_of(run)
         formats.setdefault(form.key, form)
         counts[form.key] += sum(len(child.text or "") for child in run if child.tag == qn("w:t"))

@@ -1,4 +1,4 @@
-"""Text with marks → the runs of a Word paragraph."""
+"""Writes text with marks as the runs of a Word paragraph."""
 
 import re
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
-from regard.documents.passages import Kind
+from regard.documents.passages import MarkKind
 from regard.documents.rendering import Style
 
-_ENCODED = re.compile("\ufdd0([0-9]{1,9}+)\ufdd1")  # a mark within a text; Unicode gives these to no character
+_ENCODED = re.compile("\ufdd0([0-9]{1,9}+)\ufdd1")  # a mark within a text; these are never characters in Unicode
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0\ufdd1\ufffe\uffff]")
 
 
 class Piece(NamedTuple):
-    """An element to write; one that stood in a run gets a run of its own with the same properties."""
+    """An element to write; one from inside a run gets its own run with the same properties."""
 
     element: Any
     properties: Any = None
@@ -24,15 +24,15 @@ class Piece(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """What a mark writes: pieces, or the beginning or end of a container or a format."""
+    """What a mark stands for: elements, or the start or end of a container or format."""
 
-    kind: Kind
+    kind: MarkKind
     pieces: list[Piece]
     container: bool = False
 
 
-def readable(text: str) -> str:
-    """Without what XML forbids and what marks are written with."""
+def xml_safe(text: str) -> str:
+    """Return the text without characters that XML forbids or that encode marks."""
     return _NOT_XML.sub("", text)
 
 
@@ -40,11 +40,11 @@ def _encoded(number: int) -> str:
     return f"\ufdd0{number}\ufdd1"
 
 
-STYLE = Style(readable, _encoded)  # text and marks as one string
+STYLE = Style(xml_safe, _encoded)  # text and marks as one string
 
 
 def write_runs(paragraph: Any, text: str, payloads: Sequence[Payload], properties: Any) -> None:
-    """Replaces all but the properties of a paragraph; text without a format of its own gets `properties`."""
+    """Replace a paragraph's content, except its properties; text outside format marks gets run `properties`."""
     for child in list(paragraph):
         if child.tag != qn("w:pPr"):
             paragraph.remove(child)

@@ -1,16 +1,15 @@
-"""Lines of about one length."""
+"""Wraps text into lines of about equal length."""
 
 import re
 
-from regard.documents.words import joins
+from regard.documents.words import in_word
 
 _TAG = re.compile(r"<[^<>]{0,240}+>|\{[^{}]{0,240}+\}")
+_MOST = 12  # lines
 
-_MOST = 12  # lines: no screen shows more
 
-
-def wrapped(text: str, lines: int) -> str:
-    """`text` in at most so many lines, broken at spaces, or between characters that need none; never inside a tag."""
+def wrap_lines(text: str, lines: int) -> str:
+    """Return `text` in at most `lines` lines, broken at spaces or in scripts without spaces, never inside a tag."""
     lines = min(lines, _MOST)
     if lines < 2 or not text.strip():
         return text
@@ -28,7 +27,7 @@ def wrapped(text: str, lines: int) -> str:
 
 
 def _shown(text: str) -> list[int]:
-    """For each place how many characters before it are seen."""
+    """Return for each position the number of visible characters before it."""
     hidden = bytearray(len(text))
     for match in _TAG.finditer(text):
         hidden[match.start() : match.end()] = b"\1" * len(match[0])
@@ -44,4 +43,4 @@ def _may_break(text: str, place: int, shown: list[int]) -> bool:
         return False  # inside a tag
     if before.isspace():
         return True
-    return before.isalpha() and after.isalpha() and not joins(before) and not joins(after)
+    return before.isalpha() and after.isalpha() and not in_word(before) and not in_word(after)

@@ -1,4 +1,4 @@
-"""Subtitles: numbers and times stay, every subtitle is translated by itself, its tags kept."""
+"""SubRip subtitles: numbers, times and tags are kept, each subtitle is translated separately."""
 
 import re
 from collections.abc import Sequence
@@ -8,31 +8,31 @@ from pysubs2.exceptions import Pysubs2Error
 from pysubs2.formats.subrip import SubripFormat
 
 from regard.documents.document import Document
-from regard.documents.files.base import FileDocument, FileError, decoded, file_of, file_room, rebuilt
-from regard.documents.files.line_wrapping import wrapped
-from regard.documents.marked_text import cut
-from regard.documents.passages import Kind, Mark
+from regard.documents.files.base import FileDocument, FileError, decode_text, file_budget, join_documents, rebuild_each
+from regard.documents.files.line_wrapping import wrap_lines
+from regard.documents.marked_text import split_text
+from regard.documents.passages import Mark, MarkKind
 from regard.documents.rendering import Style
 from regard.documents.sentences import LIMIT
-from regard.documents.size_budget import Room, TooMuch
-from regard.documents.words import Span
+from regard.documents.size_budget import SizeBudget, TooLarge
+from regard.documents.words import TextSpan
 from regard.results import Prediction
 
 _TIMES = "-->"
-_CHARACTERS = 2_000  # of a subtitle: the library's time grows with the square
-_BACKSLASH = "\ufdd0"  # stands in for one, since the library reads \N as a line end; Unicode gives it to no character
-_TAIL = "\ufdd1"  # begins what stands behind the times of a subtitle, its place on the screen
+_CHARACTERS = 2_000  # most in a subtitle: pysubs2 takes quadratic time
+_BACKSLASH = "\ufdd0"  # replaces one, since pysubs2 reads \N as a line end; never a character in Unicode
+_TAIL = "\ufdd1"  # starts the text after the times: the position on the screen
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n){2,}+")
 _TAG = re.compile(r"<(/?)([a-zA-Z]\w{0,20}+)[^<>\n]{0,200}+>|\{[^{}\n]{0,200}+\}")
-_SPEAKER = re.compile(r"\n(?=[ \t]*+(?:[-–—]|<i>[-–—]))")  # a line that begins with a dash is another person's
+_SPEAKER = re.compile(r"\n(?=[ \t]*+(?:[-–—]|<i>[-–—]))")  # a line that starts with a dash has another speaker
 
 
 def srt_file(data: bytes, language: str | None) -> FileDocument:
-    """Line breaks inside a subtitle are made anew, as many as there were. Raises FileError when there is none."""
-    text, encoding = decoded(data)
-    room = file_room()
-    if text.count(_TIMES) > room.sentences:
-        raise TooMuch(f"the file has more than {room.sentences:,} subtitles: send it in parts")
+    """Read subtitles; each is wrapped again to as many lines as before. Raises FileError if there are none."""
+    text, encoding = decode_text(data)
+    budget = file_budget()
+    if text.count(_TIMES) > budget.sentences:
+        raise TooLarge(f"the file has more than {budget.sentences:,} subtitles: send it in parts")
     plain = _BLANK_LINES.sub(
         "\n\n", text.replace("\r\n", "\n").replace("\r", "\n").replace(_TAIL, "").replace("\\", _BACKSLASH)
     )
@@ -46,51 +46,51 @@ def srt_file(data: bytes, language: str | None) -> FileDocument:
         raise FileError(f"the file has a subtitle of more than {_CHARACTERS} characters")
     tails = _tails(plain)
     lines = [_SPEAKER.split(event.text.replace(r"\N", "\n")) for event in subtitles]
-    documents = [[_document(line, language, room) for line in each] for each in lines]
+    documents = [[_document(line, language, budget) for line in each] for each in lines]
     flat = [document for each in documents for document in each]
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
-        waiting = rebuilt(flat, predictions)
+        waiting = rebuild_each(flat, predictions)
         for event, each, tail in zip(subtitles, lines, tails, strict=True):
-            spoken = [wrapped(next(waiting).replace(_TAIL, ""), line.count("\n") + 1) for line in each]
+            spoken = [wrap_lines(next(waiting).replace(_TAIL, ""), line.count("\n") + 1) for line in each]
             whole = "\n".join([f"{_TAIL}{tail}", *spoken] if tail else spoken)
             event.text = whole.replace("\\", _BACKSLASH).replace("\n", r"\N")
         written = subtitles.to_string("srt", keep_ssa_tags=True)
         written = written.replace(f"\n{_TAIL}", "").replace(_BACKSLASH, "\\")
         return written.replace("\n", "\r\n" if "\r\n" in text else "\n").encode(encoding)
 
-    return file_of(flat, rebuild)
+    return join_documents(flat, rebuild)
 
 
 def _tails(plain: str) -> list[str]:
-    """What stands behind the times of each subtitle, with the space before it."""
+    """Return the text after the times of each subtitle, with the space before it."""
     found = []
     for line in plain.split("\n"):
         times = list(SubripFormat.TIMESTAMP.finditer(line))
-        if len(times) == 2:  # as the library knows a subtitle
+        if len(times) == 2:  # as pysubs2 detects a subtitle
             found.append(line[times[1].end() :].rstrip())
     return found
 
 
-def _document(spoken: str, language: str | None, room: Room) -> Document:
-    """What one person says in one subtitle."""
+def _document(spoken: str, language: str | None, budget: SizeBudget) -> Document:
+    """Return the text of one speaker in one subtitle as a Document."""
     spoken = spoken.replace(_BACKSLASH, "\\")
     text, cursor, marks, sources = "", 0, list[Mark](), list[str]()
     for match in _TAG.finditer(spoken):
-        room.mark()
+        budget.count_mark()
         text += spoken[cursor : match.start()]
         cursor = match.end()
-        kind: Kind = "point" if match[2] is None else "close" if match[1] else "open"
+        kind: MarkKind = "point" if match[2] is None else "close" if match[1] else "open"
         marks.append(Mark(len(text), kind, match[2] or "", len(sources)))
         sources.append(match[0])
     text = (text + spoken[cursor:]).replace("\n", " ")
 
-    def as_written(span: Span, among: Sequence[Mark]) -> str:
+    def as_written(span: TextSpan, among: Sequence[Mark]) -> str:
         cursor, found = span.start, []
         for mark in among:
             found += [text[cursor : mark.place], sources[mark.number]]
             cursor = mark.place
         return "".join([*found, text[cursor : span.end]])
 
-    found = cut(text, marks, as_written, language=language, limit=LIMIT, room=room)
+    found = split_text(text, marks, as_written, language=language, limit=LIMIT, budget=budget)
     return Document(*found, Style(str, sources.__getitem__))

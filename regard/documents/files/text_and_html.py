@@ -1,29 +1,29 @@
-"""Text files and pages."""
+"""Text files and HTML pages."""
 
 import re
 from collections.abc import Sequence
 
 from regard.documents.document import Document
-from regard.documents.files.base import FileDocument, decoded, file_room
+from regard.documents.files.base import FileDocument, decode_text, file_budget
 from regard.documents.html_page import html_document
 from regard.documents.plain_text import plain_document
 from regard.results import Prediction
 
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset[\s]{0,9}=[\s\"']{0,9}([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
-_HEAD = 1_024  # bytes within which a page must name its encoding
+_HEAD = 1_024  # bytes in which a page must declare its encoding
 
 
 def text_file(data: bytes, language: str | None) -> FileDocument:
-    """Written in the encoding it came in."""
-    text, encoding = decoded(data)
-    return _file(plain_document(text, language=language, room=file_room()), encoding)
+    """Read a text file; its translation has the same encoding."""
+    text, encoding = decode_text(data)
+    return _file(plain_document(text, language=language, budget=file_budget()), encoding)
 
 
 def html_file(data: bytes, language: str | None) -> FileDocument:
-    """Written in the encoding it came in; what that cannot spell is written as a character reference."""
+    """Read a page; its translation has the same encoding, other characters become references."""
     named = _CHARSET.search(data[:_HEAD])
-    text, encoding = decoded(data, named[1].decode("ascii") if named else None)
-    return _file(html_document(text, language=language, room=file_room()), encoding)
+    text, encoding = decode_text(data, named[1].decode("ascii") if named else None)
+    return _file(html_document(text, language=language, budget=file_budget()), encoding)
 
 
 def _file(document: Document, encoding: str) -> FileDocument:
