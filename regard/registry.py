@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from regard.aliases import aliases_of, bare
-from regard.config import Choice, Setting, Settings, settings_model
+from regard.config import Choice, Setting, Settings, notes_at, settings_model
 from regard.errors import ConfigError, PartError, nearest
 
 __all__ = ["Choice", "Registry", "Setting"]
@@ -88,7 +88,8 @@ class Registry(Generic[T]):
         """
         try:
             settings = self._checked(choice, given)
-            return self._parts[choice.name](*wiring, **settings)
+            with notes_at(self.place if place is None else place, absolute=place is None):
+                return self._parts[choice.name](*wiring, **settings)
         except PartError as error:
             if place is None:
                 raise error.inside(self.place) from error

@@ -37,7 +37,6 @@ class Prediction:
     finished: bool = True  # False when the length limit cut it off
     alternatives: list["Prediction"] = field(default_factory=list)  # the rest of the n best, best first
     explanation: Explanation | None = None
-    given: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # all given columns, where there are several
 
     def __str__(self) -> str:
         return self.text

@@ -6,7 +6,7 @@ from regard.config.merging import lay, merge, parse_changes
 from regard.config.models import Setting, Settings, settings_model
 from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
 from regard.config.values import Choice, as_values
-from regard.config.warnings import deferred_warnings
+from regard.config.warnings import collected_notes, deferred_warnings, note, notes_at
 
 __all__ = [
     "SETTINGS_FILE",
@@ -17,9 +17,12 @@ __all__ = [
     "Setting",
     "Settings",
     "as_values",
+    "collected_notes",
     "deferred_warnings",
     "lay",
     "merge",
+    "note",
+    "notes_at",
     "parse_changes",
     "quoted",
     "read_settings",

@@ -5,7 +5,7 @@ from typing import Any
 from regard.attention import Sockets
 from regard.config.bounds import Count, Fraction, Size
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
-from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
+from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.normalisation import NORMALISATIONS, Normalisation
 from regard.registry import Choice
@@ -19,6 +19,7 @@ class ByteNetDecoder(CoupledDecoder):
     """
 
     aliases = "dilated, dilated_cnn, tcn, wavenet"
+    of_source = ("merge", "couplings")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class ByteNetDecoder(CoupledDecoder):
         couplings: Count | None = None,
         dropout: Fraction = 0.1,
     ) -> None:
+        note_dilations(dilations[:num_layers], kernel)
         kind: Any = NORMALISATIONS[norm.name]
         dim = 2 * hidden_dim
         coupling = Coupling(embedder.dim, dim, source_dim, sockets, merge=merge, couplings=couplings)

@@ -1,7 +1,7 @@
 """The contract of decoders."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
@@ -32,6 +32,7 @@ class Decoder(nn.Module, ABC):
 
     dim: int
     embedder: Embedder
+    of_source: ClassVar[tuple[str, ...]] = ()  # settings that change nothing without a source
     masked = False  # True: its layers look at other rows, so in training they must know what is padding
 
     def start(self, *encoded: Encoded, rows: Tensor | None = None) -> DecoderState:

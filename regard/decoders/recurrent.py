@@ -12,7 +12,7 @@ from regard.config.bounds import Fraction, Size
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.recurrent import RECURRENT, Cell, Past, Stack
+from regard.layers.recurrent import RECURRENT, Cell, Past, Stack, note_no_residual
 from regard.layers.shared_source import begin, look, shared
 from regard.ops.dropout import Dropout
 from regard.records import Decoded, Encoded
@@ -49,6 +49,7 @@ class RecurrentDecoder(Decoder):
         alias("luong", {"order": "luong"}),
         alias("sutskever", {"reads": "start"}),
     )
+    of_source = ("reads", "copy_past")
 
     def __init__(  # noqa: PLR0913  a setting each
         self,
@@ -80,6 +81,7 @@ class RecurrentDecoder(Decoder):
         beside = context_dim if order == "gnmt" else 0
         widths = [(hidden_dim if number else first) + beside for number in range(num_layers)]
         layers = [RECURRENT.build(cell, width, hidden_dim, place="cell") for width in widths]
+        note_no_residual(num_layers, residual_from)
         self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
         self.starts = None if copy_past or alone else nn.Linear(given_dim, hidden_dim * num_layers)
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]

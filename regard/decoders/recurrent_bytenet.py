@@ -14,6 +14,8 @@ class RecurrentByteNetDecoder(CoupledDecoder):
     With `couplings: 1` only the first word reads the source: an encoder-decoder without attention.
     """
 
+    of_source = ("merge", "couplings")
+
     def __init__(
         self,
         embedder: Embedder,

@@ -30,6 +30,7 @@ class TransformerDecoder(Decoder):
         "attention_is_all_you_need, decoder_only, ffn, feedforward, gpt, multihead, transformer_decoder, vaswani",
         alias("aan, average_attention", {"history": "average"}),
     )
+    of_source = ("alignment_layer",)
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from regard.aliases import alias
 from regard.attention import Sockets
 from regard.config.bounds import AnyFloat, Fraction, NotNegative, Size
 from regard.encoders.encoder import Encoder
-from regard.layers.convolutional import BlockKind, Dilations, Kernel, residual_chain
+from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.normalisation import Normalisation
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.unfolding import Unfolding
@@ -44,6 +44,7 @@ class ByteNetEncoder(Encoder):
         dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
+        note_dilations(dilations[:num_layers], kernel, ratio=ratio, extra=extra)
         self.dim = 2 * hidden_dim
         self.unfolding = Unfolding(input_dim, ratio=ratio, extra=extra)
         self.enter = nn.Identity() if input_dim == self.dim else Linear(input_dim, self.dim)

@@ -11,7 +11,7 @@ from regard.attention import Sockets, turn_around
 from regard.config.bounds import Fraction, Size
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
-from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, reverse
+from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, note_no_residual, reverse
 from regard.ops.dropout import Dropout
 from regard.ops.modules import module_list
 from regard.records import Encoded, Sequences
@@ -52,6 +52,7 @@ class RecurrentEncoder(Encoder):
         dropout: Fraction = 0.1,
     ) -> None:
         super().__init__()
+        note_no_residual(num_layers, residual_from)
         self.reverse, self.dropout, self.residual_from = reverse, Dropout(dropout), residual_from
         layers: list[Bidirectional | Recurrent] = []
         for number in range(num_layers):

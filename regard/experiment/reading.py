@@ -10,19 +10,28 @@ from typing import Any
 
 import torch
 
-from regard.attention import WEIGHTINGS, Attention
-from regard.config import deferred_warnings, lay, merge, parse_changes, read_settings, read_yaml, schema_of, spelled
+from regard.attention import Attention
+from regard.config import (
+    collected_notes,
+    deferred_warnings,
+    lay,
+    merge,
+    parse_changes,
+    read_settings,
+    read_yaml,
+    schema_of,
+    spelled,
+)
 from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
-from regard.experiment.ineffective import ineffective_settings
+from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
-from regard.objectives import OBJECTIVES
-from regard.tasks import TASKS
+from regard.tasks import TASKS, task_class
 
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
@@ -40,7 +49,12 @@ def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Pa
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
     with deferred_warnings():
-        return read_settings(Experiment, _with_model(_read({} if path is None else upgraded(read_yaml(path)), changes)))
+        changed = [*changes]
+        settings = _read({} if path is None else upgraded(read_yaml(path)), changed)
+        experiment = read_settings(Experiment, _with_model(settings))
+        for line in unused_metrics(experiment, read_changes(changed)):
+            warnings.warn(line, stacklevel=2)
+        return experiment
 
 
 def read_changes(changes: Iterable[str]) -> dict[str, Any]:
@@ -77,8 +91,8 @@ def empty_model(experiment: Experiment) -> Model:
             return MODELS.build(experiment.model, columns)
     except KeyError as error:
         problem = f"'{experiment.model.name}' needs the column {error}, and the task '{experiment.task.name}' has "
-        row: Any = TASKS[experiment.task.name]
-        raise ConfigError("model", problem + ", ".join(columns), f"model={row.model}, or another task") from error
+        hint = f"model={experiment.task_class.model}, or another task"
+        raise ConfigError("model", problem + ", ".join(columns), hint) from error
 
 
 def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault]:
@@ -93,7 +107,7 @@ def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
     """What was said, on the settings of a run to start from, on defaults."""
     settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, settings)
-    task: Any = TASKS[given.task.name]
+    task = given.task_class
     faults = [*given.data.faults(tuple(given.columns)), *_impossible(given, said)]
     if faults:
         raise ConfigError.of(faults)
@@ -105,8 +119,9 @@ def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         defaults["training"].pop("max_updates")
     experiment = read_settings(Experiment, lay(defaults, settings))
-    _check_model(experiment, said)
-    for line in ineffective_settings(experiment, said):
+    with collected_notes() as notes:
+        _check_model(experiment, said)
+    for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
 
@@ -127,17 +142,12 @@ def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
     model = settings.get("model", {})
     if not isinstance(name, str) or name not in TASKS or not isinstance(model, Mapping) or "name" in model:
         return settings  # as it is, or refused where it is read
-    row: Any = TASKS[name]
-    return {**settings, "model": {"name": row.model, **model}}
+    return {**settings, "model": {"name": task_class(name).model, **model}}
 
 
 def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:
     """What is right by itself and wrong together."""
-    objective: Any = OBJECTIVES[experiment.objective.name]
-    if experiment.training.compile and (objective.records or experiment.penalties):
-        what = "penalties" if experiment.penalties else f"'{experiment.objective.name}'"
-        yield Fault("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
-    task: Any = TASKS[experiment.task.name]
+    task = experiment.task_class
     try:
         task.measure(settings.get("training", {}).get("metric", task.metric))
     except ConfigError as error:
@@ -152,33 +162,20 @@ def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
         raise
     except RuntimeError:  # told where the model is built in earnest
         return
-    task: Any = TASKS[experiment.task.name]
+    task = experiment.task_class
     if not isinstance(model, task.contract):
         problem = f"'{experiment.model.name}' is no {task.contract.__name__}, which '{experiment.task.name}' asks for"
         raise ConfigError("model", problem, f"model={task.model}, or another task")
     if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
         raise ConfigError.of(faults)
+    _warn_of_unused(model, experiment.model.settings, settings.get("model", {}))
+
+
+def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Warns of attention that was set and that no part of the model has."""
     used = {module.place for module in model.modules() if isinstance(module, Attention)}
-    for name, value in experiment.model.settings.items():
-        if isinstance(value, AttentionSettings):
-            if f"model.{name}" in used:
-                _warn_of_untaught(experiment, name, value)
-            elif name in settings.get("model", {}):
-                parts = [f"{side} '{experiment.model.settings[side].name}'" for side in ("encoder", "decoder")
-                         if side in experiment.model.settings]  # fmt: skip
-                whose = "neither " + " nor ".join(parts) if len(parts) > 1 else f"no part of {parts[0]}"
-                warnings.warn(f"model.{name} changes nothing: {whose} looks that way", stacklevel=2)
-
-
-def _warn_of_untaught(experiment: Experiment, socket: str, settings: AttentionSettings) -> None:
-    """An attention that only draws learns nothing of where to look, unless the objective rewards draws."""
-    objective: Any = OBJECTIVES[experiment.objective.name]
-    if objective.rewards and experiment.objective.settings[objective.rewards]:
-        return
-    choice = settings.weighting
-    weighting: Any = WEIGHTINGS[choice.name]
-    softens = weighting.softens
-    if softens and not choice.settings[softens]:
-        why = f"'{choice.name}' with {softens} 0 only draws, and '{experiment.objective.name}' rewards no draw"
-        hint = f"objective=reinforce with a reward above 0, or a {softens} above 0"
-        warnings.warn(f"model.{socket} never learns where to look: {why} ({hint})", stacklevel=2)
+    sides = [f"{side} '{settings[side].name}'" for side in ("encoder", "decoder") if side in settings]
+    whose = "neither " + " nor ".join(sides) if len(sides) > 1 else f"no part of {sides[0]}"
+    for name, value in settings.items():
+        if isinstance(value, AttentionSettings) and name in given and f"model.{name}" not in used:
+            warnings.warn(f"model.{name} changes nothing: {whose} looks that way", stacklevel=2)

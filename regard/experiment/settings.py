@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from regard.config import FieldsOf, OneOrMany, PartOf, as_values, write_yaml
 from regard.config.bounds import Size
@@ -14,7 +14,7 @@ from regard.experiment.data import DataSettings
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Choice
-from regard.tasks import TASKS
+from regard.tasks import TASKS, Task, task_class
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
@@ -94,8 +94,12 @@ class Experiment:
     @property
     def columns(self) -> Mapping[str, str]:
         """Of an example, name → row of COLUMNS: "source" and "target" for translation, "text" for a language model."""
-        task: Any = TASKS[self.task.name]
-        return dict(task.columns)
+        return dict(self.task_class.columns)
+
+    @property
+    def task_class(self) -> type[Task]:
+        """The row of TASKS."""
+        return task_class(self.task.name)
 
     def reader(self, part: str) -> Choice | None:
         """What reads a part of the data, with its files found; None where the settings name none."""

@@ -6,7 +6,7 @@ from typing import Any
 from regard.errors import ConfigError, Fault
 from regard.experiment.data import PARTS
 from regard.models import MODELS
-from regard.tasks import TASKS
+from regard.tasks import task_class
 
 _OLD_COLUMNS = ("source", "target", "text")
 
@@ -17,7 +17,7 @@ def upgraded(settings: Mapping[str, Any]) -> dict[str, Any]:
         return dict(settings)
     data, model = dict(settings.get("data", {})), dict(settings.get("model", {}))
     task = settings.get("task", "translation")
-    row: Any = TASKS[task["name"] if isinstance(task, Mapping) else task]
+    row = task_class(task["name"] if isinstance(task, Mapping) else task)
     for part in PARTS:
         named = {column: data.pop(_old(part, column), None) for column in _OLD_COLUMNS}
         files = {column: file for column, file in named.items() if file is not None}

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config import note
 from regard.records import Sequences
 
 
@@ -16,6 +17,8 @@ class Unfolding(nn.Module):
 
     def __init__(self, dim: int, *, ratio: float = 1.2, extra: float = 0.0) -> None:
         super().__init__()
+        if ratio <= 1 and extra <= 0 and (ratio, extra) != (1, 0):
+            note("ratio", f"{ratio:g} with extra {extra:g} changes nothing: no source is made shorter")
         self.ratio, self.extra = ratio, extra
         self.padding = nn.Parameter(torch.zeros(dim))
 

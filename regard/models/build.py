@@ -6,6 +6,7 @@ from torch import nn
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
 from regard.attention.spans.all_of import AllOf
+from regard.config import notes_at
 from regard.errors import PartError
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
@@ -22,7 +23,8 @@ def build_attention(
     from the start, or a part refuses its settings; `place` is where a config says them.
     """
     try:
-        attention = _filled(settings, query_dim, key_dim, causal)
+        with notes_at(place, absolute=True):
+            attention = _filled(settings, query_dim, key_dim, causal)
     except PartError as error:
         raise error.inside(place) from error
     attention.place = place

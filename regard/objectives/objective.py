@@ -6,12 +6,21 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
+from regard.attention import Attention
+from regard.config import note
 from regard.decoding.search import Search
+from regard.errors import ConfigError
 from regard.models import Model
 from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
 
 MAIN = "model"  # the turn that trains the model: its loss is the loss of the log
+
+
+NEVER_LEARNS = (
+    "never learns where to look: its weighting only draws, and the objective rewards no draw (objective=reinforce with "
+    "a reward above 0, or a soft_share above 0)"
+)
 
 
 class Context(NamedTuple):
@@ -20,6 +29,12 @@ class Context(NamedTuple):
     model: Model
     task: Any = None  # a row of TASKS, which stand above this floor
     search: Search | None = None
+    compiled: bool = False  # True: `recording` would see nothing of the model
+
+    def need_records(self, what: str) -> None:
+        """Raise ConfigError where `what` could not read what attention saw."""
+        if self.compiled:
+            raise ConfigError("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
 
 
 class Objective(nn.Module, ABC):
@@ -30,13 +45,15 @@ class Objective(nn.Module, ABC):
     """
 
     turns: tuple[str, ...] = (MAIN,)
-    rewards = ""  # setting that weighs the reward of draws; at 0, and without one, their `log_prob` teaches nothing
-    records = False  # True: uses `recording`, which sees nothing in compiled code
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, rewards_draws: bool = False) -> None:
+        """`rewards_draws`: attention that only draws learns by their `log_prob`; otherwise it learns nothing."""
         super().__init__()
         self.context = context
         self.penalties: Mapping[str, nn.Module] = module_dict({})  # by name, where it has any
+        for attention in () if rewards_draws else context.model.modules():
+            if isinstance(attention, Attention) and attention.weighting.only_draws:
+                note(attention.place, NEVER_LEARNS, absolute=True)
 
     @property
     def itself(self) -> "Objective":

@@ -14,10 +14,9 @@ from regard.records import Batch, Loss
 class PenalisedObjective(Objective):
     """loss + sum_k weight_k · penalty_k. The penalties read the weights of the loss's own forward pass."""
 
-    records = True
-
     def __init__(self, objective: Objective, penalties: Mapping[str, Penalty]) -> None:
-        super().__init__(objective.context)
+        objective.context.need_records("penalties")
+        super().__init__(objective.context, rewards_draws=True)  # `objective` has told where it does not
         self.objective, self.penalties = objective, module_dict(penalties)
         self.turns = objective.turns
 

@@ -23,7 +23,6 @@ class ReinforceObjective(Objective):
 
     aliases = "policy_gradient, 强化学习"
 
-    records, rewards = True, "reward"
     baseline: Tensor
 
     def __init__(
@@ -35,7 +34,8 @@ class ReinforceObjective(Objective):
         samples: Size = 1,
         label_smoothing: Fraction = 0.0,
     ) -> None:
-        super().__init__(context)
+        context.need_records("'reinforce'")
+        super().__init__(context, rewards_draws=reward > 0)
         self.reward, self.entropy, self.samples, self.label_smoothing = reward, entropy, samples, label_smoothing
         self.register_buffer("baseline", torch.zeros(()))
 

@@ -54,7 +54,7 @@ def engine_of(settings: DecodingSettings, model: Model, task: Task) -> Engine:
 
 def objective_of(experiment: Experiment, model: Model, task: Task) -> Objective:
     """What the model is trained to minimise, with the penalties of the settings."""
-    context = Context(model, task, SEARCHES.build(experiment.decoding.search))
+    context = Context(model, task, SEARCHES.build(experiment.decoding.search), experiment.training.compile)
     objective = OBJECTIVES.build(experiment.objective, context)
     check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)

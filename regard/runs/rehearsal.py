@@ -1,7 +1,10 @@
 """One step of a model in small, before anything is written: what cannot work is told at once."""
 
+import warnings
+
 import torch
 
+from regard.config import collected_notes
 from regard.data.columns import example_values, small_columns
 from regard.errors import ConfigError, RegardError
 from regard.experiment import Experiment
@@ -15,7 +18,8 @@ def rehearse(experiment: Experiment) -> None:
     try:
         columns = small_columns(experiment.columns, shared=experiment.text.shared)
         task, model = task_of(experiment, columns), model_of(experiment, columns).eval()
-        objective = objective_of(experiment, model, task)
+        with collected_notes() as notes:
+            objective = objective_of(experiment, model, task)
         batch, *_ = task.held(example_values(experiment.columns), tokens=64)
         for turn in objective.turns:
             objective.loss(batch, turn)
@@ -28,3 +32,5 @@ def rehearse(experiment: Experiment) -> None:
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         problem = f"its parts do not fit together: {(str(error) or repr(error)).splitlines()[0]}"
         raise ConfigError("model", problem, "look at the dims of encoder, decoder and attention") from error
+    for line in dict.fromkeys(map(str, notes)):
+        warnings.warn(line, stacklevel=2)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from regard.data import READERS, Corpus, Example, Reader
 from regard.data.columns import Columns, learn_columns, save_columns
@@ -15,7 +14,7 @@ from regard.experiment import Experiment
 from regard.experiment.data import CORPORA, named_files
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
-from regard.tasks import TASKS, Examples, Task
+from regard.tasks import Examples, Task
 
 Say = Callable[[str], None]
 Texts = Mapping[str, str]  # of an example, by column
@@ -124,9 +123,7 @@ def held_out(experiment: Experiment) -> float:
 def _training_parts(experiment: Experiment) -> tuple[Reader, Reader]:
     """What of the training part is learnt from, and what is held out."""
     reader, share = _reader(experiment, "train"), held_out(experiment)
-    task: Any = TASKS[experiment.task.name]
-    parts: tuple[Reader, Reader] = task.apart(reader, share) if share else (reader, reader)
-    return parts
+    return experiment.task_class.apart(reader, share) if share else (reader, reader)
 
 
 def _reader(experiment: Experiment, part: str) -> Reader:

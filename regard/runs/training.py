@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from regard.config import quoted
 from regard.data.columns import Columns
@@ -24,7 +24,7 @@ from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.validation import Validation
-from regard.tasks import TASKS, Measure, Task
+from regard.tasks import Measure, Task
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Report, Trainer
@@ -197,5 +197,5 @@ def _measures(experiment: Experiment, task: Task) -> list[Measure]:
 def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    task: Any = TASKS[experiment.task.name]
-    progress.say(f"{task.verb} with: regard {task.verb} {quote(str(folder))} < FILE")
+    verb = experiment.task_class.verb
+    progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")

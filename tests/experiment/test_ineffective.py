@@ -30,22 +30,25 @@ def told(tmp_path):
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (f"model.encoder={DEEP}, residual_from: 3}}", "model.encoder.residual_from=3 changes nothing"),
-        (f"model.decoder={DEEP}, residual_from: 3}}", "model.decoder.residual_from=3 changes nothing"),
+        (f"model.encoder={DEEP}, residual_from: 3}}", "model.encoder.residual_from: 3 changes nothing"),
+        (f"model.decoder={DEEP}, residual_from: 3}}", "model.decoder.residual_from: 3 changes nothing"),
         (
             f"model.encoder={{name: parallel, encoders: [recurrent, {DEEP}, residual_from: 5}}]}}",
-            "model.encoder.encoders.1.residual_from=5 changes nothing",
+            "model.encoder.encoders.1.residual_from: 5 changes nothing",
         ),
-        (f"model.encoder={BYTENET}, ratio: 0.5}}", "model.encoder: ratio 0.5 and extra 0 change nothing"),
-        ("model.encoder={name: unfolded, ratio: 1, extra: -50}", "model.encoder: ratio 1 and extra -50 change nothing"),
+        (f"model.encoder={BYTENET}, ratio: 0.5}}", "model.encoder.ratio: 0.5 with extra 0 changes nothing"),
+        (
+            "model.encoder={name: unfolded, ratio: 1, extra: -50}",
+            "model.encoder.ratio: 1 with extra -50 changes nothing",
+        ),
         (f"model.encoder={BYTENET}, dilations: [1, 400]}}", "model.encoder.dilations: blocks of 400 see one word"),
         (
             "model.self_attention={span: {name: window, pattern: dilated, dilation: 9, radius: 3}}",
-            "model.self_attention.span: dilation 9 is more than the radius of 3, so each word sees itself alone",
+            "model.self_attention.span.dilation: 9 is more than the radius of 3, so each word sees itself alone",
         ),
         (
             "model.self_attention={span: {name: window, pattern: sparse, dilation: 9, radius: 3}}",
-            "model.self_attention.span: dilation 9 is more than the radius of 3, so this is the pattern 'band'",
+            "model.self_attention.span.dilation: 9 is more than the radius of 3, so this is the pattern 'band'",
         ),
     ],
 )
@@ -73,6 +76,10 @@ def test_what_changes_something_is_not_told(told, change):
     ("changes", "line"),
     [
         (["text.shared=false"], "text.shared changes nothing"),
+        (
+            ["evaluation.metrics=bleu"],
+            "evaluation.metrics changes nothing: 'language_model' is judged by bits_per_character, ",
+        ),
         (["model.decoder={name: recurrent, reads: final}"], "model.decoder.reads changes nothing"),
         (["task.window=200", "training.batch_tokens=100"], "training.batch_tokens=100 is less than one window"),
     ],

@@ -9,6 +9,7 @@ from torch import Tensor
 from regard.aliases import alias
 from regard.attention.parts import Memory, View, Window
 from regard.attention.spans.counting import CountingSpan
+from regard.config import note
 from regard.config.bounds import Count, Size
 from regard.errors import PartError
 
@@ -46,6 +47,9 @@ class WindowSpan(CountingSpan):
         if dilation > 1 and pattern == "band":
             problem = f"is {dilation}, but the pattern 'band' leaves no key out"
             raise PartError(problem, "choose pattern: dilated or sparse", setting="dilation")
+        if dilation > max(1, radius):
+            shown = "each word sees itself alone" if pattern == "dilated" else "this is the pattern 'band'"
+            note("dilation", f"{dilation} is more than the radius of {radius}, so {shown}")
         self.radius, self.dilation, self.pattern = radius, dilation, pattern
 
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:

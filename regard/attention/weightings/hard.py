@@ -26,13 +26,12 @@ class HardWeighting(Weighting):
     """
 
     aliases = "stochastic_hard, 硬, 硬性"
-    softens = "soft_share"
 
     def __init__(
         self, query_dim: int, *, soft_share: Share = 0.5, decides: Literal["argmax", "sample"] = "argmax"
     ) -> None:
         super().__init__()
-        self.soft_share, self.decides = soft_share, decides
+        self.soft_share, self.decides, self.only_draws = soft_share, decides, soft_share == 0
 
     def begin(self, queries: Tensor, memory: Memory) -> Tensor | None:
         """Which rows (...) are soft until their end; None where all are hard."""

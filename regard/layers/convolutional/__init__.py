@@ -5,10 +5,10 @@ from regard.layers.convolutional.convolution import Convolution, Dilations, Kern
 from regard.layers.convolutional.gated_block import GatedBlock, projection
 from regard.layers.convolutional.gates import Gate
 from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
-from regard.layers.convolutional.residual_block import BlockKind, ResidualBlock, residual_chain
+from regard.layers.convolutional.residual_block import BlockKind, ResidualBlock, note_dilations, residual_chain
 from regard.layers.convolutional.weight_normalised import WeightNormalised
 
 __all__ = [
     "BlockKind", "Chain", "Convolution", "Dilations", "Gate", "GatedBlock", "Kernel", "MultiplicativeUnit",
-    "ResidualBlock", "WeightNormalised", "projection", "residual_chain",
+    "ResidualBlock", "WeightNormalised", "note_dilations", "projection", "residual_chain",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from torch import Tensor
 from torch.nn import functional
 
+from regard.config import note
 from regard.layers.convolutional.chain import Chain
 from regard.layers.convolutional.convolution import Convolution
 from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
@@ -63,6 +64,14 @@ class ResidualBlock(Layer):
         states, seen = self.middle(enter(states), mask, before[-1])
         states = self.widen(enter(states) if self.relu else states)
         return inputs + states, (*pasts, seen)
+
+
+def note_dilations(dilations: tuple[int, ...], kernel: int, *, ratio: float = 1.0, extra: float = 0.0) -> None:
+    """Tell which dilations reach behind every text; texts are first made longer by `ratio` and `extra`."""
+    for rate in dilations:
+        if kernel > 1:
+            beyond = (rate - max(0, extra)) / max(1, ratio)
+            note("dilations", f"blocks of {rate} see one word alone, as no text is that long", beyond=beyond)
 
 
 def residual_chain(

@@ -12,7 +12,7 @@ from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.layers.recurrent.rnn import RnnLayer
 from regard.layers.recurrent.sru import SruLayer
 from regard.layers.recurrent.ssru import SsruLayer
-from regard.layers.recurrent.stack import Stack, adds
+from regard.layers.recurrent.stack import Stack, adds, note_no_residual
 from regard.registry import Choice, Registry
 
 RECURRENT: Registry[Recurrent] = Registry(
@@ -31,4 +31,6 @@ RECURRENT: Registry[Recurrent] = Registry(
 
 Cell = Annotated[Choice, PartOf(RECURRENT)]
 
-__all__ = ["RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "adds", "reverse"]
+__all__ = [
+    "RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "adds", "note_no_residual", "reverse",
+]  # fmt: skip

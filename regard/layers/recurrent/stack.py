@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from regard.config import note
 from regard.layers.layer import Layer
 from regard.layers.recurrent.recurrent import Past, Recurrent
 from regard.ops.dropout import Dropout
@@ -43,6 +44,12 @@ class Stack(Layer):
             outputs = written + outputs if adds(number, self.residual_from) else written
             pasts.append(after)
         return outputs, tuple(pasts)
+
+
+def note_no_residual(num_layers: int, residual_from: int | None) -> None:
+    """Tell that no layer is so high."""
+    if residual_from is not None and residual_from > num_layers:
+        note("residual_from", f"{residual_from} changes nothing: the highest layer is number {num_layers}")
 
 
 def adds(number: int, residual_from: int | None) -> bool:
