@@ -20,7 +20,7 @@ from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import task_of
 from regard.runs.texts import test_examples
-from regard.tasks import TASKS, Examples, Measure, Outcome
+from regard.tasks import Examples, Measure, Outcome
 
 OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 EDGES = (5, 10, 15, 20, 30)  # words of a given text, where one row of the table by length ends
@@ -106,9 +106,8 @@ def evaluate(
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
     experiment = _experiment(systems, changes)
-    row: Any = TASKS[experiment.task.name]
     examples = _examples(systems, experiment, dict(files or {}))
-    measures: list[Measure] = row.measures(experiment.evaluation.metrics)
+    measures = experiment.task_class.measures(experiment.evaluation.metrics)
     judged = [_judged(path, examples, measures, changes, output) for path in systems]
     first, *others = judged
     comparisons = [

@@ -1,5 +1,7 @@
 """What a model is trained for. One file a row."""
 
+from typing import cast
+
 from regard.registry import Registry
 from regard.tasks.classification import ClassificationTask
 from regard.tasks.language_model import LanguageModelTask
@@ -16,4 +18,11 @@ TASKS: Registry[Task] = Registry(
     },
 )
 
-__all__ = ["TASKS", "Examples", "LanguageModelTask", "Measure", "Outcome", "Task", "TranslationTask", "Wording"]
+
+def task_class(name: str) -> type[Task]:
+    """The class of a row, of which nothing has been built yet."""
+    return cast(type[Task], TASKS[name])
+
+
+__all__ = ["TASKS", "Examples", "LanguageModelTask", "Measure", "Outcome", "Task", "TranslationTask", "Wording",
+           "task_class"]  # fmt: skip

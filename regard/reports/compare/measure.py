@@ -31,7 +31,7 @@ from regard.reports.timing import Rate, Spent, timed
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
-from regard.tasks import TASKS, Examples, Measure, Outcome, Wording
+from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import FINAL
 from regard.training.progress import METRICS_FILE
@@ -68,7 +68,7 @@ class Judge(NamedTuple):
         Raises ConfigError for gold links of words that no model is to link.
         """
         first = contenders[0].experiment
-        task: Any = TASKS[first.task.name]
+        task = first.task_class
         if gold is not None and not {"source", "target"} <= task.columns.keys():
             raise ConfigError("--gold", "is for translators", "leave it out")
         choices = first.evaluation.metrics or (Choice("bleu"),)
@@ -184,8 +184,7 @@ def _key(run: PlannedRun, judge: Judge) -> str:
 def _curve_metric(contenders: Sequence[Contender]) -> str:
     """The metric that chooses the best checkpoint of all; where they differ, the task's, which is in every log."""
     metrics = {one.experiment.training.metric for one in contenders}
-    task: Any = TASKS[contenders[0].experiment.task.name]
-    return metrics.pop() if len(metrics) == 1 else str(task.metric)
+    return metrics.pop() if len(metrics) == 1 else contenders[0].experiment.task_class.metric
 
 
 # Speeds and curves, by the log of a training
