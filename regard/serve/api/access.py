@@ -1,20 +1,25 @@
 """Who may ask: keys, limits of their use, and what a request may ask for."""
 
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
 from fastapi import Request
 
-from regard.serve.api.reading import Fields, read_fields
+from regard.serve.api.reading import read_fields
 from regard.serve.errors import ApiError, bad, later
 from regard.serve.service import Service
 
 BEARER = "bearer "
 
 
-async def admitted(service: Service, request: Request) -> Fields:
+async def admitted(
+    service: Service, request: Request, read: Callable[[Request], Awaitable[Mapping[str, Any]]] = read_fields
+) -> Mapping[str, Any]:
     """What a client asks that may. Raises ApiError for one that may not, if it can be before the question is read."""
     check_key(service, request)
-    fields = await read_fields(request)
-    admit(service, request, fields)
-    return fields
+    values = await read(request)
+    admit(service, request, values)
+    return values
 
 
 def check_key(service: Service, request: Request) -> None:
@@ -22,14 +27,15 @@ def check_key(service: Service, request: Request) -> None:
     key, keys = _bearer(request), service.settings.keys
     holder = keys.holder(key) if keys and key else None
     if keys and key and holder is None:
-        admit(service, request, Fields({}))  # refuses it, and counts it: keys must not be guessed as fast as one likes
+        admit(service, request, {})  # refuses it, and counts it: keys must not be guessed as fast as one likes
     if service.rates.banned(holder or _address(request)):
         raise _banned()
 
 
-def admit(service: Service, request: Request, fields: Fields) -> None:
+def admit(service: Service, request: Request, values: Mapping[str, Any]) -> None:
     """Raises ApiError for a client that is banned, asks too often, or lacks a key where one is needed."""
-    key = fields.text("api_key") or _bearer(request)
+    key = values.get("api_key")
+    key = key if key and isinstance(key, str) else _bearer(request)
     keys, rates = service.settings.keys, service.rates
     holder = keys.holder(key) if keys and key else None
     client = holder or _address(request)

@@ -1,18 +1,14 @@
-"""What the questions under /v1 have in common: how they are read, and how an answer is written."""
+"""What the questions under /v1 have in common: which model is asked, and how an answer is written."""
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from fastapi import Request
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.api.access import admit, check_key
 from regard.serve.api.checking import check_languages, missing
-from regard.serve.api.reading import Fields, read_values
 from regard.serve.engine import Options, Translates
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
@@ -21,19 +17,6 @@ from regard.serve.settings import MIB
 from regard.serve.translating import Sentence, Translated, check_pair
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
-
-Asked = TypeVar("Asked", models.TranslateQuestion, models.ExplainQuestion)
-
-
-async def read_question(service: Service, request: Request, kind: type[Asked]) -> Asked:
-    """The question, from a client that may ask it."""
-    check_key(service, request)
-    values = await read_values(request)
-    admit(service, request, Fields(values))
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        raise models.refused(error, kind) from error
 
 
 def asked_pair(

@@ -6,9 +6,11 @@ from fastapi.responses import HTMLResponse, Response
 from regard.explain.page import page, to_json
 from regard.results import Prediction
 from regard.serve.api import models
-from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, read_question, written
+from regard.serve.api.access import admitted
+from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, written
 from regard.serve.api.checking import check_sizes, missing
-from regard.serve.api.documented import asked, refusals
+from regard.serve.api.documented import asked
+from regard.serve.api.reading import JSON, read_values
 from regard.serve.engine import Options, Translates
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
@@ -23,15 +25,10 @@ def router(service: Service) -> APIRouter:
     """The endpoint."""
     routes = APIRouter(prefix="/v1", tags=["Regard"])
 
-    @routes.post(
-        "/explain",
-        response_model=models.ExplainAnswer,
-        responses=refusals(),
-        openapi_extra=asked(models.ExplainQuestion),
-    )
+    @routes.post("/explain", response_model=models.ExplainAnswer, **asked(models.ExplainQuestion, JSON))
     async def explain(request: Request) -> Response:
         """Score a given translation, and tell what the model looks at when it writes it."""
-        question = await read_question(service, request, models.ExplainQuestion)
+        question = models.ExplainQuestion.of(await admitted(service, request, read_values))
         engine = _engine(service, question)
         request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
         wanted = Wanted(service.settings.max_maps, Options(explain=True, maps=True))

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
 from regard.documents import SUFFIXES, FileError, TooLarge
-from regard.serve.api import documented
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import asked_pair, check_languages, missing
-from regard.serve.api.reading import Fields, File
+from regard.serve.api.checking import check_languages
+from regard.serve.api.documented import DOWNLOAD, asked
+from regard.serve.api.libretranslate import FileAnswer, FileQuestion
+from regard.serve.api.reading import MULTIPART
 from regard.serve.downloads import NAME
 from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
@@ -22,13 +23,15 @@ def router(service: Service) -> APIRouter:
     """The two endpoints."""
     routes = APIRouter(tags=["LibreTranslate"])
 
-    @routes.post("/translate_file", **documented.TRANSLATE_FILE)
+    @routes.post("/translate_file", response_model=FileAnswer, **asked(FileQuestion, MULTIPART))
     async def translate_whole_file(request: Request) -> dict[str, str]:
         """Translate a file; the answer says where the translation is."""
-        fields = await admitted(service, request)
+        values = await admitted(service, request)
         if not service.settings.files_translation:
             raise ApiError(403, "Files translation are disabled on this server.")
-        file, (source, target) = _checked(service, fields)
+        question = FileQuestion.of(values)
+        _check(service, question)
+        file, source, target = question.file, question.source, question.target
         request.state.pair = f"{source}-{target}"
         path = PurePath(file.name)
         try:
@@ -42,7 +45,7 @@ def router(service: Service) -> APIRouter:
         name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", data)
         return {"translatedFileUrl": str(request.url_for("download_file", name=name))}
 
-    @routes.get("/download_file/{name}", **documented.DOWNLOAD)
+    @routes.get("/download_file/{name}", **DOWNLOAD)
     async def download_file(request: Request) -> Response:
         """A translated file; after half an hour it is gone."""
         if not service.settings.files_translation:
@@ -58,19 +61,15 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _checked(service: Service, fields: Fields) -> tuple[File, tuple[str, str]]:
-    file = fields.files.get("file")
-    if file is None:
-        raise missing("file")
-    source, target = asked_pair(fields)
+def _check(service: Service, question: FileQuestion) -> None:
+    """Raises ApiError for a file, or languages, that are not translated."""
+    file, limit = question.file, service.settings.max_file
     if not file.name or not file.data:
         raise bad("Invalid request: empty file")
-    limit = service.settings.max_file
     if len(file.data) > limit:
         raise ApiError(413, f"the file has {len(file.data):,} bytes, more than the {limit:,} that are read")
     if PurePath(file.name).suffix.lower() not in SUFFIXES:
         raise bad("Invalid request: file format not supported")
-    check_languages(service.catalogue, source, target)
-    if source != AUTO:
-        check_pair(service.catalogue, source, target)
-    return file, (source, target)
+    check_languages(service.catalogue, question.source, question.target)
+    if question.source != AUTO:
+        check_pair(service.catalogue, question.source, question.target)

@@ -1,8 +1,10 @@
-"""What /v1 is asked, as settings that are checked all at once, and what it answers."""
+"""What /v1 is asked, and what it answers."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from regard.errors import nearest
 from regard.serve.errors import ApiError, bad
@@ -10,7 +12,27 @@ from regard.serve.errors import ApiError, bad
 MAX_N_BEST = 10
 
 
-class _Asked(BaseModel):
+class Checked(BaseModel):
+    """What a client asks, checked all at once."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The question with these fields. Raises ApiError for the first that is wrong."""
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            raise cls.refusal(str(fault["loc"][0]), fault) from error
+
+    @classmethod
+    def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
+        """What is wrong with a field, with the nearest right name for one that there is not."""
+        if fault["type"] == "extra_forbidden":
+            return bad(f"Invalid request: {field[:40]}: there is no such field ({nearest(field, cls.model_fields)})")
+        return bad(f"Invalid request: {field}: {fault['msg']}")
+
+
+class _Asked(Checked):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     source: str = Field("auto", description="code of the language, or auto", examples=["en"])
@@ -22,7 +44,9 @@ class _Asked(BaseModel):
 class TranslateQuestion(_Asked):
     """A text, or a list of them, and what is wanted besides the translation."""
 
-    q: str | list[str] = Field("", description="what to translate", examples=["The old man reads a book."])
+    q: str | Annotated[list[str], Field(fail_fast=True)] = Field(
+        "", description="what to translate", examples=["The old man reads a book."]
+    )
     n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="how many translations of each sentence")
     explain: bool = Field(False, description="tell what each piece looked at")
     maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
@@ -113,12 +137,3 @@ class ModelsAnswer(BaseModel):
     """All models."""
 
     models: list[ModelAnswer]
-
-
-def refused(error: ValidationError, allowed: type[BaseModel]) -> ApiError:
-    """The first fault, with its place and the nearest right name."""
-    fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(step) for step in fault["loc"][:1])
-    if fault["type"] == "extra_forbidden":
-        return bad(f"Invalid request: {place[:40]}: there is no such field ({nearest(place, allowed.model_fields)})")
-    return bad(f"Invalid request: {place}: {fault['msg']}")

@@ -3,7 +3,8 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
 from fastapi import Request
@@ -15,54 +16,43 @@ from regard.serve.in_thread import in_thread
 MAX_FIELDS = 100
 INVALID = "Invalid JSON format"
 QUICK = 32  # times as fast as texts are translated they are read
-FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
-class File(NamedTuple):
+@dataclass(frozen=True)
+class File:
     """A file that came with a form."""
 
     name: str
     data: bytes
 
 
-class Fields:
-    """The fields of a request by name: texts, or with JSON any value; and its files."""
-
-    def __init__(self, values: Mapping[str, Any], files: Mapping[str, File] | None = None) -> None:
-        self.values, self.files = values, files or {}
-
-    def text(self, name: str) -> str:
-        """A field that is a text; "" for one that is missing or something else."""
-        value = self.values.get(name)
-        return value if isinstance(value, str) else ""
-
-
-async def read_fields(request: Request) -> Fields:
-    """The fields wherever the client put them. In JSON there is no query; else the query goes before the form."""
+async def read_fields(request: Request) -> Mapping[str, Any]:
+    """The fields by name. In JSON there is no query; else the query goes before the form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        return Fields(await read_values(request))
+    if kind == JSON or (kind.startswith("application/") and kind.endswith("+json")):
+        return await read_values(request)
     query = _pairs(request.scope["query_string"])
     if kind == MULTIPART:
         return await _multipart(request, query)
     body = await request.body() if kind == FORM else b""
     form = await in_thread(len(body) // QUICK, _pairs, body)
-    return Fields(_whole({**form, **query}))
+    return _whole({**form, **query})
 
 
-async def _multipart(request: Request, query: dict[str, str]) -> Fields:
+async def _multipart(request: Request, query: dict[str, str]) -> Mapping[str, Any]:
     """Texts and files; the body is in memory already and was no larger than it may be."""
-    values, files = {}, {}
+    values: dict[str, Any] = {}
     try:
         async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 30) as form:
             for name, value in reversed(form.multi_items()):  # the first one stays
                 if isinstance(value, UploadFile):
-                    files[name] = File(value.filename or "", await value.read())
+                    values[name] = File(value.filename or "", await value.read())
                 else:
                     values[name] = value
     except ValueError as error:  # some encodings fail in ways of their own
         raise bad("Invalid request: the form is not in the encoding that it names") from error
-    return Fields(_whole({**values, **query}), files)
+    return _whole({**values, **query})
 
 
 async def read_values(request: Request) -> dict[str, Any]:
@@ -118,7 +108,7 @@ def _pairs(encoded: bytes) -> dict[str, str]:
 def _whole(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises ApiError where a text holds half of a surrogate pair: no encoding can write it."""
     try:
-        json.dumps(values, ensure_ascii=False).encode("utf-8")
+        json.dumps(values, ensure_ascii=False, default=lambda file: None).encode("utf-8")
     except UnicodeEncodeError as error:
         raise bad("Invalid request: the text is not valid Unicode (half of a surrogate pair)") from error
     return values

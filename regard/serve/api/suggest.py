@@ -7,10 +7,10 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 
 from regard.errors import ConfigError
-from regard.serve.api import documented
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import asked_pair, check_languages, check_sizes, missing
-from regard.serve.api.reading import Fields
+from regard.serve.api.checking import check_languages, check_sizes
+from regard.serve.api.documented import asked
+from regard.serve.api.libretranslate import SuggestAnswer, SuggestQuestion
 from regard.serve.errors import ApiError
 from regard.serve.service import Service
 from regard.serve.settings import MIB
@@ -22,14 +22,14 @@ def router(service: Service) -> APIRouter:
     """The endpoint."""
     routes = APIRouter(tags=["LibreTranslate"])
 
-    @routes.post("/suggest", **documented.SUGGEST)
+    @routes.post("/suggest", response_model=SuggestAnswer, **asked(SuggestQuestion))
     async def suggest(request: Request) -> dict[str, bool]:
         """Send in a better translation."""
-        fields = await admitted(service, request)
+        values = await admitted(service, request)
         place = service.settings.suggestions
         if place is None:
             raise ApiError(403, "Suggestions are disabled on this server.")
-        keep(place, _suggestion(service, fields))
+        keep(place, _suggestion(service, SuggestQuestion.of(values)))
         return {"success": True}
 
     return routes
@@ -53,12 +53,8 @@ def keep(place: Path, suggestion: dict[str, str]) -> None:
         file.write(line)  # in one piece
 
 
-def _suggestion(service: Service, fields: Fields) -> dict[str, str]:
-    for name in ("q", "s"):
-        if not fields.text(name):
-            raise missing(name)
-    source, target = asked_pair(fields)
-    check_sizes([fields.text("q"), fields.text("s")], service.settings)
-    check_languages(service.catalogue, source, target)
-    texts = {"q": fields.text("q"), "s": fields.text("s"), "source": source, "target": target}
+def _suggestion(service: Service, question: SuggestQuestion) -> dict[str, str]:
+    check_sizes([question.q, question.s], service.settings)
+    check_languages(service.catalogue, question.source, question.target)
+    texts = question.model_dump(include={"q", "s", "source", "target"})
     return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **texts}

@@ -7,9 +7,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from regard.serve.api import models
-from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, read_question, written
+from regard.serve.api.access import admitted
+from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
 from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, refusals
+from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
 from regard.serve.engine import Options, Translates
 from regard.serve.in_thread import LARGE, in_thread
@@ -30,15 +32,10 @@ def router(service: Service) -> APIRouter:
         """The models that are served."""
         return json_answer({"models": [_model(engine) for engine in service.catalogue.engines]})
 
-    @routes.post(
-        "/translate",
-        response_model=models.TranslateAnswer,
-        responses=refusals(),
-        openapi_extra=asked(models.TranslateQuestion),
-    )
+    @routes.post("/translate", response_model=models.TranslateAnswer, **asked(models.TranslateQuestion, JSON))
     async def translate_texts(request: Request) -> Response:
         """Translate, and tell scores, n best, words and what the model looked at."""
-        question = await read_question(service, request, models.TranslateQuestion)
+        question = models.TranslateQuestion.of(await admitted(service, request, read_values))
         texts = asked_texts(question.q)
         check_sizes(texts, service.settings)
         if question.maps:
