@@ -68,13 +68,13 @@ class Recipes:
         """
         recipe = self.find(name)
         if not bare(name):
-            raise ConfigError("model.attention", f"'{name}' names nothing", WITHOUT)
+            raise ConfigError("", f"'{name}' names nothing", WITHOUT)
         if recipe is None:
             place = self.place(name) if self.place else None
             if place is not None:
-                raise ConfigError("model.attention", f"'{name}' is {place[0]}", place[1])
+                raise ConfigError("", f"'{name}' is {place[0]}", place[1])
             hint = self._joined(re.split(r"[\s,;+&/]+", str(name))) or close(name, (*self.others, *self.named))
-            raise ConfigError("model.attention", f"there is no '{name}'", hint or EVERY)
+            raise ConfigError("", f"there is no '{name}'", hint or EVERY)
         if recipe.note:
             warnings.warn(f"attention '{name}' is taken as {recipe.note}", stacklevel=2)
         return recipe.settings

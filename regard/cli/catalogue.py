@@ -55,8 +55,9 @@ def _named(name: str, parts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
 
     place, known = look_up_place(name), look_up(name)
     if place is None and not known:
-        every = [*parts, ATTENTION, *(one for one, _ in NAMES)]
-        raise ConfigError("list", f"there is no kind of part called '{name}', and no part", nearest(name, every))
+        close = nearest(name, [*parts, ATTENTION, *(one for one, _ in NAMES)])
+        hint = close if close.startswith("did") else f"kinds are {', '.join(parts)}"
+        raise ConfigError("list", f"there is no kind of part called '{name}', and no part", hint)
     chosen: dict[str, Any] = {}
     for one in known:
         if one.part:

@@ -101,4 +101,5 @@ def tell(text: str, kind: str = "error") -> None:
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    tell(str(message), "warning")
+    if os.environ.get("RANK", "0") == "0":  # of the processes that torchrun starts, which all read the same settings
+        tell(str(message), "warning")

@@ -77,10 +77,10 @@ class Batches(PlannedStream):
         may rely on, is not taken. `joins` make tensors of rows of ids; without one EOS ends a row.
         """
         if tokens is None and sentences is None:
-            raise ConfigError("data.tokens", "a batch needs a limit", "set data.tokens or data.sentences")
+            raise ConfigError("tokens", "a batch needs a limit", "set tokens or sentences")
         for name, value in (("tokens", tokens), ("sentences", sentences), ("pool", pool)):
             if value is not None and value < 1:
-                raise ConfigError(f"data.{name}", f"is {value}", "must be at least 1")
+                raise ConfigError(name, f"is {value}", "must be at least 1")
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
         self._samplers = {column: codec for column, codec in (codecs or {}).items() if codec.samples}
         self._joins = {column: (joins or {}).get(column, ended) for column in columns}

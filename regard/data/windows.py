@@ -50,7 +50,7 @@ class Windows(PlannedStream):
     ) -> None:
         """`place` is what a fault names. Raises ConfigError where a window has no room for what is counted."""
         if not 0 <= context < window:
-            raise ConfigError("task.context", f"is {context}", f"0 at least and less than the window of {window}")
+            raise ConfigError("context", f"is {context}", f"0 at least and less than the window of {window}")
         self.column, self.route, self.seed, self.place = column, route, seed, place or Path()
         self.context, self.step, self.rows = context, window - context, max(1, tokens // window)
         self._data = lines.data

@@ -66,8 +66,12 @@ def count_examples(experiment: Experiment) -> int:
     """Examples to train on; counting ends at the largest number that makes a difference."""
     if experiment.data.train is None:
         raise ConfigError("data.train", "must be given")
-    learnt = [choice for part, choice in experiment.data.readers().items() if part not in ("dev", "test")]
-    readers = (READERS.build(choice, tuple(experiment.columns)) for choice in learnt)
+    columns = tuple(experiment.columns)
+    readers = (
+        READERS.build(choice, columns, place=f"data.{part}")
+        for part, choice in experiment.data.readers().items()
+        if part not in ("dev", "test")
+    )
     return sum(1 for _ in islice(chain.from_iterable(readers), LARGE))
 
 

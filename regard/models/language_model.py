@@ -11,7 +11,7 @@ from regard.config.bounds import Fraction, Size
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
@@ -50,7 +50,8 @@ class LanguageModel(Generator):
     def __init__(self, decoder: Decoder, head: Head) -> None:
         super().__init__()
         if head.reads_source or head.needs_weights:
-            raise ConfigError("model.head", "copies from a source, and a language model has none", "try 'linear'")
+            problem = "copies from a source, and a language model has none"
+            raise PartError(problem, "try 'linear'", setting="head")
         self.decoder, self.head = decoder, head
         name_columns(decoder, TEXT)
 

@@ -12,7 +12,7 @@ from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError
+from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
@@ -187,8 +187,8 @@ def translator(
     """
     one_vocabulary = columns["source"] is columns["target"]
     if tied == "all" and not one_vocabulary:
-        raise ConfigError(
-            "model.tied", "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target"
+        raise PartError(
+            "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target", setting="tied"
         )
     sockets = build_sockets(attention, self_attention)
     writes = build_embedder(embedder, position, len(columns["target"]), dim, dropout)
@@ -198,7 +198,7 @@ def translator(
     table = None if tied == "none" else writes.output_weight()
     chooses = HEADS.build(head, decodes.dim, len(columns["target"]), table)
     if chooses.copies and not one_vocabulary:
-        raise ConfigError("model.head", f"'{head.name}' needs one vocabulary", "text.shared=true")
+        raise PartError(f"'{head.name}' needs one vocabulary", "text.shared=true", setting="head")
     if chooses.needs_weights:
         _need_shares(attention, head)
     route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
@@ -213,7 +213,7 @@ def _need_shares(attention: AttentionSettings, head: Choice) -> None:
             f"weights by '{attention.weighting.name}' may be negative, so '{head.name}' cannot take them for shares"
         )
         hint = "model.attention.weighting=softmax or sigmoid, or model.head=linear"
-        raise ConfigError("model.attention.weighting", problem, hint)
+        raise PartError(problem, hint, setting="attention.weighting")
 
 
 def shifted(target: Tensor) -> Tensor:

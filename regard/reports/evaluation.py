@@ -1,5 +1,6 @@
 """Figures of runs and of files of answers on the same examples; several systems are compared with the first."""
 
+import warnings
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import task_of
 from regard.runs.texts import test_examples
-from regard.tasks import Examples, Measure, Outcome
+from regard.tasks import Examples, Measure, Outcome, Task
+from regard.tasks.task import unzipped
 
 OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 EDGES = (5, 10, 15, 20, 30)  # words of a given text, where one row of the table by length ends
@@ -199,6 +201,7 @@ def _outcome(
     """With the seconds that a run took."""
     if path.is_dir():
         predictor = load(path, [change for change in changes if not change.startswith("data.test")])
+        _warn_of_unknown(predictor.task, examples, path)
 
         def measured(rows: Sequence[int]) -> Outcome:
             some = predictor.outcome({name: [values[row] for row in rows] for name, values in examples.items()})
@@ -219,6 +222,22 @@ def _outcome(
         raise ConfigError("SYSTEM", f"'{path}' is a file, and how likely a text is only a model can tell", "give a run")
 
     return Outcome(examples, answers, unknown), None
+
+
+def _warn_of_unknown(task: Task, examples: Examples, run: Path) -> None:
+    """Warns of answers that a model cannot give, such as labels that it has never seen."""
+    unknown = [error for one in unzipped(examples) if (error := _fault(task, one)) is not None]
+    if unknown:
+        count = f"{len(unknown):,} of {count_of(examples):,} examples"
+        warnings.warn(f"{run} cannot answer {count}: {unknown[0].problem} ({unknown[0].hint})", stacklevel=2)
+
+
+def _fault(task: Task, example: Mapping[str, str]) -> DataError | None:
+    try:
+        task.check(example)
+    except DataError as error:
+        return error
+    return None
 
 
 def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) -> list[Bucket]:

@@ -112,7 +112,7 @@ def training_batches(
 def part_reader(experiment: Experiment, part: str) -> Reader | None:
     """Of a whole part; None where the settings name none."""
     choice = experiment.reader(part)
-    return None if choice is None else READERS.build(choice, tuple(experiment.columns))
+    return None if choice is None else READERS.build(choice, tuple(experiment.columns), place=f"data.{part}")
 
 
 def held_out(experiment: Experiment) -> float:

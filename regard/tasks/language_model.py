@@ -19,7 +19,7 @@ from regard.data.streams import PlannedStream
 from regard.data.windows import Windows
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
-from regard.errors import ConfigError
+from regard.errors import ConfigError, PartError
 from regard.evaluation.metric import Statistics
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
@@ -55,9 +55,10 @@ class LanguageModelTask(Task):
     def __init__(self, columns: Columns, *, window: Size | None = None, context: Count = 0) -> None:
         super().__init__(columns)
         if window is None and context:
-            raise ConfigError("task.context", f"is {context}, of windows that there are not", "give task.window, too")
+            problem = f"is {context}, of windows that there are not"
+            raise PartError(problem, "give task.window, too", setting="context")
         if window is not None and context >= window:
-            raise ConfigError("task.context", f"is {context}", f"0 at least and less than the window of {window}")
+            raise PartError(f"is {context}", f"0 at least and less than the window of {window}", setting="context")
         self.text = cast(TextColumn, columns[TEXT])
         self.window, self.context = window, context
 

@@ -158,3 +158,9 @@ def test_any_name_finds_its_rows(name, row, told):
 def test_a_kind_that_is_not_there_is_told():
     done = CliRunner().invoke(app, ["list", "atention"])
     assert (done.exit_code, "did you mean 'attention'?" in done.stderr) == (2, True)
+
+
+def test_an_unknown_name_is_one_short_line():
+    done = CliRunner().invoke(app, ["list", "zzzqqq"])
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert "kinds are task, model" in done.stderr and len(done.stderr) < 500, done.stderr

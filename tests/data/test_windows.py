@@ -103,7 +103,7 @@ def test_a_place_that_is_none_is_told(tmp_path):
 
 @pytest.mark.parametrize(("window", "context"), [(4, 4), (4, 5), (4, -1)])
 def test_a_window_that_counts_nothing_is_refused(window, context):
-    with pytest.raises(ConfigError, match=r"task\.context"):
+    with pytest.raises(ConfigError, match=r"^context: "):
         windows(window=window, context=context)
 
 

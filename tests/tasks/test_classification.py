@@ -132,6 +132,18 @@ def test_a_run_is_judged_by_another_test_part(folder, tmp_path):
     assert (evaluation.examples, evaluation.systems[0].scores[0].value) == (2, 50.0)
 
 
+def test_unknown_labels_of_a_test_part_are_told(folder, tmp_path):
+    (tmp_path / "other.tsv").write_text("pos\tgood\nneutral\tso so\n")
+    reader = f"{{name: tsv, file: {tmp_path / 'other.tsv'}, fields: {{label: 1, text: 2}}}}"
+    with pytest.warns(UserWarning, match="cannot answer 1 of 2 examples: there is no 'neutral'"):
+        evaluate([folder / "run"], changes=[f"data.test={reader}"])
+
+
+def test_a_wrong_reader_is_told_by_its_part(folder, tmp_path):
+    done = command("train", folder / "attention.yaml", "data.dev={name: tsv, file: missing.tsv, fields: {label: 0}}")
+    assert done.code == 2 and "data.reader" not in done.said and "error: data.dev" in done.said, done.said
+
+
 @pytest.mark.parametrize("model", ["translator", "language_model"])
 def test_a_model_of_another_task_is_refused(folder, model):
     done = command("train", folder / "attention.yaml", f"model={model}")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.attention import Records, Role
 from regard.config import OneOrMany
 from regard.config.bounds import NotNegative
-from regard.errors import ConfigError
+from regard.errors import ConfigError, PartError
 from regard.ops.functional import wide
 from regard.records import Batch
 
@@ -28,7 +28,7 @@ class Penalty(nn.Module, ABC):
     def __init__(self, weight: float, attentions: Sequence[str] | None) -> None:
         super().__init__()
         if attentions is not None and not attentions:
-            raise ConfigError("penalties.attentions", "is empty", "leave it out, or name one, as decoders.*.cross")
+            raise PartError("is empty", "leave it out, or name one, as decoders.*.cross", setting="attentions")
         self.weight, self.attentions = weight, attentions
 
     def concerns(self, role: Role) -> bool:
