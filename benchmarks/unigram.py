@@ -15,7 +15,7 @@ from pathlib import Path
 from regard.records import EOS
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import engine_of
-from regard.runs.texts import test_examples, training_reader
+from regard.runs.texts import test_examples, training_readers
 from regard.runs.validation import Validation
 from regard.text import Tokenizer
 
@@ -49,7 +49,7 @@ def main() -> None:
     column, tokenizer = task.last, task.text
     train: Counter[int] = Counter()
     lines: list[str] = []
-    for example in training_reader(experiment):
+    for example in training_readers(experiment)["train"]:
         lines.append(example.texts[column])
         if len(lines) == LINES:
             train += counted(tokenizer, lines)
