@@ -16,7 +16,7 @@ from rounds import commands
 
 from regard.experiment import read_experiment
 from regard.runs import RunFolder
-from regard.runs.texts import learn_run_columns, training_reader
+from regard.runs.texts import learn_run_columns, training_readers
 
 CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"
 INSTALL = "pip install transformers"
@@ -50,7 +50,8 @@ def prepare(folder: Path, changes: list[str], say: Callable[[str], None] = print
     experiment = read_experiment(CONFIG, [*changes, f"run={run.path}"])
     run.create(experiment)
     learn_run_columns(experiment, run, say)
-    say(f"data: {', '.join(file.name for file in training_reader(experiment).files)}")
+    files = [file.name for reader in training_readers(experiment).values() for file in reader.files]
+    say(f"data: {', '.join(files)}")
     return run
 
 
