@@ -49,11 +49,12 @@ class Writing(NamedTuple):
     decoder: Any
     encoded: Encoded | None  # one row per row being written, for a head that reads the source
     route: str
-    width: int  # places of the source: an encoder may have unfolded to more
+    mask: Tensor  # (rows, source) of the ids: an encoder may have unfolded to more places
 
     def select(self, rows: Tensor) -> "Writing":
-        """Rows of the decoder's state and of what the head reads."""
-        return self._replace(decoder=self.decoder.select(rows), encoded=select(self.encoded, rows))
+        """Rows of the decoder's state, of what the head reads and of the source's mask."""
+        encoded, mask = select((self.encoded, self.mask), rows)
+        return self._replace(decoder=self.decoder.select(rows), encoded=encoded, mask=mask)
 
 
 class Reader(nn.Module):
@@ -102,7 +103,7 @@ class Translator(Generator):
         need_weights = need_weights or self.heads[route.head].needs_weights
         read = Sequences(shifted(target.items), target.mask)
         decoded = decoder.forced(read, decoder.start(encoded), need_weights=need_weights)
-        return _within(decoded, batch.sequences("source").mask.shape[1]), encoded
+        return _within(decoded, batch.sequences("source").mask), encoded
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Which embedder reads which ids of a batch."""
@@ -151,8 +152,7 @@ class Translator(Generator):
         """One row per source sentence."""
         route, encoded = self.routes[batch.route], self.encode(batch)
         kept = encoded if self.heads[route.head].reads_source else None
-        width = batch.sequences("source").mask.shape[1]
-        return Writing(self.decoders[route.decoder].start(encoded), kept, batch.route, width)
+        return Writing(self.decoders[route.decoder].start(encoded), kept, batch.route, batch.sequences("source").mask)
 
     def step(self, ids: Tensor, state: Writing, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → log-probabilities (rows, vocab) of the next word."""
@@ -161,7 +161,7 @@ class Translator(Generator):
         decoded, after = self.decoders[route.decoder](
             ids, state.decoder, need_weights=need_weights or head.needs_weights
         )
-        decoded = _within(decoded, state.width)
+        decoded = _within(decoded, state.mask)
         log_probs = head.log_probs(decoded, state.encoded)[:, -1]
         weights = None if decoded.weights is None else decoded.weights[:, -1]
         return Step(log_probs, weights), state._replace(decoder=after)
@@ -223,6 +223,9 @@ def shifted(target: Tensor) -> Tensor:
     return read
 
 
-def _within(decoded: Decoded, width: int) -> Decoded:
-    """Without what was looked at behind the end of the source."""
-    return decoded if decoded.weights is None else decoded._replace(weights=decoded.weights[..., :width])
+def _within(decoded: Decoded, mask: Tensor) -> Decoded:
+    """Weights (rows, n, source), 0 behind the end of each source (rows, source): places there have no word."""
+    if decoded.weights is None:
+        return decoded
+    weights = decoded.weights[..., : mask.shape[1]].masked_fill(~mask.unsqueeze(1), 0.0)
+    return decoded._replace(weights=weights)

@@ -82,6 +82,10 @@ SYSTEMS = {  # where a part's settings change what it is
         "encoder": Choice("recurrent", {"num_layers": 3, "bidirectional": "lowest", "residual_from": 3}),
         "decoder": Choice("recurrent", {"order": "gnmt", "num_layers": 3, "residual_from": 3, "readout": "linear"}),
     },
+    "both-directions-start-two-layers": {
+        "encoder": Choice("recurrent", {"cell": Choice("lstm"), "num_layers": 1, "hidden_dim": 8}),
+        "decoder": Choice("recurrent", {"cell": Choice("lstm"), "order": "luong", "copy_past": True}),
+    },
     "cho": {
         "encoder": Choice("recurrent", {"bidirectional": False}),
         "decoder": Choice("recurrent", {"reads": "summary", "readout": "maxout"}),
@@ -101,6 +105,14 @@ SYSTEMS = {  # where a part's settings change what it is
     **{
         f"bytenet-{name}": {part: Choice("bytenet", {"norm": Choice(name)}) for part in ("encoder", "decoder")}
         for name in NORMALISATIONS
+    },
+    **{
+        f"pointer-{encoder}": {"encoder": choice, "head": "pointer"}  # an unfolded source has places without a word
+        for encoder, choice in {
+            "bytenet": Choice("bytenet", {"ratio": 1.5}),
+            "unfolded": Choice("unfolded", {"ratio": 1.5}),
+            "parallel": Choice("parallel", {"encoders": [{"name": "unfolded", "ratio": 2.0}, "recurrent"]}),
+        }.items()
     },
     **{
         f"transformer-{name}": {"decoder": Choice("transformer", {"history": Choice(name), "norm": norm})}
@@ -185,6 +197,19 @@ def test_batch_mates_do_not_matter(model, batch):
     for place, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         alone = model.nll(batch_of([source], [target]))
         assert_close(losses[place, : len(target)], alone[0], **EXACT)
+
+
+@pytest.mark.parametrize("system", ["pointer-bytenet", "pointer-unfolded", "pointer-parallel"])
+@torch.no_grad()
+def test_padding_of_the_source_is_never_copied(system, batch):
+    model = make(**SYSTEMS[system])
+    head = model.heads[ROUTE]
+    torch.nn.init.constant_(head.to_gate.bias, -1e4)  # copies wherever it looks at a word
+    decoded, encoded = model.decode(batch)
+    written = head.words.log_probs(decoded, encoded).exp()[..., PAD]
+    nowhere = 1 - decoded.weights.sum(dim=-1)
+    assert bool((nowhere > 0).all())
+    assert_close(head.log_probs(decoded, encoded).exp()[..., PAD], nowhere * written, **EXACT)
 
 
 def test_the_future_does_not_matter_bitwise(model, batch):
