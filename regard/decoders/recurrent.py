@@ -1,5 +1,6 @@
 """Recurrent decoders: of https://arxiv.org/abs/1409.0473, https://arxiv.org/abs/1508.04025 and https://arxiv.org/abs/1406.1078."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -37,7 +38,9 @@ class RecurrentDecoder(Decoder):
     reads "final": c is the encoder's last state at every step: no attention; "summary": c = tanh(V final); "start": no
     c, s_0 is all that is known of the source (https://arxiv.org/abs/1409.3215). The readout is a layer of tanh, maxout
     or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the encoder has
-    two, or W c for a summary, or the encoder's own with `copy_past`. Without a source there is no c, and s_0 = 0.
+    two, or W c for a summary, or the encoder's own with `copy_past`: a layer of two directions of the decoder's width
+    starts two layers, by its forward and by its backward state (https://github.com/tensorflow/nmt). Without a source
+    there is no c, and s_0 = 0.
     """
 
     aliases = (
@@ -151,10 +154,19 @@ class RecurrentDecoder(Decoder):
         if self.starts is not None:
             states = torch.tanh(self.starts(final)).chunk(len(self.stack.layers), dim=-1)
             return tuple(layer.begun(state) for layer, state in zip(self.stack.layers, states, strict=True))
-        nothing = [layer.nothing(final) for layer in self.stack.layers]
-        given = seen.past or ()
-        if [[one.shape for one in past] for past in given] != [[one.shape for one in past] for past in nothing]:
-            problem = "the encoder's states are not as many and as wide as the decoder's"
-            hint = "give both the same cell, num_layers and width (lstmn has ever more states), or leave it out"
-            raise ConfigError("model.decoder.copy_past", problem, hint)
-        return tuple(given)
+        wanted = _shapes([layer.nothing(final) for layer in self.stack.layers])
+        for given in (seen.past or (), _directions(seen.past or ())):
+            if _shapes(given) == wanted:
+                return tuple(given)
+        problem = "the encoder's states are not as many and as wide as the decoder's"
+        hint = "give both the same cell, num_layers and width (lstmn has ever more states), or leave it out"
+        raise ConfigError("model.decoder.copy_past", problem, hint)
+
+
+def _directions(pasts: Sequence[Past]) -> tuple[Past, ...]:
+    """The past of each layer of two directions → that of the one and that of the other."""
+    return tuple(half for past in pasts for half in zip(*(one.chunk(2, dim=-1) for one in past), strict=False))
+
+
+def _shapes(pasts: Sequence[Past]) -> list[list[torch.Size]]:
+    return [[one.shape for one in past] for past in pasts]

@@ -7,12 +7,15 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from regard.attention import SCORES, SPANS
+from regard.attention import SCORES, SPANS, Sockets
+from regard.encoders.recurrent import RecurrentEncoder
 from regard.errors import ConfigError
 from regard.layers.recurrent import RECURRENT
 from regard.models import AttentionSettings
+from regard.records import Sequences
 from regard.registry import Choice
 
+HIDDEN, SOURCE_DIM = 4, 6  # those of the decoders and sources that conftest.py makes
 STATES = {"gru": 1, "lstm": 2, "rnn": 1, "sru": 2, "ssru": 2}  # of each layer; a tape of states is never copied
 CHOICES = {
     "order": ["bahdanau", "luong", "gnmt"],
@@ -135,6 +138,26 @@ def test_copied_pasts_are_the_encoders_own(cell, make, encoded, assert_agrees):
     assert list(map(len, layers)) == list(map(len, seen.past))
     for mine, oracle in zip(sum(layers, ()), sum(seen.past, ()), strict=True):
         assert_agrees("C02", mine, oracle, tolerance=0.0)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_both_directions_start_two_layers_each(layers, make, encoded, assert_agrees):
+    """In the order of torch's: forward, backward, then those of the next layer."""
+    network = torch.nn.LSTM(SOURCE_DIM, HIDDEN, layers, bidirectional=True, batch_first=True).double()
+    encoder = RecurrentEncoder(
+        SOURCE_DIM, Sockets(None, None, None), cell=Choice("lstm"), hidden_dim=HIDDEN, num_layers=layers, dropout=0.0
+    ).double()
+    for number, layer in enumerate(encoder.layers):
+        for way, ending in ((layer.forwards, ""), (layer.backwards, "_reverse")):
+            for name, parameter in way.network.named_parameters():
+                parameter.data = getattr(network, name.replace("l0", f"l{number}") + ending).data
+    source = torch.randn(3, 5, SOURCE_DIM, dtype=torch.float64)
+    past = encoder(Sequences(source, torch.ones(3, 5, dtype=torch.bool))).past
+    seen = encoded()._replace(past=past)
+    model = make(reads="start", cell=Choice("lstm"), num_layers=2 * layers, copy_past=True)
+    for mine, *oracle in zip(model.start(seen).layers.stack, *network(source)[1], strict=True):
+        for one, other in zip(mine, oracle, strict=True):
+            assert_agrees("C05", one, other, tolerance=1e-12)
 
 
 @pytest.mark.parametrize(("layers", "states"), [(1, 2), (3, 2), (2, 1), (0, 0)], ids=str)

@@ -75,6 +75,8 @@ def _shrunk(path: Path) -> list[str]:
         for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
             if f"{setting}:" in line:
                 changes.append(f"model.{part}.{setting}={small}")
+        if "copy_past: true" in line and "bidirectional: true" in text:
+            changes.append("model.decoder.num_layers=2")  # one for each direction of the encoder
         if "residual_from:" in line:
             changes.append(f"model.{part}.residual_from=null")
     if "{name: language_model, window:" in text:
