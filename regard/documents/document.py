@@ -1,5 +1,6 @@
 """Document: the sentences to translate and the text around them, rebuilt from translations."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +11,14 @@ from regard.documents.placeholders import Placeholder, placeholders
 from regard.documents.rendering import Style, render_passage
 from regard.documents.segments import Segment
 from regard.results import Prediction
+from regard.scripts import UNSPACED
 
 _LONGEST = 2_100  # characters of the longest placeholder
 _MARKUP = "<\ufdd0"  # first characters of marks in pages and Word files
+_CLOSE = re.compile(r"(zh|ja|yue|wuu|lzh)\b", re.IGNORECASE)  # no space between sentences; Thai has one
+_FULL_WIDTH = re.compile(f"[{UNSPACED}、。\uff01-\uff60”’…]$")
+_FULL_STOP = re.compile("[。！？；：，、…」』”]$")
+_SPACES = " \t\u3000"
 
 
 class SourceSentence(NamedTuple):
@@ -58,13 +64,28 @@ class Document:
         pairs = zip(self.passages, predictions, strict=True)
         return [render_passage(passage, prediction, self.style) for passage, prediction in pairs]
 
+    def gaps(self, written: Sequence[str], target: str) -> list[str]:
+        """Return the text before each sentence as the target language has it, given what is written for the sentences.
+
+        Between two sentences of a line Chinese and Japanese put no space; where they were the source, others need one.
+        """
+        close, sources = _CLOSE.match(target) is not None, self.texts
+        gaps = [segment.before for segment in self.segments]
+        for place in range(1, len(gaps)):
+            if close and gaps[place] and not gaps[place].strip(_SPACES) and _FULL_WIDTH.search(written[place - 1]):
+                gaps[place] = ""
+            elif not close and not gaps[place] and _FULL_STOP.search(sources[place - 1]):
+                gaps[place] = " "
+        return gaps
+
     def rebuild(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> str:
         """Return the translated document. Raises ValueError unless there is one prediction per text.
 
-        `pair`: language codes (source, target), to update the language label of a page.
+        `pair`: language codes (source, target), for the spaces between sentences and the language label of a page.
         """
-        pairs = zip(self.segments, self.translations(predictions), strict=True)
-        parts = [part for segment, written in pairs for part in (segment.before, written)]
+        written = self.translations(predictions)
+        gaps = self.gaps(written, pair[1]) if pair else [segment.before for segment in self.segments]
+        parts = [part for gap, text in zip(gaps, written, strict=True) for part in (gap, text)]
         whole = "".join(_spaced([*parts, self.rest]))
         return self.relabel(whole, *pair) if pair and self.relabel else whole
 

@@ -49,7 +49,7 @@ class Detected(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence in its place."""
+    """A sentence in its place of the translation."""
 
     before: str
     prediction: Prediction
@@ -203,10 +203,9 @@ def _rebuild(one: Translated, found: Document, predictions: Sequence[Prediction]
         other = found.rebuild([nth(prediction, number) for prediction in predictions], pair)
         if other and other != one.text and other not in one.alternatives:
             one.alternatives.append(other)
-    places = [(before, after) for before, _, after in found.sentences] or [("", "")] * len(predictions)
-    one.sentences = [
-        Sentence(before, prediction, after) for (before, after), prediction in zip(places, predictions, strict=True)
-    ]
+    befores = found.gaps(found.translations(predictions), pair[1])
+    around = zip(befores, predictions, found.sentences, strict=True)
+    one.sentences = [Sentence(before, prediction, place.after) for before, prediction, place in around]
 
 
 def nth(prediction: Prediction, number: int) -> Prediction:

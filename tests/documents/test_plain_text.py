@@ -126,6 +126,24 @@ def test_lines_and_spaces_are_kept():
 
 
 @pytest.mark.parametrize(
+    ("source", "target", "sentences", "answers", "wanted"),
+    [
+        ("en", "zh-Hans", "One. Two.  Three.\nFour.", "一。 二！ 三。 四。", "一。二！三。\n四。"),
+        ("en", "zh", "One. Two. Three.", "一。 Two. 三。", "一。Two. 三。"),  # what stays Latin keeps its space
+        ("en", "ja", "One. Two.", "一。 「二」", "一。「二」"),
+        ("en", "th", "One. Two.", "หนึ่ง สอง", "หนึ่ง สอง"),  # Thai parts sentences by spaces
+        ("en", "de", "One. Two.", "Eins. Zwei.", "Eins. Zwei."),
+        ("zh", "en", "一。二！三。", "One. Two! Three.", "One. Two! Three."),
+        ("zh", "ja", "一。二！", "いち。 に！", "いち。に！"),
+    ],
+)
+def test_sentences_are_joined_as_the_target_has_it(source, target, sentences, answers, wanted):
+    found = text_document(sentences, language=source)
+    pairs = zip(found.texts, answers.split(), strict=True)
+    assert found.rebuild([Prediction(text, answer, 0.0) for text, answer in pairs], (source, target)) == wanted
+
+
+@pytest.mark.parametrize(
     ("language", "text", "wanted"),
     [
         ("en", "Mr. Smith came at 3 p.m. yesterday. He left.", ["Mr. Smith came at 3 p.m. yesterday.", "He left."]),

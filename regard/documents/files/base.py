@@ -62,12 +62,14 @@ def join_documents(documents: Sequence[Document], rebuild: Rebuild) -> FileDocum
     return FileDocument(texts, any(document.explain for document in documents), checked)
 
 
-def rebuild_each(documents: Sequence[Document], predictions: Sequence[Prediction]) -> Iterator[str]:
+def rebuild_each(
+    documents: Sequence[Document], predictions: Sequence[Prediction], pair: tuple[str, str] | None = None
+) -> Iterator[str]:
     """Yield the translated text of each document; the predictions are in document order."""
     first = 0
     for document in documents:
         last = first + len(document.texts)
-        yield document.rebuild(predictions[first:last])
+        yield document.rebuild(predictions[first:last], pair)
         first = last
 
 

@@ -37,7 +37,7 @@ def docx_file(data: bytes, language: str | None) -> FileDocument:
         with _depth_limit():
             opened = _opened(data)  # again, so that `rebuild` can be called twice
             fresh = _paragraphs(opened, language)
-            texts = rebuild_each([paragraph.document for paragraph in fresh], predictions)
+            texts = rebuild_each([paragraph.document for paragraph in fresh], predictions, pair)
             for paragraph, text in zip(fresh, texts, strict=True):
                 paragraph.write(text)
             if pair is not None:

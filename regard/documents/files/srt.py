@@ -50,7 +50,7 @@ def srt_file(data: bytes, language: str | None) -> FileDocument:
     flat = [document for each in documents for document in each]
 
     def rebuild(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
-        waiting = rebuild_each(flat, predictions)
+        waiting = rebuild_each(flat, predictions, pair)
         for event, each, tail in zip(subtitles, lines, tails, strict=True):
             spoken = [wrap_lines(next(waiting).replace(_TAIL, ""), line.count("\n") + 1) for line in each]
             whole = "\n".join([f"{_TAIL}{tail}", *spoken] if tail else spoken)
