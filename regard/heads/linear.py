@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.errors import PartError
 from regard.heads.head import Head
@@ -14,9 +15,9 @@ from regard.records import PAD, Decoded, Encoded
 
 
 class LinearHead(Head):
-    """p(word) = softmax(states Wᵀ)."""
+    """p(word) = softmax(states Wᵀ + b), b with `bias` alone; it starts as zero."""
 
-    def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None) -> None:
+    def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None, *, bias: bool = False) -> None:
         super().__init__()
         if weight is not None and weight.shape != (vocab_size, dim):
             problem = f"an embedding of dim {weight.shape[-1]} cannot be the output table of states of dim {dim}"
@@ -24,10 +25,11 @@ class LinearHead(Head):
         self.weight = nn.Parameter(torch.empty(vocab_size, dim)) if weight is None else weight
         if weight is None:
             nn.init.normal_(self.weight, std=dim**-0.5)
+        self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
         """states (rows, n, dim) → (rows, n, vocab)."""
-        logits = linear(decoded.states, self.weight)
+        logits = linear(decoded.states, self.weight, self.bias)
         if torch.is_grad_enabled() and logits.requires_grad:
             return logits.log_softmax(dim=-1)
         normalised: Tensor = torch.log_softmax(logits, dim=-1, out=logits)  # a second block of this size costs as much
@@ -38,10 +40,11 @@ class LinearHead(Head):
         keep = targets != PAD
         states, wanted = decoded.states[keep], targets[keep]
         if is_plain():
-            log_probs = (states @ self.weight.t()).log_softmax(dim=-1)
+            log_probs = functional.linear(states, self.weight, self.bias).log_softmax(dim=-1)
             gold = log_probs.gather(-1, wanted.unsqueeze(-1)).squeeze(-1)
             losses = -(1 - smoothing) * gold - smoothing * log_probs.mean(dim=-1)
         else:
             fused: Any = LinearCrossEntropy.apply  # untyped in torch
-            losses = fused(states, self.weight.to(states.dtype), wanted, smoothing)
+            bias = None if self.bias is None else self.bias.to(states.dtype)
+            losses = fused(states, self.weight.to(states.dtype), bias, wanted, smoothing)
         return losses.new_zeros(targets.shape).masked_scatter(keep, losses)

@@ -20,7 +20,7 @@ class PointerHead(Head):
 
     Source and target must be written in one vocabulary. `keep` is g at the start of training. What weights leave over
     that sum to less than 1, as those of an empty source or of local attention, goes to the vocabulary; those that sum
-    to more, as of sigmoids, are divided by their sum. Weights must not be negative.
+    to more, as of sigmoids, are divided by their sum. Weights must not be negative. `bias` adds a b to states Wᵀ.
     """
 
     aliases = "pointer_generator, copy, attention_sum, attention_sum_reader, 指针"
@@ -35,9 +35,10 @@ class PointerHead(Head):
         weight: nn.Parameter | None = None,
         *,
         keep: Annotated[float, Gt(0), Lt(1)] = 0.9,
+        bias: bool = False,
     ) -> None:
         super().__init__()
-        self.words = LinearHead(dim, vocab_size, weight)
+        self.words = LinearHead(dim, vocab_size, weight, bias=bias)
         self.to_gate = nn.Linear(dim, 1)
         nn.init.zeros_(self.to_gate.weight)
         nn.init.constant_(self.to_gate.bias, math.log(keep / (1 - keep)))

@@ -6,17 +6,21 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.errors import ConfigError
-from regard.heads import linear_cross_entropy
+from regard.heads import HEADS, linear_cross_entropy
 from regard.heads.linear import LinearHead
 from regard.ops.plain import plain
 from regard.records import PAD, Decoded
+from regard.registry import Choice
 
 VOCAB, DIM = 11, 4
 
 
-@pytest.fixture
-def head() -> LinearHead:
-    return LinearHead(DIM, VOCAB).double()
+@pytest.fixture(params=[False, True], ids=["no-bias", "bias"])
+def head(request: pytest.FixtureRequest) -> LinearHead:
+    made = LinearHead(DIM, VOCAB, bias=request.param).double()
+    if made.bias is not None:
+        torch.nn.init.normal_(made.bias)
+    return made
 
 
 def case(rows: int = 3, length: int = 5) -> tuple[Decoded, torch.Tensor]:
@@ -32,13 +36,15 @@ def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
     monkeypatch.setattr(linear_cross_entropy, "CHUNK", chunk)
     decoded, targets = case()
     rows = torch.ones(targets.shape, dtype=torch.float64) if equal else torch.rand(targets.shape, dtype=torch.float64)
-    logits = decoded.states @ head.weight.t()
+    oracle = torch.nn.Linear(DIM, VOCAB, bias=head.bias is not None)
+    oracle.weight, oracle.bias = head.weight, head.bias
+    logits = oracle(decoded.states)
     wanted = functional.cross_entropy(
         logits.flatten(0, 1), targets.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="none"
     ).view(targets.shape)
     losses = head.nll(decoded, None, targets, smoothing=smoothing)
     assert_close(losses, wanted)
-    inputs = (decoded.states, head.weight)
+    inputs = (decoded.states, *head.parameters())
     assert_close(torch.autograd.grad((losses * rows).sum(), inputs), torch.autograd.grad((wanted * rows).sum(), inputs))
 
 
@@ -52,6 +58,26 @@ def test_plain_path_is_the_same_and_twice_differentiable(head):
         assert torch.autograd.grad(first.sum(), decoded.states)[0].isfinite().all()
 
 
+@pytest.mark.parametrize("chunk", [2, 512])
+def test_gradients_are_those_of_finite_differences(head, chunk, monkeypatch):
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK", chunk)
+    states, targets = torch.randn(3, DIM, dtype=torch.float64, requires_grad=True), torch.tensor([1, 4, 1])
+    bias = torch.zeros(VOCAB, dtype=torch.float64) if head.bias is None else head.bias
+
+    def losses(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        given = None if head.bias is None else bias
+        return linear_cross_entropy.LinearCrossEntropy.apply(states, weight, given, targets, 0.1)
+
+    assert torch.autograd.gradcheck(losses, (states, head.weight, bias))
+
+
+def test_a_bias_starts_as_zero_and_is_a_setting():
+    assert dict(LinearHead(DIM, VOCAB).named_parameters()).keys() == {"weight"}
+    made = HEADS.build(Choice("linear", {"bias": True}), DIM, VOCAB, None)
+    assert made.bias.tolist() == [0.0] * VOCAB
+    assert HEADS.build(Choice("pointer", {"bias": True}), DIM, VOCAB, None).words.bias.shape == (VOCAB,)
+
+
 def test_losses_of_half_precision_states_can_be_summed(head):
     """Each is as rough as its logits, but ten thousand of them, about 2.4 nats each, do not round to a few bits."""
     states = torch.zeros(100, 100, DIM, dtype=torch.bfloat16)
@@ -63,9 +89,9 @@ def test_losses_of_half_precision_states_can_be_summed(head):
 def test_extreme_logits_stay_finite(head):
     decoded, targets = case()
     losses = head.nll(Decoded(decoded.states * 1e4), None, targets)
-    assert_close(losses, functional.cross_entropy(
-        (decoded.states * 1e4 @ head.weight.t()).flatten(0, 1), targets.flatten(), ignore_index=PAD, reduction="none"
-    ).view(targets.shape))  # fmt: skip
+    logits = functional.linear(decoded.states * 1e4, head.weight, head.bias).flatten(0, 1)
+    wanted = functional.cross_entropy(logits, targets.flatten(), ignore_index=PAD, reduction="none")
+    assert_close(losses, wanted.view(targets.shape))
 
 
 def test_only_padding_gives_zero(head):
@@ -91,7 +117,7 @@ def test_a_shared_table_of_another_width_is_refused():
 @pytest.mark.parametrize("rows", [1, 300])
 def test_normalised_in_place_is_the_same(rows):
     torch.manual_seed(0)
-    head = LinearHead(16, 5003)
+    head = LinearHead(16, 5003, bias=True)
     decoded = Decoded(torch.randn(rows, 1, 16), None)
     wanted = head.log_probs(decoded, None)  # gradients need the product: it is kept
     with torch.inference_mode():

@@ -22,7 +22,7 @@ SOURCE = torch.tensor([[5, 7, 5, 2], [8, 2, 0, 0]])  # 5 stands twice in the fir
 
 @pytest.fixture
 def head() -> PointerHead:
-    made = PointerHead(DIM, VOCAB).double()
+    made = PointerHead(DIM, VOCAB, bias=True).double()
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)
     return made
@@ -42,7 +42,7 @@ def decoded() -> Decoded:
 def mixture(head: PointerHead, state: Tensor, weights: Tensor, source: Tensor) -> list[float]:
     """p(w) of one step, word by word."""
     gate = torch.sigmoid(head.to_gate.weight[0] @ state + head.to_gate.bias[0]).item()
-    written = (head.words.weight @ state).softmax(dim=0).tolist()
+    written = (head.words.weight @ state + head.words.bias).softmax(dim=0).tolist()
     pairs = list(zip(source.tolist(), weights.tolist(), strict=True))
     return [gate * written[word] + (1 - gate) * sum(w for id_, w in pairs if id_ == word) for word in range(VOCAB)]
 
