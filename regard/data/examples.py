@@ -32,11 +32,16 @@ class Example(NamedTuple):
 
 
 def split(example: Example, share: float, seed: int = 0, column: str = "source") -> bool:
-    """Whether an example belongs to the part of about `share` that is held out.
+    """Return whether an example belongs to the part of about `share` that is held out: see `position`."""
+    return position(example, seed, column) < share
+
+
+def position(example: Example, seed: int = 0, column: str = "source") -> float:
+    """Return where an example stands between 0 and 1, as if by chance.
 
     Only the cleaned text of the column decides, so the same sentence never falls on both sides, however often it
     occurs and wherever it stands; adding lines moves no other line.
     """
     salt = seed.to_bytes(8, "little", signed=True)
     digest = hashlib.blake2b(clean(example.texts[column]).encode(), digest_size=8, salt=salt).digest()
-    return int.from_bytes(digest, "little") < share * 2**64
+    return int.from_bytes(digest, "little") / 2**64

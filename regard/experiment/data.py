@@ -54,6 +54,7 @@ class DataSettings:
     transforms: Annotated[tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...], OneOrMany()] = ()  # of training batches
     languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
     dev_share: Fraction = 0.0  # held out of train for want of a dev part
+    test_share: Fraction = 0.0  # held out of train for want of a test part
     cache: Path | None = None  # where corpora are kept ready; None: in the run folder
     max_length: Size = 256  # pieces of a training sentence; longer ones are counted and left out
 

@@ -6,8 +6,9 @@
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
-Up to 2,000 pairs, at most a twentieth, are held out as a dev part when there is none, and training stops early when it
-no longer gets better on them. Every number can be overridden; a run keeps those it was made with.
+Up to 2,000 pairs, at most a twentieth, are held out as a dev part when there is none, and as many as a test part;
+training stops early when it no longer gets better on the dev part. Every number can be overridden; a run keeps those
+it was made with.
 """
 
 from typing import Any, NamedTuple
@@ -39,10 +40,11 @@ _LARGEST = _Size(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4)
 def defaults_for(pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, for a training set of so many sentence pairs."""
     size = next((size for size in _SIZES if pairs < size.pairs), _LARGEST)
+    share = round(min(2_000, pairs / 20) / max(pairs, 1), 6)
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     return {
-        "data": {"dev_share": round(min(2_000, pairs / 20) / max(pairs, 1), 6)},
+        "data": {"dev_share": share, "test_share": share},
         "text": {"tokenizer": {"name": "subwords", "size": size.pieces}},
         "model": {
             "dim": size.dim,

@@ -89,10 +89,10 @@ def _turns(before: Experiment, after: Experiment) -> Iterator[Fault]:
 
 
 def _share(before: Experiment, after: Experiment) -> Iterator[Fault]:
-    """A dev part of its own puts back what was held out, so it is not the setting alone that counts."""
-    shares = held_out(before), held_out(after)
-    if shares[0] != shares[1]:
-        yield Fault("data.dev_share", f"{NEVER}: {shares[0]:g} → {shares[1]:g} of the training texts held out", HINT)
+    """A part of its own puts back what was held out, so it is not the setting alone that counts."""
+    for part, then, now in zip(("dev", "test"), held_out(before), held_out(after), strict=True):
+        if then != now:
+            yield Fault(f"data.{part}_share", f"{NEVER}: {then:g} → {now:g} of the training texts held out", HINT)
 
 
 def _shapes(before: Experiment, after: Experiment, changes: list[Change]) -> Iterator[Fault]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.data import READERS, Corpus, Example, Reader
 from regard.data.columns import Columns, learn_columns, save_columns
@@ -23,15 +24,15 @@ Texts = Mapping[str, str]  # of an example, by column
 def training_readers(experiment: Experiment) -> dict[str, Reader]:
     """What is learnt from, by corpus: the training part without what is held out of it, and the further corpora."""
     more = {name: _reader(experiment, f"{CORPORA}{name}") for name in experiment.data.corpora}
-    return {"train": _training_parts(experiment)[0], **more}
+    return {"train": _parts(experiment)[0], **more}
 
 
 def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
     """What models are chosen by: the dev part, else what is held out; None where there is neither, which is told."""
     if experiment.reader("dev") is not None:
         reader = _reader(experiment, "dev")
-    elif held_out(experiment):
-        reader = _training_parts(experiment)[1]
+    elif held_out(experiment).dev:
+        reader = _parts(experiment)[1]
     else:
         say("no dev part: the model of the last update is the one that is kept")
         return None
@@ -39,13 +40,13 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
-    """What finished models are judged by: the test part, or `files` by column; None where there is neither."""
+    """What finished models are judged by: `files` by column, else the test part, else what is held out, else None."""
     if files:
         named = Choice("parallel", {"files": {column: str(path) for column, path in files.items()}})
         return read_examples(READERS.build(named, tuple(files)), task.judged)
-    if experiment.reader("test") is None:
-        return None
-    return read_examples(_reader(experiment, "test"), task.judged)
+    if experiment.reader("test") is not None:
+        return read_examples(_reader(experiment, "test"), task.judged)
+    return read_examples(_parts(experiment)[2], task.usable) if held_out(experiment).test else None
 
 
 def read_examples(
@@ -115,15 +116,23 @@ def part_reader(experiment: Experiment, part: str) -> Reader | None:
     return None if choice is None else READERS.build(choice, tuple(experiment.columns), place=f"data.{part}")
 
 
-def held_out(experiment: Experiment) -> float:
-    """The share of the training part that is not learnt from."""
-    return experiment.data.dev_share if experiment.reader("dev") is None else 0.0
+class HeldOut(NamedTuple):
+    """Shares of the training part that are not learnt from, for want of parts of their own."""
+
+    dev: float
+    test: float
 
 
-def _training_parts(experiment: Experiment) -> tuple[Reader, Reader]:
-    """What of the training part is learnt from, and what is held out."""
-    reader, share = _reader(experiment, "train"), held_out(experiment)
-    return experiment.task_class.apart(reader, share) if share else (reader, reader)
+def held_out(experiment: Experiment) -> HeldOut:
+    """What is held out of the training part."""
+    data = experiment.data
+    return HeldOut(data.dev_share if data.dev is None else 0.0, data.test_share if data.test is None else 0.0)
+
+
+def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
+    """What of the training part is learnt from, and what of it is held out as dev and test parts."""
+    reader, shares = _reader(experiment, "train"), held_out(experiment)
+    return experiment.task_class.apart(reader, *shares) if any(shares) else (reader, reader, reader)
 
 
 def _reader(experiment: Experiment, part: str) -> Reader:

@@ -106,9 +106,10 @@ class LanguageModelTask(Task):
         return None if self.window is not None else limit
 
     @classmethod
-    def apart(cls, reader: Reader, share: float) -> tuple[Reader, Reader]:
-        """The last lines are held out: lines follow on each other."""
-        return Stretch(reader, 0.0, 1 - share), Stretch(reader, 1 - share, 1.0)
+    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
+        """The last lines are held out, those of the test part at the very end: lines follow on each other."""
+        borders = 1 - dev - test, 1 - test
+        return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 
     def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> PlannedStream:
         """Lines of about one length together, or windows at random."""

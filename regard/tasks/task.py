@@ -132,9 +132,10 @@ class Task(ABC):
         return limit
 
     @classmethod
-    def apart(cls, reader: Reader, share: float) -> tuple[Reader, Reader]:
-        """Return what of a reader is learnt from and what is held out: about `share` of it."""
-        return Part(reader, share, held_out=False), Part(reader, share, held_out=True)
+    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
+        """Return what of a reader is learnt from, and what is held out as dev and test parts of about these shares."""
+        rest = Part(reader, dev + test, held_out=False)
+        return rest, Part(reader, dev, held_out=True), Part(reader, test, start=dev, held_out=True)
 
     def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> PlannedStream:
         """Return the corpus as batches to learn from, without end."""

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterator
 
-from regard.data.examples import Example, split
+from regard.data.examples import Example, position
 from regard.data.readers.reader import Reader
 
 
 class Part(Reader):
-    """The held-out share of a reader's examples, or the rest; the line numbers stay those of the files."""
+    """The held-out share of a reader's examples, or the rest; the line numbers stay those of the files.
 
-    def __init__(self, reader: Reader, share: float, seed: int = 0, *, held_out: bool) -> None:
+    Shares that begin at different `start` have no example in common.
+    """
+
+    def __init__(self, reader: Reader, share: float, seed: int = 0, *, start: float = 0.0, held_out: bool) -> None:
         self.columns, self.files = reader.columns, reader.files
-        self._reader, self._share, self._seed, self._held_out = reader, share, seed, held_out
+        self._reader, self._start, self._end, self._seed, self._held_out = reader, start, start + share, seed, held_out
 
     def key(self) -> str:
-        return f"part {self._share} {self._seed} {self._held_out} of {self._reader.key()}"
+        return f"part {self._start} {self._end} {self._seed} {self._held_out} of {self._reader.key()}"
 
     def __iter__(self) -> Iterator[Example]:
         for example in self._reader:
-            if split(example, self._share, self._seed, self.columns[0]) == self._held_out:
+            inside = self._start <= position(example, self._seed, self.columns[0]) < self._end
+            if inside == self._held_out:
                 yield example

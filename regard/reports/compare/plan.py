@@ -16,7 +16,7 @@ from regard.experiment import DataSettings, Experiment, read_changes, read_exper
 from regard.experiment.reading import LIMITS
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import origins_of
-from regard.runs.texts import held_out, part_reader, test_examples
+from regard.runs.texts import HeldOut, held_out, part_reader, test_examples
 from regard.tasks import TASKS, Examples
 
 Changes = tuple[str, ...]
@@ -278,9 +278,9 @@ class TextOrigins:
         return found
 
 
-def with_settings(origins: Mapping[str, Any], share: float, max_length: int) -> dict[str, Any]:
+def with_settings(origins: Mapping[str, Any], shares: HeldOut, max_length: int) -> dict[str, Any]:
     """The origins of a run, with what leaves out some of its training texts."""
-    train = {**origins["train"], "held_out": share, "max_length": max_length}
+    train = {**origins["train"], "held_out": shares, "max_length": max_length}
     return dict.fromkeys(("train", "dev")) | {**origins, "train": train}
 
 
@@ -335,6 +335,6 @@ def _files(one: Contender, part: Any) -> str:
         return "no such file"
     names = " and ".join(map(str, reader.files))
     if part == "train":
-        share, longest = held_out(one.experiment), one.experiment.data.max_length
+        share, longest = sum(held_out(one.experiment)), one.experiment.data.max_length
         names += f" up to {longest} pieces" + (f" without a share of {share:g}" if share else "")
     return names

@@ -31,6 +31,7 @@ from regard.reports.compare.plan import Contender, PlannedRun, TextOrigins, flat
 from regard.reports.compare.progress import Watch
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT, environment
+from regard.runs.texts import held_out
 from regard.training import checkpoint as files
 from regard.training.interrupt import Interrupted, listening
 
@@ -232,10 +233,9 @@ def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
         if name.partition(".")[0] not in OPEN and not (name in limits and (now is None or done[name] <= now))
     ]
     noted = folder.origins()
-    if noted and not faults:
-        share = before.data.dev_share if "dev" not in noted else 0.0
-        if with_settings(noted, share, before.data.max_length) != origins.of(run.contender):
-            faults.append(Fault("data", "was trained on other texts", HINT))
+    texts = with_settings(noted, held_out(before), before.data.max_length) if noted else {}
+    if noted and not faults and texts != origins.of(run.contender):
+        faults.append(Fault("data", "was trained on other texts", HINT))
     if faults:
         raise ConfigError.of(faults)
     return "finished" if folder.finished and not limits else "begun"

@@ -1,0 +1,60 @@
+"""What is held out of the training part for want of dev and test parts: disjoint, known again, and judged."""
+
+import pytest
+from small_runs import SMALL, regard
+
+from regard.experiment import read_experiment
+from regard.reports.evaluation import evaluate
+from regard.runs import RunFolder, texts
+from regard.runs.assembly import task_of
+from regard.runs.texts import dev_examples, training_readers
+
+COUNT = 400
+
+
+@pytest.fixture
+def words(tmp_path):
+    for name, text in (("a.en", "sentence"), ("a.de", "Satz")):
+        (tmp_path / name).write_text("".join(f"{text} {number}\n" for number in range(COUNT)), encoding="utf-8")
+    return [f"data.train.source={tmp_path}/a.en", f"data.train.target={tmp_path}/a.de"]
+
+
+def parts_of(folder):
+    experiment = folder.experiment()
+    task = task_of(experiment, folder.columns(experiment))
+    train = [example.texts["source"] for example in training_readers(experiment)["train"]]
+    dev = dev_examples(experiment, task, lambda _: None)
+    return train, dev["source"], texts.test_examples(experiment, task)["source"]
+
+
+@pytest.fixture
+def run(words, tmp_path):
+    done = regard("train", *SMALL, *words, "--run", tmp_path / "run", "--quiet")
+    assert done.code == 0, done.said
+    return RunFolder(tmp_path / "run")
+
+
+def test_three_parts_divide_the_examples(run):
+    train, dev, test = parts_of(run)
+    assert sorted(train + dev + test) == sorted(f"sentence {number}" for number in range(COUNT))
+    assert min(len(dev), len(test)) > 5
+
+
+def test_a_run_is_evaluated_without_files(run):
+    _, _, test = parts_of(run)
+    assert evaluate([run.path]).examples == len(test)
+
+
+def test_a_test_part_of_its_own_leaves_all_to_training(words, tmp_path):
+    named = [word.replace("train", "test") for word in words]
+    given = read_experiment(None, [*SMALL, *words, *named])
+    without = read_experiment(None, [*SMALL, *words])
+    more = len(list(training_readers(given)["train"])) - len(list(training_readers(without)["train"]))
+    assert more > 5
+
+
+def test_a_test_part_that_puts_back_examples_is_refused_on_resume(run, words):
+    named = [word.replace("train", "test") for word in words]
+    done = regard("train", "--run", run, "--resume", "training.max_updates=3", *named, "--quiet")
+    assert done.code == 2
+    assert "data.test_share: cannot change in a run that has begun: 0.05 → 0 of the training texts" in done.said
