@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from regard.config.bounds import Count, NotNegative, Positive, Size
+from regard.config.bounds import Count, NotNegative, Positive, Share, Size
 from regard.registry import Registry
 
 
@@ -144,6 +144,23 @@ class PlateauSchedule(Schedule):
         self.best, self.waited, self.scale = state["best"], state["waited"], state["scale"]
 
 
+class StepDecaySchedule(Schedule):
+    """The peak for `after` updates, then times `factor` whenever `every` updates more are done.
+
+    The TensorFlow NMT tutorial trains 12,000 updates and halves every 1,000 after 8,000, so first at update 9,001
+    (https://github.com/tensorflow/nmt, "luong234").
+    """
+
+    def __init__(self, peak: float, *, every: Size, after: Count = 0, factor: Share = 0.5, warmup: Count = 0) -> None:
+        super().__init__(peak)
+        self.every, self.after, self.factor, self.warmup = every, after, factor, warmup
+
+    def value(self, update: int) -> float:
+        """peak · factor^(how often `every` updates were done since `after`)."""
+        falls = max(0, update - 1 - self.after) // self.every
+        return self.peak * min(1.0, update / max(1, self.warmup)) * float(self.factor**falls)
+
+
 def _share(update: int, warmup: int, updates: int) -> float:
     """How far between the end of the warm-up and the last update, 0 to 1."""
     return min(1.0, max(0.0, (update - warmup) / max(1, updates - warmup)))
@@ -158,5 +175,6 @@ SCHEDULES: Registry[Schedule] = Registry(
         "linear": LinearSchedule,
         "noam": NoamSchedule,
         "plateau": PlateauSchedule,
+        "step_decay": StepDecaySchedule,
     },
 )

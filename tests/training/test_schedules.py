@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
@@ -10,7 +11,7 @@ from pytest import approx
 from regard.registry import Choice
 from regard.training.schedules import SCHEDULES
 
-NEEDS = {"linear": {"updates": 100}, "cosine": {"updates": 100}}
+NEEDS = {"linear": {"updates": 100}, "cosine": {"updates": 100}, "step_decay": {"every": 10}}
 
 
 def build(name, peak=2.0, **settings):
@@ -102,6 +103,24 @@ def test_no_schedule_ends_training_unasked(name):
     for _ in range(99):
         schedule.observe(1.0, True)
     assert schedule.ended == ""
+
+
+def test_step_decay_is_the_staircase_of_the_tutorial():
+    """lr · 0.5^floor((step - 8000) / 1000) from step 8000 on, where steps count from 0."""
+    schedule = build("step_decay", peak=1.0, after=8000, every=1000)
+    for step in range(0, 12_000, 50):
+        assert schedule.value(step + 1) == (1.0 if step < 8000 else 0.5 ** ((step - 8000) // 1000))
+    assert values(schedule, 9000, 9001, 12_000) == [1.0, 0.5, 0.125]
+
+
+def test_step_decay_by_torch():
+    schedule = build("step_decay", peak=2.0, every=7, factor=0.1)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=2.0)
+    oracle = torch.optim.lr_scheduler.StepLR(optimizer, step_size=7, gamma=0.1)
+    for update in range(1, 40):
+        assert schedule.value(update) == approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+        optimizer.step()
+        oracle.step()
 
 
 def test_plateau_rises_to_what_it_has_been_lowered_to():

@@ -11,6 +11,17 @@ from regard.training.optimizers.nesterov import nesterov
 Parameters = Iterable[nn.Parameter]
 
 
+def adadelta(
+    parameters: Parameters, *, rho: Fraction = 0.95, eps: NotNegative = 1e-6, weight_decay: NotNegative = 0.0
+) -> optim.Optimizer:
+    """Adadelta (https://arxiv.org/abs/1212.5701), whose learning rate is 1.
+
+    A step is as long as the root of the running mean of the squared steps over that of the squared gradients; `rho` is
+    what a mean keeps of itself at an update, and `eps` is added to both.
+    """
+    return optim.Adadelta(parameters, lr=1.0, rho=rho, eps=eps, weight_decay=weight_decay)
+
+
 def adam(
     parameters: Parameters,
     *,
@@ -40,15 +51,36 @@ def sgd(parameters: Parameters, *, momentum: NotNegative = 0.0, nesterov: bool =
     return optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=nesterov)
 
 
+def rmsprop(
+    parameters: Parameters,
+    *,
+    alpha: Fraction = 0.99,
+    eps: NotNegative = 1e-8,
+    momentum: NotNegative = 0.0,
+    centered: bool = False,
+    weight_decay: NotNegative = 0.0,
+) -> optim.Optimizer:
+    """Gradients over the root of the running mean of their squares (https://arxiv.org/abs/1308.0850, equation 38).
+
+    `alpha` is what the mean keeps of itself at an update. `eps` is added to the root. `centered` takes the squared mean
+    of the gradients off the mean of their squares, as the paper does.
+    """
+    return optim.RMSprop(
+        parameters, lr=1.0, alpha=alpha, eps=eps, momentum=momentum, centered=centered, weight_decay=weight_decay
+    )
+
+
 def _fusable(parameters: list[nn.Parameter]) -> bool:
     """torch's fused step refuses complex numbers."""
     return not any(parameter.is_complex() for parameter in parameters)
 
 
 _TABLE: dict[str, Callable[..., optim.Optimizer]] = {
+    "adadelta": adadelta,
     "adam": adam,
     "adamw": adamw,
     "nesterov": nesterov,
+    "rmsprop": rmsprop,
     "sgd": sgd,
 }
 OPTIMIZERS: Registry[optim.Optimizer] = Registry("training.optimizer", _TABLE)
