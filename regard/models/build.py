@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import torch
 from torch import nn
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
@@ -46,6 +47,19 @@ def build_embedder(choice: Choice, position: Choice | None, size: int, dim: int,
     """An embedder of `size` ids with its positions."""
     positions = None if position is None else POSITIONS.build(position, dim)
     return EMBEDDERS.build(choice, size, dim, positions, given={"dropout": dropout})
+
+
+def draw_uniform(model: nn.Module, bound: float | None) -> None:
+    """Draw every weight of two axes or more from U(-bound, bound), as https://arxiv.org/abs/1409.3215 does.
+
+    Biases, gains and other vectors stay as their parts made them. With None all do.
+    """
+    if bound is None:
+        return
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            real = torch.view_as_real(parameter.detach()) if parameter.is_complex() else parameter
+            nn.init.uniform_(real, -bound, bound)
 
 
 def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: bool) -> Attention:

@@ -9,13 +9,13 @@ from torch.nn import functional
 
 from regard.attention import name_columns
 from regard.config import PartOf
-from regard.config.bounds import Fraction, Size
+from regard.config.bounds import Fraction, Positive, Size
 from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_embedder, build_sockets
+from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.model import Model
 from regard.models.settings import (
     HEADS_OF_FOUR,
@@ -87,10 +87,17 @@ def classifier(
     self_attention: AttentionChoice = PROJECTED_HEADS,
     pooling: PoolingChoice = Choice("attention"),
     dropout: Fraction = 0.1,
+    init_uniform: Positive | None = None,
 ) -> Classifier:
-    """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
+    """p(label | text): an encoder and a pooling (`attention`: a learned question to the states).
+
+    `init_uniform` is the bound of the uniform distribution that all matrices of weights are drawn from; null: each part
+    draws its own.
+    """
     reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
     encodes = ENCODERS.build(
         encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
     )
-    return Classifier(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
+    model = Classifier(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
+    draw_uniform(model, init_uniform)
+    return model

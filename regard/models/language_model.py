@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config.bounds import Fraction, Size
+from regard.config.bounds import Fraction, Positive, Size
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
@@ -15,7 +15,7 @@ from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_sockets
+from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.model import Generator
 from regard.models.settings import (
     HEADS_OF_FOUR,
@@ -123,13 +123,20 @@ def language_model(
     head: HeadChoice = Choice("linear"),
     dropout: Fraction = 0.1,
     tied: Tied = "all",
+    init_uniform: Positive | None = None,
 ) -> LanguageModel:
-    """p(text): a decoder without a source, so without an encoder and without attention to one."""
+    """p(text): a decoder without a source, so without an encoder and without attention to one.
+
+    `init_uniform` is the bound of the uniform distribution that all matrices of weights are drawn from; null: each part
+    draws its own.
+    """
     sockets = build_sockets(HEADS_OF_FOUR, self_attention)
     reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
     writes = DECODERS.build(decoder, reads, None, sockets, given={"dropout": dropout})
     table = None if tied == "none" else reads.output_weight()
-    return LanguageModel(writes, HEADS.build(head, writes.dim, len(columns[TEXT]), table))
+    model = LanguageModel(writes, HEADS.build(head, writes.dim, len(columns[TEXT]), table))
+    draw_uniform(model, init_uniform)
+    return model
 
 
 def counted(batch: Batch) -> Tensor:

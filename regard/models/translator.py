@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
-from regard.config.bounds import Fraction, Size
+from regard.config.bounds import Fraction, Positive, Size
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
@@ -16,7 +16,7 @@ from regard.errors import PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_sockets
+from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.model import Generator
 from regard.models.settings import (
     HEADS_OF_FOUR,
@@ -180,10 +180,13 @@ def translator(
     head: HeadChoice = Choice("linear"),
     dropout: Fraction = 0.1,
     tied: Tied = "all",
+    init_uniform: Positive | None = None,
 ) -> Translator:
     """p(target | source): an encoder, a decoder and what it looks at the source with (`attention`), of one route.
 
     `position` null: none, as recurrent networks want it. `dropout` is that of every part that is given none of its own.
+    `init_uniform` is the bound of the uniform distribution that all matrices of weights are drawn from; null: each part
+    draws its own.
     """
     one_vocabulary = columns["source"] is columns["target"]
     if tied == "all" and not one_vocabulary:
@@ -202,7 +205,9 @@ def translator(
     if chooses.needs_weights:
         _need_shares(attention, head)
     route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
-    return Translator({ROUTE: Reader(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
+    model = Translator({ROUTE: Reader(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
+    draw_uniform(model, init_uniform)
+    return model
 
 
 def _need_shares(attention: AttentionSettings, head: Choice) -> None:

@@ -36,6 +36,18 @@ def test_dropout_is_handed_to_parts_without_one_of_their_own():
     assert shares == {"encoder": {0.5}, "decoder": {0.25}}
 
 
+def test_weights_may_be_drawn_uniformly_and_vectors_stay():
+    torch.manual_seed(0)
+    model, own = build(init_uniform=0.1), build()
+    drawn = [one for one in model.parameters() if one.dim() > 1]
+    assert all(float(one.detach().abs().max()) <= 0.1 for one in drawn)
+    values = torch.cat([one.detach().flatten() for one in drawn])
+    assert abs(float(values.mean())) < 0.01
+    assert float(values.std()) == pytest.approx(0.1 / 3**0.5, rel=0.05)
+    vectors = [[one for one in some.parameters() if one.dim() == 1] for some in (model, own)]
+    assert all(map(torch.equal, *vectors))
+
+
 @pytest.mark.parametrize(("spans", "kinds"), [(["everywhere"], ["causal"]), (["causal"], ["causal"])])
 def test_a_causal_socket_is_causal_once(spans, kinds):
     settings = AttentionSettings(span=tuple(map(Choice, spans)))

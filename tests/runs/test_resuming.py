@@ -62,6 +62,7 @@ def test_what_was_changed_is_kept_for_the_next_time(run):
         ("text.tokenizer.size=400", "text.tokenizer.size: cannot change in a run that has begun: 300 → 400"),
         ("training.metric=chrf", "training.metric: cannot change"),
         ("model.dim=32", "model: the trained weights do not fit after dim: 16 → 32 (begin another one"),
+        ("model.init_uniform=0.1", "model.init_uniform: cannot change in a run that has begun: nothing → 0.1"),
         ("training.optimizer={name: sgd, momentum: 0.5}", "training.optimizer: cannot change"),
         (
             "training.turns={model: {optimizer: adamw}}",
