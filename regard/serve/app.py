@@ -9,7 +9,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from regard.serve import errors
-from regard.serve.api import explain, files, measured, offered, pages, suggest, translate, v1
+from regard.serve.api import alternatives, explain, files, measured, offered, pages, suggest, translate, v1
 from regard.serve.middleware import Bounded, Framed, Guarded
 from regard.serve.service import Service
 
@@ -54,7 +54,7 @@ def _api(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     errors.install(app)
-    routers = [part.router(service) for part in (translate, offered, files, suggest, v1, explain)]
+    routers = [part.router(service) for part in (translate, offered, files, suggest, v1, explain, alternatives)]
     routers += [measured.router(service)] if settings.metrics else []
     for router in [*routers, pages.router(prefix, web_ui=settings.web_ui)]:
         app.include_router(router, prefix=prefix)

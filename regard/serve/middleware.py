@@ -16,7 +16,13 @@ from regard.serve.service import Service
 from regard.serve.settings import KIB
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-ASKING = ("/translate", "/translate_file", "/v1/translate", "/v1/explain")  # what a model is needed for
+ASKING = (
+    "/translate",
+    "/translate_file",
+    "/v1/translate",
+    "/v1/explain",
+    "/v1/alternatives",
+)  # what a model is needed for
 OPEN_WHILE_DRAINING = ("/health", "/healthz", "/readyz", "/metrics")
 FORM_ROOM = 64 * KIB  # what stands around a file in a form
 DISCARD_SECONDS = 5.0  # that a client may go on sending what nobody reads, so that it sees the answer

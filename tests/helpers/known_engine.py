@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 
@@ -55,6 +56,15 @@ class KnownEngine:
         options = Options(explain=True, maps=True)
         await self._wait(list(sources), options)
         return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
+
+    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:
+        options = Options(n_best=count, explain=True, word=word)
+        await self._wait([source], options)
+        before, after = target.split()[:word], target.split()[word:]
+        texts = [" ".join([*before, f"{after[0]}{number}", "on"]) for number in range(count)] if after else []
+        found = [self._predict(source, text, Options(explain=True)) for text in texts]
+        others = [replace(one, log_probs=[-1.0] * len(one.text.split())) for one in found]
+        return replace(self._predict(source, target, Options()), alternatives=others)
 
     async def stop(self) -> None:
         self.ready, self.stopped = False, True

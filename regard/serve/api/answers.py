@@ -8,7 +8,7 @@ from fastapi.responses import Response
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.api.checking import check_languages, missing
+from regard.serve.api.checking import check_languages, check_sizes, missing
 from regard.serve.engine import Options, Translates
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
@@ -20,7 +20,7 @@ MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
 
 def asked_pair(
-    service: Service, question: models.TranslateQuestion | models.ExplainQuestion
+    service: Service, question: models.TranslateQuestion | models.ForcedQuestion
 ) -> tuple[str, str, Translates | None]:
     """Source (maybe auto), target, and the model where one is named. Raises ApiError where they do not fit."""
     source, target, engine = inward(question.source), inward(question.target), None
@@ -38,6 +38,22 @@ def asked_pair(
     if source != AUTO:
         check_pair(service.catalogue, source, target)
     return source, target, engine
+
+
+def asked_engine(service: Service, question: models.ForcedQuestion) -> Translates:
+    """Who is asked about a text and its translation, once all is checked. Raises ApiError."""
+    for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
+        if not text.strip():
+            raise missing(name)
+    check_sizes([question.source_text, question.target_text], service.settings)
+    check_maps(question.source_text, question.target_text)
+    if question.source == AUTO and question.model is None:
+        raise missing("source")
+    source, target, chosen = asked_pair(service, question)
+    engine = chosen or check_pair(service.catalogue, source, target)
+    if engine is None:
+        raise bad("Invalid request: source and target are one language, so there is nothing to look at")
+    return engine
 
 
 def written(sentence: Sentence) -> dict[str, Any]:

@@ -7,18 +7,16 @@ from regard.explain.page import page, to_json
 from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, written
-from regard.serve.api.checking import check_sizes, missing
+from regard.serve.api.answers import Wanted, asked_engine, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.engine import Options, Translates
-from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
-from regard.serve.languages import AUTO, inward, outward
+from regard.serve.languages import inward, outward
 from regard.serve.security.headers import ALONE
 from regard.serve.service import Service
 from regard.serve.settings import MIB
-from regard.serve.translating import Sentence, check_pair
+from regard.serve.translating import Sentence
 
 
 def router(service: Service) -> APIRouter:
@@ -29,7 +27,7 @@ def router(service: Service) -> APIRouter:
     async def explain(request: Request) -> Response:
         """Score a given translation, and tell what the model looks at when it writes it."""
         question = models.ExplainQuestion.of(await admitted(service, request, read_values))
-        engine = _engine(service, question)
+        engine = asked_engine(service, question)
         request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
         wanted = Wanted(service.settings.max_maps, Options(explain=True, maps=True))
         seconds = service.settings.request_timeout
@@ -39,22 +37,6 @@ def router(service: Service) -> APIRouter:
         return await in_thread(LARGE, _explained, engine, prediction, wanted)
 
     return routes
-
-
-def _engine(service: Service, question: models.ExplainQuestion) -> Translates:
-    """Who is asked, once all is checked."""
-    for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
-        if not text.strip():
-            raise missing(name)
-    check_sizes([question.source_text, question.target_text], service.settings)
-    check_maps(question.source_text, question.target_text)
-    if question.source == AUTO and question.model is None:
-        raise missing("source")
-    source, target, chosen = asked_pair(service, question)
-    engine = chosen or check_pair(service.catalogue, source, target)
-    if engine is None:
-        raise bad("Invalid request: source and target are one language, so there is nothing to look at")
-    return engine
 
 
 def _explained(engine: Translates, prediction: Prediction, wanted: Wanted) -> Response:

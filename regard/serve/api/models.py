@@ -53,12 +53,24 @@ class TranslateQuestion(_Asked):
     format: Literal["text", "html"] = "text"
 
 
-class ExplainQuestion(_Asked):
+class ForcedQuestion(_Asked):
     """A text and its translation, whoever made it."""
 
     source_text: str = Field("", examples=["The old man reads a book."])
     target_text: str = Field("", examples=["Der alte Mann liest ein Buch."])
+
+
+class ExplainQuestion(ForcedQuestion):
+    """What the translation looked at."""
+
     html: bool = Field(False, description="answer with a page that stands for itself")
+
+
+class AlternativesQuestion(ForcedQuestion):
+    """Other words in place of one of the translation."""
+
+    word: int = Field(0, ge=0, description="which word, from 0, as `target_words` of an explanation counts them")
+    count: int = Field(5, ge=1, le=MAX_N_BEST, description="how many at most")
 
 
 class Link(BaseModel):
@@ -118,6 +130,22 @@ class ExplainAnswer(BaseModel):
     sentence: ExplainedSentence
 
 
+class Alternative(ExplainedSentence):
+    """A translation with another word in one place, and what the model wrote after it."""
+
+    word: str
+    probability: float  # of the word, after those before it
+
+
+class AlternativesAnswer(BaseModel):
+    """Other words, likeliest first; none behind the last word."""
+
+    model: str
+    source: str
+    target: str
+    alternatives: list[Alternative]
+
+
 class ModelAnswer(BaseModel):
     """A model that is served."""
 
@@ -131,6 +159,10 @@ class ModelAnswer(BaseModel):
     heads: Any
     vocabulary: Any
     sha256: str | None
+    pairs: int | None  # sentence pairs that it has learnt from
+    bleu: float | None  # of the texts it was chosen by
+    demo: bool | None  # whether it knows nothing but the grammar of `regard demo`
+    examples: list[str]  # to try; none where the server asks for keys
 
 
 class ModelsAnswer(BaseModel):

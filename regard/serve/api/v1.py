@@ -20,7 +20,7 @@ from regard.serve.service import Service
 from regard.serve.translating import Question, Translated, answered, nth, prepared
 
 SCORE_DIGITS = 3
-INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256")
+INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256", "pairs", "bleu", "demo")
 
 
 def router(service: Service) -> APIRouter:
@@ -30,7 +30,8 @@ def router(service: Service) -> APIRouter:
     @routes.get("/models", response_model=models.ModelsAnswer, responses=refusals(503))
     async def all_models() -> Response:
         """The models that are served."""
-        return json_answer({"models": [_model(engine) for engine in service.catalogue.engines]})
+        told = not service.settings.keys  # who has no key must not read texts that belong to somebody
+        return json_answer({"models": [_model(engine, told) for engine in service.catalogue.engines]})
 
     @routes.post("/translate", response_model=models.TranslateAnswer, **asked(models.TranslateQuestion, JSON))
     async def translate_texts(request: Request) -> Response:
@@ -54,9 +55,11 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _model(engine: Translates) -> dict[str, Any]:
+def _model(engine: Translates, told: bool) -> dict[str, Any]:
     codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
-    return {"name": engine.name, **codes, "ready": engine.ready, **{key: engine.info.get(key) for key in INFO}}
+    examples = engine.info.get("examples", []) if told else []
+    info = {key: engine.info.get(key) for key in INFO}
+    return {"name": engine.name, **codes, "ready": engine.ready, **info, "examples": examples}
 
 
 def _translated(found: list[Translated], pair: tuple[str, str], wanted: Wanted) -> Response:

@@ -19,6 +19,7 @@ from regard.runs import RunFolder
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.model_info import info_of
 from regard.serve.engine.options import Options
+from regard.serve.engine.rewriting import rewritten
 from regard.text.clean import clean
 
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
@@ -91,6 +92,16 @@ class Answering:
             scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
             given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
             return self.looking.explained(given, maps=True)
+
+        return self._answered([sources, targets], ask)
+
+    def rewrite(self, sources: Sequence[str], targets: Sequence[str], word: int, count: int) -> Answered:
+        """The given targets, each with alternatives that have another word in place of one and are explained."""
+        search = SEARCHES.build(self.search)
+
+        def ask(rows: list[int]) -> Sequence[Prediction]:
+            found = [rewritten(self.predictor, search, sources[row], targets[row], word, count) for row in rows]
+            return [replace(one, alternatives=self.looking.explained(one.alternatives, maps=False)) for one in found]
 
         return self._answered([sources, targets], ask)
 

@@ -91,6 +91,12 @@ class Engine:
         """The given targets with their log-probabilities and all that they look at; faults as of `translate`."""
         return await self._accept(sources, targets, Options(explain=True, maps=True), seconds)
 
+    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0) -> Prediction:
+        """The target with alternatives, explained, that have another word in its place; faults as of `translate`."""
+        options = Options(n_best=count, explain=True, word=word)
+        [found] = await self._accept([source], [target], options, seconds)
+        return found
+
     async def stop(self) -> None:
         """Ends the process; who still waits is told NotReady."""
         self._warm = False

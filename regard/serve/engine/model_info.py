@@ -8,6 +8,7 @@ from regard.experiment import Experiment
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.runs import RunFolder
+from regard.serve.engine.learnt import learnt_of
 from regard.training.checkpoint import MODEL
 
 
@@ -30,6 +31,7 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": _digest(folder),
+        **learnt_of(experiment, folder, predictor.task),
     }
 
 

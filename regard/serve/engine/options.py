@@ -19,6 +19,7 @@ class Options:
     n_best: int = 1
     explain: bool = False  # alignment and weights
     maps: bool = False  # and all that every attention looked at
+    word: int | None = None  # of a given target: others in its place are wanted, n_best of them
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,10 @@ class Translates(Protocol):
 
     async def explain(self, sources: Sequence[str], targets: Sequence[str], *, seconds: float) -> list[Prediction]:
         """The given targets as predictions, with what each looks at."""
+        ...
+
+    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:
+        """The given target; its alternatives have another word in place of one, and go on from there."""
         ...
 
     async def stop(self) -> None:

@@ -94,10 +94,13 @@ def answer(answering: Answering, message: Message) -> Message:
         if message.get("warm"):
             return warm(answering)
         sources, targets = message["sources"], message["targets"]
+        options = Options(**message["options"])
         if targets is None:
-            done = answering.translate(sources, Options(**message["options"]))
-        else:
+            done = answering.translate(sources, options)
+        elif options.word is None:
             done = answering.force(sources, targets)
+        else:
+            done = answering.rewrite(sources, targets, options.word, options.n_best)
     except Exception as error:  # a fault in one request must not take the others' model away
         _LOG.exception("a batch could not be answered")
         return {"fault": line_of(error)}

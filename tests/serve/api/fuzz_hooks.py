@@ -7,7 +7,8 @@ import schemathesis
 
 _turns = itertools.count()
 _PAIRS = [("en", "de"), ("auto", "de"), ("de", "de"), ("EN", "de")]
-_TEXTS = {"/v1/explain": ("source_text", "target_text"), "/suggest": ("q", "s")}
+_FORCED = ("source_text", "target_text")
+_TEXTS = {"/v1/explain": _FORCED, "/v1/alternatives": _FORCED, "/suggest": ("q", "s")}
 
 
 @schemathesis.hook

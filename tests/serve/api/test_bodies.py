@@ -47,7 +47,9 @@ NO_JSON = {
 }
 
 
-@pytest.mark.parametrize("path", ["/translate", "/detect", "/suggest", "/v1/translate", "/v1/explain"])
+@pytest.mark.parametrize(
+    "path", ["/translate", "/detect", "/suggest", "/v1/translate", "/v1/explain", "/v1/alternatives"]
+)
 @pytest.mark.parametrize("body", NO_JSON.values(), ids=NO_JSON)
 def test_no_json_object(client, path, body):
     found = client.post(path, content=body, headers=JSON)

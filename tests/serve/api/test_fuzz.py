@@ -16,7 +16,7 @@ from regard.serve.settings import Settings
 CASES = 5000
 CHECKS = "not_a_server_error,status_code_conformance,response_schema_conformance"
 HOOKS = "fuzz_hooks"  # beside this file
-PATHS = ("/translate", "/detect", "/suggest", "/translate_file", "/v1/translate", "/v1/explain")
+PATHS = ("/translate", "/detect", "/suggest", "/translate_file", "/v1/translate", "/v1/explain", "/v1/alternatives")
 
 texts = st.text(max_size=30) | st.sampled_from(
     ["Hello", "auto", "en", "de", "zh-Hans", "text", "html", "<b>x</b>", "%s {a}"]

@@ -11,6 +11,7 @@ from known_engine import KnownEngine, pairs, served
 from regard.explain.page import to_json
 from regard.serve.api import models, v1
 from regard.serve.engine import Options
+from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"
@@ -261,5 +262,45 @@ def test_models(client):
     assert found[0] == {
         "name": "en-de", "source": "en", "target": "de", "ready": True, "parameters": 7, "attention": "dot",
         "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
+        "pairs": None, "bleu": None, "demo": None, "examples": [],
     }  # fmt: skip
     assert [model["name"] for model in found] == ["en-de", "de-en", "fr-en", "other"]
+
+
+def test_other_words_in_place_of_one(client, engine):
+    fields = {"source_text": "Hello you there", "target_text": "Hallo du da", "source": "en", "target": "de"}
+    found = ask(client, "/v1/alternatives", **fields, word=1, count=2).json()
+    assert engine.asked == [(["Hello you there"], Options(2, explain=True, word=1))]
+    assert (found["model"], found["source"], found["target"]) == ("en-de", "en", "de")
+    assert [(one["word"], one["probability"]) for one in found["alternatives"]] == [("du0", 0.3679), ("du1", 0.3679)]
+    first = found["alternatives"][0]
+    assert (first["text"], first["source"]) == ("Hallo du0 on", "Hello you there")
+    assert first["explanation"]["target_words"][1]["text"] == "du0"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({}, "Invalid request: missing source_text parameter"),
+        ({"source_text": "Hello"}, "Invalid request: missing target_text parameter"),
+        ({"word": -1}, "Invalid request: word: Input should be greater than or equal to 0"),
+        ({"count": 11}, "Invalid request: count: Input should be less than or equal to 10"),
+    ],
+)
+def test_wrong_questions_for_other_words_are_refused(client, fields, error):
+    answer = ask(client, "/v1/alternatives", **fields)
+    assert (answer.status_code, answer.json()["error"]) == (400, error)
+
+
+def test_no_words_stand_behind_the_last_one(client):
+    fields = {"source_text": "Hello", "target_text": "Hallo", "source": "en", "target": "de"}
+    assert ask(client, "/v1/alternatives", **fields, word=7).json()["alternatives"] == []
+
+
+@pytest.mark.parametrize(("settings", "told"), [(Settings(), ["A dog."]), (Settings(keys=Keys(["secret"])), [])])
+def test_examples_are_told_where_nobody_needs_a_key(settings, told):
+    [engine] = pairs("en-de")
+    engine.info |= {"pairs": 12, "bleu": 30.5, "demo": False, "examples": ["A dog."]}
+    with served([engine], settings) as found:
+        [model] = found.get("/v1/models").json()["models"]
+    assert (model["pairs"], model["bleu"], model["demo"], model["examples"]) == (12, 30.5, False, told)

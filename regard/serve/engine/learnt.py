@@ -1,0 +1,70 @@
+"""What a model has learnt: from how many pairs, how well, and sentences to try it with."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from regard.data.sealed import SEAL
+from regard.data.toy import pairs
+from regard.errors import RegardError
+from regard.experiment import Experiment
+from regard.runs import RunFolder
+from regard.runs.texts import dev_examples
+from regard.tasks import Task
+
+METRICS, DEMO = "metrics.jsonl", "demo.json"  # which lies beside a model that the demo has made
+READ, SHOWN = 200, 4  # sentences that are read to choose from; that are chosen
+SHORTEST, LONGEST = 8, 70  # characters of an example
+SEED = 1  # of the sentences of the demo's grammar
+
+
+def learnt_of(experiment: Experiment, folder: RunFolder, task: Task) -> dict[str, Any]:
+    """Plain values: `pairs` and `bleu` (of the dev part) where the run tells them, `demo`, `examples`."""
+    demo = (folder.path.resolve().parent / DEMO).is_file()
+    return {
+        "pairs": _pairs(folder),
+        "bleu": _bleu(folder),
+        "demo": demo,
+        "examples": chosen(_grammar(experiment) if demo else _dev(experiment, task)),
+    }
+
+
+def chosen(sentences: Sequence[str]) -> list[str]:
+    """A few short ones, from the shortest to the longest."""
+    short = sorted({one for one in sentences if SHORTEST <= len(one) <= LONGEST}, key=lambda one: (len(one), one))
+    step = max(len(short) // SHOWN, 1)
+    return short[step // 2 :: step][:SHOWN]
+
+
+def _grammar(experiment: Experiment) -> list[str]:
+    _, target = experiment.data.language_pair()
+    return [source for source, _ in pairs(target or "de", READ, SEED, part="test")]
+
+
+def _dev(experiment: Experiment, task: Task) -> list[str]:
+    """Sources of the dev part; none where its files are no longer there."""
+    few = replace(experiment, training=replace(experiment.training, validate_lines=READ))
+    try:
+        found = dev_examples(few, task, lambda _: None)
+    except (RegardError, OSError):
+        return []
+    return [] if found is None else list(found[task.first])
+
+
+def _pairs(folder: RunFolder) -> int | None:
+    """Of all corpora that lie in the run; None where they lie elsewhere."""
+    counts = [json.loads(seal.read_text("utf-8"))["content"]["kept"] for seal in folder.data.glob(f"*/{SEAL}")]
+    return sum(counts) or None
+
+
+def _bleu(folder: RunFolder) -> float | None:
+    """As it was measured when the checkpoint that answers was made."""
+    update = folder.checkpoint().state["update"]
+    try:
+        lines = (folder.path / METRICS).read_text("utf-8").splitlines()
+    except OSError:
+        return None
+    told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
+    found = [one.get("bleu") for one in told if one.get("update") == update]
+    return round(found[-1], 1) if found and found[-1] is not None else None

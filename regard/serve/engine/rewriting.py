@@ -1,0 +1,118 @@
+"""Other words in place of one of a translation, and how the translation goes on after each."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from regard.data.columns import TextColumn
+from regard.decoding import Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.explain.tokens import words_of
+from regard.models import Generator
+from regard.pieces import BOS, END, EOS, PAD, UNK
+from regard.predictor import Predictor
+from regard.records import Batch, Step
+from regard.results import TextPrediction
+from regard.text.clean import clean
+
+TRIED = 2  # first pieces that are tried for each word that is wanted: several may begin one word
+READ = 500  # of the likeliest pieces, of which some only go on with the word before
+
+
+class Beginnings:
+    """What each row has to write first, and how much of it is written."""
+
+    def __init__(self, rows: Sequence[Sequence[int]], written: int = 0) -> None:
+        self.rows, self.written = rows, written
+
+    def select(self, rows: Tensor) -> "Beginnings":
+        """Rows in that order."""
+        return Beginnings([self.rows[row] for row in rows.tolist()], self.written)
+
+
+class BeginningFeature(Feature):
+    """-inf for any word but the next of a row's beginning, as long as there is one."""
+
+    def __init__(self, beginnings: Sequence[Sequence[int]]) -> None:
+        self.beginnings = beginnings  # of each line of the batch
+
+    def start(self, batch: Batch) -> Beginnings:
+        """Nothing is written."""
+        return Beginnings([self.beginnings[line] for line in batch.lines.tolist()])
+
+    def step(self, step: Step, ids: Tensor, state: Beginnings) -> tuple[Tensor, Beginnings]:
+        """0 for the next word, and for all words behind the beginning."""
+        added = torch.zeros_like(step.log_probs)
+        for row, beginning in enumerate(state.rows):
+            if state.written < len(beginning):
+                added[row] = float("-inf")
+                added[row, beginning[state.written]] = 0.0
+        return added, Beginnings(state.rows, state.written + 1)
+
+
+def rewritten(predictor: Predictor, search: Search, source: str, target: str, word: int, count: int) -> TextPrediction:
+    """The target with at most `count` alternatives: another word in place of one, and what the model writes after it.
+
+    The likeliest words come first. Up to that word an alternative is the target. There is none behind the last word.
+    """
+    column = cast(TextColumn, predictor.task.vocabularies["target"])
+    ids = column.encode(clean(target))
+    words = words_of([*column.pieces(ids), END])
+    given = TextPrediction(source, target, 0.0, ids=ids)
+    if word >= len(words) - 1:
+        return given
+    begin = words[word].pieces[0]
+    found: dict[str, tuple[float, Hypothesis]] = {}
+    for hypothesis in _written(predictor, search, clean(source), ids[:begin], TRIED * count):
+        text, probability = _word(column, hypothesis, begin)
+        if text != words[word].text and probability > found.get(text, (0.0,))[0]:
+            found[text] = probability, hypothesis
+    likely = sorted(found.values(), key=lambda one: -one[0])[:count]
+    others = [
+        TextPrediction(source, column.decode(one.ids), one.score, list(one.log_probs), one.finished, ids=list(one.ids))
+        for _, one in likely
+    ]
+    return replace(given, alternatives=[*others])
+
+
+def _written(predictor: Predictor, search: Search, source: str, beginning: list[int], count: int) -> list[Hypothesis]:
+    """The best target after each of the likeliest pieces that begin a word behind the beginning."""
+    task, model = predictor.task, cast(Generator, predictor.model)
+    column, row = cast(TextColumn, task.vocabularies["target"]), {"source": task.vocabularies["source"].encode(source)}
+    with torch.inference_mode():
+        likely = _next(model, task.batch([row]).to(model.device), beginning)
+        pieces = list(islice((one for one in likely if _begins(column, beginning, one)), count))
+        rows = [[*beginning, piece] for piece in pieces]
+        if not rows:
+            return []
+        batch = task.batch([row] * len(rows)).to(model.device)
+        engine = task.engine(model, search, [*predictor.features, BeginningFeature(rows)])
+        found = [ranked[0] for ranked in engine.answer(batch)]
+    # a feature may forbid what is forced, and then nothing is written as it should be
+    return [one for one, wanted in zip(found, rows, strict=True) if one.ids[: len(wanted)] == wanted]
+
+
+def _next(writer: Generator, batch: Batch, beginning: Sequence[int]) -> list[int]:
+    """The likeliest pieces that may follow, best first."""
+    state = writer.start(batch)
+    for token in [BOS, *beginning]:
+        step, state = writer.step(torch.tensor([[token]], device=batch.lines.device), state)
+    likely = step.log_probs[0].topk(min(READ, step.log_probs.shape[-1])).indices.tolist()
+    return [piece for piece in likely if piece not in (PAD, BOS, EOS, UNK)]
+
+
+def _begins(column: TextColumn, beginning: list[int], piece: int) -> bool:
+    """Whether a piece begins a word, and does not go on with the one before."""
+    return words_of([*column.pieces([*beginning, piece]), END])[-2].pieces == [len(beginning)]
+
+
+def _word(column: TextColumn, hypothesis: Hypothesis, begin: int) -> tuple[str, float]:
+    """The word that begins there and its probability."""
+    words = words_of([*column.pieces(hypothesis.ids), END])
+    [(text, pieces)] = [word for word in words if word.pieces[0] == begin]
+    return text, math.exp(sum(hypothesis.log_probs[piece] for piece in pieces))

@@ -1,0 +1,42 @@
+"""What a server tells of a model besides its parts."""
+
+import shutil
+from itertools import islice
+
+from small_runs import PAIRS
+
+from regard.data.toy import pairs
+from regard.recipes import demo
+from regard.runs import RunFolder
+from regard.runs.texts import training_readers
+from regard.serve.engine import learnt
+from regard.serve.engine.answering import Answering
+
+
+def info(run):
+    return Answering.load(run, batch_tokens=8192)[1]
+
+
+def test_pairs_score_and_short_sentences_of_a_run(tiny_run):
+    found = info(tiny_run)
+    learnt_from = training_readers(RunFolder(tiny_run).experiment())["train"]
+    assert found["pairs"] == sum(1 for _ in learnt_from)
+    assert set(found["examples"]) <= {source for source, _ in PAIRS}
+    assert (found["bleu"], found["demo"]) == (0.0, False)  # after two updates
+
+
+def test_a_demo_offers_sentences_of_its_grammar(tiny_run, tmp_path):
+    assert learnt.DEMO == demo.MARK
+    shutil.copytree(tiny_run, tmp_path / demo.MODEL)
+    (tmp_path / demo.MARK).write_text("{}")
+    found = info(tmp_path / demo.MODEL)
+    assert found["demo"]
+    assert len(found["examples"]) == 4
+    known = {source for source, _ in islice(pairs("de", learnt.READ, learnt.SEED, part="test"), learnt.READ)}
+    assert {*found["examples"]} <= known
+
+
+def test_examples_are_short_and_different():
+    sentences = ["A dog.", "A black dog.", "A black dog.", "Two men are singing.", "x" * 200]
+    assert learnt.chosen(sentences) == ["A black dog.", "Two men are singing."]
+    assert learnt.chosen([]) == []
