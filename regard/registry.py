@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from regard.aliases import aliases_of, bare
-from regard.config import Choice, Setting, Settings, notes_at, settings_model
+from regard.config import Choice, Setting, Settings, described, notes_at, settings_model
 from regard.errors import ConfigError, PartError, nearest
 
 __all__ = ["Choice", "Registry", "Setting"]
@@ -65,7 +65,11 @@ class Registry(Generic[T]):
         hints = get_type_hints(target, include_extras=True)  # a part may name another table: PartOf
         parameters = inspect.signature(part).parameters.values()
         return {
-            parameter.name: Setting(hints[parameter.name], parameter.default)
+            parameter.name: Setting(
+                hints[parameter.name],
+                parameter.default,
+                described(hints[parameter.name], parameter.name, part.__doc__),
+            )
             for parameter in parameters
             if parameter.kind is parameter.KEYWORD_ONLY
         }

@@ -1,6 +1,7 @@
 """Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
 
 from regard.config.atomic_write import write_atomically
+from regard.config.descriptions import Doc, described
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, parse_changes
 from regard.config.models import Setting, Settings, settings_model
@@ -11,6 +12,7 @@ from regard.config.warnings import collected_notes, deferred_warnings, note, not
 __all__ = [
     "SETTINGS_FILE",
     "Choice",
+    "Doc",
     "FieldsOf",
     "OneOrMany",
     "PartOf",
@@ -19,6 +21,7 @@ __all__ = [
     "as_values",
     "collected_notes",
     "deferred_warnings",
+    "described",
     "lay",
     "merge",
     "note",

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple, Self, Union, get_args, get_origin
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     Strict,
@@ -21,6 +22,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
+from regard.config.descriptions import described
 from regard.config.faults import faults_of
 from regard.config.merging import lay
 from regard.config.values import as_values
@@ -32,6 +34,7 @@ class Setting(NamedTuple):
 
     annotation: Any
     default: Any  # inspect.Parameter.empty when it must be given
+    about: str = ""  # one sentence
 
 
 class Marker(ABC):
@@ -145,7 +148,10 @@ def settings_model(name: str, settings: Mapping[str, Setting], doc: str | None) 
     fields: Any = {
         key: (
             strict(setting.annotation),
-            ... if setting.default is Parameter.empty else as_values(setting.default),
+            Field(
+                ... if setting.default is Parameter.empty else as_values(setting.default),
+                description=setting.about or None,
+            ),
         )
         for key, setting in settings.items()
     }
@@ -154,11 +160,13 @@ def settings_model(name: str, settings: Mapping[str, Setting], doc: str | None) 
 
 def declared(kind: type, types: Mapping[str, Any] | None = None) -> dict[str, Setting]:
     """The fields of a dataclass as settings; `types` say what its annotations leave open (which table)."""
-    hints = {**get_type_hints(kind, include_extras=True), **(types or {})}
+    hints = get_type_hints(kind, include_extras=True)
+    completed = {**hints, **(types or {})}
     settings = {}
     for field in fields(kind):
         default = field.default_factory() if field.default_factory is not MISSING else field.default
-        settings[field.name] = Setting(hints[field.name], Parameter.empty if default is MISSING else default)
+        about = described(hints[field.name], field.name, kind.__doc__)
+        settings[field.name] = Setting(completed[field.name], Parameter.empty if default is MISSING else default, about)
     return settings
 
 

@@ -1,9 +1,11 @@
 """The decoder of ByteNet: https://arxiv.org/abs/1610.10099."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from regard.attention import Sockets
-from regard.config.bounds import Count, Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import Count
+from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.embedders.embedder import Embedder
@@ -27,15 +29,15 @@ class ByteNetDecoder(CoupledDecoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        hidden_dim: Size = 128,
-        num_layers: Size = 10,
+        hidden_dim: HiddenDim = 128,
+        num_layers: NumLayers = 10,
         kernel: Kernel = 3,
         dilations: Dilations = (1, 2, 4, 8, 16),
         block: BlockKind = "relu",
-        norm: Normalisation = Choice("layer"),
-        merge: Merge = "add",
-        couplings: Count | None = None,
-        dropout: Fraction = 0.1,
+        norm: Annotated[Normalisation, Doc("Normalisation in each block.")] = Choice("layer"),
+        merge: Annotated[Merge, Doc("Add the source at the same place to the word before, or put it beside.")] = "add",
+        couplings: Annotated[Count | None, Doc("First words of the target that read the source; null: all.")] = None,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         note_dilations(dilations[:num_layers], kernel)
         kind: Any = NORMALISATIONS[norm.name]

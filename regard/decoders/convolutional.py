@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Attended, Sockets
-from regard.config.bounds import Fraction, Size
+from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.convolutional import Gate, GatedBlock, Kernel, projection
 from regard.layers.embedders.embedder import Embedder
@@ -34,11 +34,11 @@ class ConvolutionalDecoder(Decoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        hidden_dim: Size = 256,
-        num_layers: Size = 4,
+        hidden_dim: HiddenDim = 256,
+        num_layers: NumLayers = 4,
         kernel: Kernel = 3,
         gate: Gate = "glu",
-        dropout: Fraction = 0.1,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim

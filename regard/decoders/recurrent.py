@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import Attended, Sockets
-from regard.config.bounds import Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
@@ -60,16 +62,24 @@ class RecurrentDecoder(Decoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau",
-        input_feeding: bool = False,
-        reads: Literal["states", "final", "summary", "start"] = "states",
+        order: Annotated[
+            Literal["bahdanau", "luong", "gnmt"],
+            Doc("A step: bahdanau looks, then moves on; luong moves on, then looks; gnmt looks with its lowest layer."),
+        ] = "bahdanau",
+        input_feeding: Annotated[bool, Doc("With order luong, read the last readout beside the next word.")] = False,
+        reads: Annotated[
+            Literal["states", "final", "summary", "start"],
+            Doc("What of the source: states by attention, its final state or a summary at each step, or a start only."),
+        ] = "states",
         cell: Cell = Choice("gru"),
-        hidden_dim: Size = 256,
-        num_layers: Size = 1,
-        residual_from: Annotated[int, Ge(2)] | None = None,
-        copy_past: bool = False,
-        readout: Literal["tanh", "maxout", "linear"] = "tanh",
-        dropout: Fraction = 0.1,
+        hidden_dim: Annotated[Size, Doc("Width of the state.")] = 256,
+        num_layers: NumLayers = 1,
+        residual_from: Annotated[
+            Annotated[int, Ge(2)] | None, Doc("First layer, from 1, that adds what it reads to what it writes.")
+        ] = None,
+        copy_past: Annotated[bool, Doc("Start from the encoder's own states, layer by layer.")] = False,
+        readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Layer between the state and the head.")] = "tanh",
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.dropout = embedder, embedder.dim, Dropout(dropout)

@@ -1,7 +1,11 @@
 """Recurrent ByteNet: recurrent stacks in place of the convolutional ones (https://arxiv.org/abs/1610.10099v1)."""
 
+from typing import Annotated
+
 from regard.attention import Sockets
-from regard.config.bounds import Count, Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import Count, Size
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.coupled import CoupledDecoder, Coupling, Merge
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.recurrent import RECURRENT, Cell, Stack
@@ -23,11 +27,11 @@ class RecurrentByteNetDecoder(CoupledDecoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Size = 256,
-        num_layers: Size = 1,
-        merge: Merge = "add",
-        couplings: Count | None = None,
-        dropout: Fraction = 0.1,
+        hidden_dim: Annotated[Size, Doc("Width of the state.")] = 256,
+        num_layers: NumLayers = 1,
+        merge: Annotated[Merge, Doc("Add the source at the same place to the word before, or put it beside.")] = "add",
+        couplings: Annotated[Count | None, Doc("First words of the target that read the source; null: all.")] = None,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         coupling = Coupling(embedder.dim, embedder.dim, source_dim, sockets, merge=merge, couplings=couplings)
         widths = [embedder.dim, *[hidden_dim] * num_layers]

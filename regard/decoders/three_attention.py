@@ -1,11 +1,12 @@
 """The smallest translator of attention alone: self-attention of either side, and one that joins them."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from torch import Tensor, nn
 
 from regard.attention import Attended, Memory, Sockets, extend
-from regard.config.bounds import Fraction, Size
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.shared_source import Reading, begin, look, shared
@@ -38,9 +39,9 @@ class ThreeAttentionDecoder(Decoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        num_layers: Size = 1,
-        residual: bool = False,
-        dropout: Fraction = 0.1,
+        num_layers: NumLayers = 1,
+        residual: Annotated[bool, Doc("Add what a layer reads to what it writes.")] = False,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim, self.residual = embedder, embedder.dim, residual

@@ -1,12 +1,14 @@
 """The decoder of https://arxiv.org/abs/1706.03762, with what a search needs: a cache, and one source per sentence."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import Attended, Sockets
-from regard.config.bounds import AnyInt, Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import AnyInt, Size
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
@@ -38,13 +40,17 @@ class TransformerDecoder(Decoder):
         source_dim: int | None,
         sockets: Sockets,
         *,
-        num_layers: Size = 6,
-        feedforward_dim: Size = 2048,
+        num_layers: NumLayers = 6,
+        feedforward_dim: Annotated[Size, Doc("Width of the hidden layer of each feed-forward.")] = 2048,
         feedforward: FeedForwardChoice = Choice("position_wise"),
-        history: HistoryChoice | None = None,
-        norm: Literal["pre", "post"] = "pre",
-        alignment_layer: AnyInt = -1,
-        dropout: Fraction = 0.1,
+        history: Annotated[
+            HistoryChoice | None, Doc("What stands in the place of self-attention; null: self-attention.")
+        ] = None,
+        norm: Annotated[
+            Literal["pre", "post"], Doc("Normalise before each layer of a block, or behind it as in the paper.")
+        ] = "pre",
+        alignment_layer: Annotated[AnyInt, Doc("Layer whose weights count as the alignment; -1 is the last.")] = -1,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.embedder, self.dim = embedder, embedder.dim

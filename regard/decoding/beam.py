@@ -7,7 +7,9 @@ import torch
 from annotated_types import Ge, Le
 from torch import Tensor
 
-from regard.config.bounds import AnyFloat, Count, NotNegative, Size
+from regard.config import Doc
+from regard.config.bounds import AnyFloat
+from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
 from regard.records import EOS, Batch, Writer
@@ -27,14 +29,21 @@ class BeamSearch(Search):
     def __init__(
         self,
         *,
-        size: Annotated[int, Ge(1), Le(WIDEST)] = 5,
-        n_best: Annotated[int, Ge(1), Le(WIDEST)] = 1,
-        length_penalty: AnyFloat = 1.0,
-        normalisation: Literal["length", "gnmt"] = "length",
-        stop: Literal["exact", "full"] = "exact",
-        max_ratio: NotNegative = 2.0,
-        max_extra: Size = 10,
-        min_length: Count = 0,
+        size: Annotated[int, Ge(1), Le(WIDEST), Doc("Unfinished answers kept for each text.")] = 5,
+        n_best: Annotated[int, Ge(1), Le(WIDEST), Doc("Answers kept for each text, the best first.")] = 1,
+        length_penalty: Annotated[
+            AnyFloat, Doc("How much length is divided out: 0 prefers short answers, 1 is a mean over the pieces.")
+        ] = 1.0,
+        normalisation: Annotated[
+            Literal["length", "gnmt"], Doc("Formula of the penalty: n^length_penalty, or that of GNMT.")
+        ] = "length",
+        stop: Annotated[
+            Literal["exact", "full"],
+            Doc("End when nothing can win any more (exact), or, quicker, when `size` answers are finished (full)."),
+        ] = "exact",
+        max_ratio: MaxRatio = 2.0,
+        max_extra: MaxExtra = 10,
+        min_length: MinLength = 0,
     ) -> None:
         super().__init__(max_ratio, max_extra, min_length)
         self.size, self.n_best = max(size, n_best), n_best

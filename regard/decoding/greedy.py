@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from regard.config.bounds import Count, NotNegative, Size
+from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Guided, Hypothesis, Search, top
 from regard.records import EOS, Batch, Writer
@@ -18,7 +18,7 @@ Choose = Callable[[Tensor, Tensor, int], Tensor]  # scores (rows, vocab), which 
 class GreedySearch(Search):
     """Beam search of size 1, without its bookkeeping. The score is the sum of the log-probabilities."""
 
-    def __init__(self, *, max_ratio: NotNegative = 2.0, max_extra: Size = 10, min_length: Count = 0) -> None:
+    def __init__(self, *, max_ratio: MaxRatio = 2.0, max_extra: MaxExtra = 10, min_length: MinLength = 0) -> None:
         super().__init__(max_ratio, max_extra, min_length)
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:

@@ -9,7 +9,9 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from regard.config.bounds import Count, NotNegative, Positive, Size
+from regard.config import Doc
+from regard.config.bounds import Count, Positive
+from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.greedy import write_down
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
@@ -27,14 +29,18 @@ class SamplingSearch(Search):
     def __init__(
         self,
         *,
-        temperature: Positive = 1.0,
-        top_k: Count = 0,
-        top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
-        n_best: Annotated[int, Ge(1), Le(WIDEST)] = 1,
-        seed: Count = 1,
-        max_ratio: NotNegative = 2.0,
-        max_extra: Size = 10,
-        min_length: Count = 0,
+        temperature: Annotated[
+            Positive, Doc("How varied the answers are: below 1 likely words more often, above 1 unlikely ones.")
+        ] = 1.0,
+        top_k: Annotated[Count, Doc("Draw from the so many likeliest pieces; 0: all.")] = 0,
+        top_p: Annotated[
+            float, Gt(0), Le(1), Doc("Draw from the smallest set of pieces of so much probability together.")
+        ] = 1.0,
+        n_best: Annotated[int, Ge(1), Le(WIDEST), Doc("Answers kept for each text, the best first.")] = 1,
+        seed: Annotated[Count, Doc("Another number draws other answers.")] = 1,
+        max_ratio: MaxRatio = 2.0,
+        max_extra: MaxExtra = 10,
+        min_length: MinLength = 0,
     ) -> None:
         super().__init__(max_ratio, max_extra, min_length)
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p

@@ -1,10 +1,14 @@
 """The encoder of ByteNet: https://arxiv.org/abs/1610.10099."""
 
+from typing import Annotated
+
 from torch import nn
 
 from regard.aliases import alias
 from regard.attention import Sockets
-from regard.config.bounds import AnyFloat, Fraction, NotNegative, Size
+from regard.config import Doc
+from regard.config.bounds import AnyFloat, NotNegative
+from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import BlockKind, Dilations, Kernel, note_dilations, residual_chain
 from regard.layers.normalisation import Normalisation
@@ -33,15 +37,17 @@ class ByteNetEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        hidden_dim: Size = 128,
-        num_layers: Size = 10,
+        hidden_dim: HiddenDim = 128,
+        num_layers: NumLayers = 10,
         kernel: Kernel = 3,
         dilations: Dilations = (1, 2, 4, 8, 16),
         block: BlockKind = "relu",
-        norm: Normalisation = Choice("layer"),
-        ratio: NotNegative = 1.2,
-        extra: AnyFloat = 0.0,
-        dropout: Fraction = 0.1,
+        norm: Annotated[Normalisation, Doc("Normalisation in each block.")] = Choice("layer"),
+        ratio: Annotated[
+            NotNegative, Doc("Places for the target: so many times the pieces of the source, and `extra` more.")
+        ] = 1.2,
+        extra: Annotated[AnyFloat, Doc("Places for the target beyond `ratio` times its source.")] = 0.0,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         note_dilations(dilations[:num_layers], kernel, ratio=ratio, extra=extra)

@@ -3,7 +3,7 @@
 from torch import nn
 
 from regard.attention import Sockets
-from regard.config.bounds import Fraction, Size
+from regard.config.common_settings import DropoutShare, HiddenDim, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.convolutional import Chain, Gate, GatedBlock, Kernel, projection
 from regard.layers.pooling.mean import MeanPooling
@@ -26,11 +26,11 @@ class ConvolutionalEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        hidden_dim: Size = 256,
-        num_layers: Size = 4,
+        hidden_dim: HiddenDim = 256,
+        num_layers: NumLayers = 4,
         kernel: Kernel = 3,
         gate: Gate = "glu",
-        dropout: Fraction = 0.1,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.dim = input_dim

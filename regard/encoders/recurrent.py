@@ -8,7 +8,9 @@ from torch import nn
 
 from regard.aliases import alias
 from regard.attention import Sockets, turn_around
-from regard.config.bounds import Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell, Recurrent, adds, note_no_residual, reverse
@@ -43,13 +45,19 @@ class RecurrentEncoder(Encoder):
         sockets: Sockets,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Size = 256,
-        num_layers: Size = 1,
-        bidirectional: bool | Literal["lowest"] = True,
-        merge: Literal["concatenate", "add"] = "concatenate",
-        reverse: bool = False,
-        residual_from: Annotated[int, Ge(2)] | None = None,
-        dropout: Fraction = 0.1,
+        hidden_dim: Annotated[Size, Doc("Width of the state in each direction.")] = 256,
+        num_layers: NumLayers = 1,
+        bidirectional: Annotated[
+            bool | Literal["lowest"], Doc("Read both ways; lowest: in the first layer only.")
+        ] = True,
+        merge: Annotated[
+            Literal["concatenate", "add"], Doc("Put both directions beside each other, or add them.")
+        ] = "concatenate",
+        reverse: Annotated[bool, Doc("Read the source backwards.")] = False,
+        residual_from: Annotated[
+            Annotated[int, Ge(2)] | None, Doc("First layer, from 1, that adds what it reads to what it writes.")
+        ] = None,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         note_no_residual(num_layers, residual_from)

@@ -1,9 +1,12 @@
 """Self-attention alone: what the translator of three attentions makes of a source."""
 
+from typing import Annotated
+
 from torch import nn
 
 from regard.attention import Attention, Sockets
-from regard.config.bounds import Fraction, Size
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.pooling.mean import MeanPooling
 from regard.ops.dropout import Dropout
@@ -26,9 +29,9 @@ class SelfAttentionEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        num_layers: Size = 1,
-        residual: bool = False,
-        dropout: Fraction = 0.1,
+        num_layers: NumLayers = 1,
+        residual: Annotated[bool, Doc("Add what a layer reads to what it writes.")] = False,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.dim, self.residual = input_dim, residual

@@ -1,7 +1,7 @@
 """Encoders one after the other: convolutions, then a recurrent network, then whatever looks at its states."""
 
 from regard.attention import Sockets
-from regard.config.bounds import Fraction
+from regard.config.common_settings import DropoutShare
 from regard.encoders.encoder import Encoder
 from regard.encoders.table import ENCODERS, EncoderChoices
 from regard.ops.modules import module_list
@@ -20,7 +20,7 @@ class SequentialEncoder(Encoder):
         sockets: Sockets,
         *,
         encoders: EncoderChoices = (Choice("convolutional"), Choice("recurrent")),
-        dropout: Fraction = 0.1,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         stages, width = list[Encoder](), input_dim

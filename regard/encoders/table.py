@@ -4,11 +4,11 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from regard.config import PartOf
+from regard.config import Doc, PartOf
 from regard.encoders.encoder import Encoder
 from regard.registry import Choice, Registry
 
 ENCODERS: Registry[Encoder] = Registry("model.encoder", {}, inherits=("dropout",))
 
 EncoderChoice = Annotated[Choice, PartOf(ENCODERS)]
-EncoderChoices = Annotated[tuple[EncoderChoice, ...], MinLen(1)]
+EncoderChoices = Annotated[tuple[EncoderChoice, ...], MinLen(1), Doc("The encoders, first to last.")]

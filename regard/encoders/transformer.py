@@ -1,11 +1,13 @@
 """The encoder of https://arxiv.org/abs/1706.03762."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import nn
 
 from regard.attention import Sockets
-from regard.config.bounds import Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.pooling.mean import MeanPooling
@@ -25,11 +27,13 @@ class TransformerEncoder(Encoder):
         input_dim: int,
         sockets: Sockets,
         *,
-        num_layers: Size = 6,
-        feedforward_dim: Size = 2048,
+        num_layers: NumLayers = 6,
+        feedforward_dim: Annotated[Size, Doc("Width of the hidden layer of each feed-forward.")] = 2048,
         feedforward: FeedForwardChoice = Choice("position_wise"),
-        norm: Literal["pre", "post"] = "pre",
-        dropout: Fraction = 0.1,
+        norm: Annotated[
+            Literal["pre", "post"], Doc("Normalise before each layer of a block, or behind it as in the paper.")
+        ] = "pre",
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.dim = input_dim

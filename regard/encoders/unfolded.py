@@ -1,8 +1,11 @@
 """Only dynamic unfolding: the first part of a chain that makes any encoder one for a coupling by position."""
 
+from typing import Annotated
+
 from torch import nn
 
 from regard.attention import Sockets
+from regard.config import Doc
 from regard.config.bounds import AnyFloat, NotNegative
 from regard.encoders.encoder import Encoder
 from regard.layers.pooling.mean import MeanPooling
@@ -16,7 +19,16 @@ class UnfoldedEncoder(Encoder):
     Recurrent ByteNet reads its source by [unfolded, recurrent] in sequence. `final` is the mean.
     """
 
-    def __init__(self, input_dim: int, sockets: Sockets, *, ratio: NotNegative = 1.2, extra: AnyFloat = 0.0) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        sockets: Sockets,
+        *,
+        ratio: Annotated[
+            NotNegative, Doc("Places for the target: so many times the pieces of the source, and `extra` more.")
+        ] = 1.2,
+        extra: Annotated[AnyFloat, Doc("Places for the target beyond `ratio` times its source.")] = 0.0,
+    ) -> None:
         super().__init__()
         self.dim = input_dim
         self.unfolding = Unfolding(input_dim, ratio=ratio, extra=extra)

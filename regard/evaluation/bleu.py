@@ -1,9 +1,11 @@
 """BLEU: https://aclanthology.org/P02-1040, computed by sacrebleu."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sacrebleu.metrics.bleu import BLEU
 
+from regard.config import Doc
+from regard.config.common_settings import Lowercase
 from regard.errors import ConfigError
 from regard.evaluation.metric import Corpus
 from regard.evaluation.sacre import SacreMetric
@@ -21,7 +23,14 @@ class Bleu(SacreMetric):
 
     name = "BLEU"
 
-    def __init__(self, *, tokenize: Tokenize | None = None, lowercase: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        tokenize: Annotated[
+            Tokenize | None, Doc("How words are told apart; null: by the script of the references.")
+        ] = None,
+        lowercase: Lowercase = False,
+    ) -> None:
         self.tokenize, self.lowercase = tokenize, lowercase
         self._plain: Any = BLEU(tokenize="none")
 

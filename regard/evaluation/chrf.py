@@ -1,10 +1,12 @@
 """chrF: https://aclanthology.org/W15-3049, computed by sacrebleu."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from sacrebleu.metrics.chrf import CHRF
 
+from regard.config import Doc
 from regard.config.bounds import Count, Size
+from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus
 from regard.evaluation.sacre import SacreMetric
 
@@ -17,7 +19,13 @@ class Chrf(SacreMetric):
 
     name = "chrF"
 
-    def __init__(self, *, character_order: Size = 6, word_order: Count = 0, lowercase: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        character_order: Annotated[Size, Doc("Longest n-gram of characters.")] = 6,
+        word_order: Annotated[Count, Doc("Longest n-gram of words; 2 is chrF++.")] = 0,
+        lowercase: Lowercase = False,
+    ) -> None:
         self.character_order, self.word_order, self.lowercase = character_order, word_order, lowercase
         self._plain = self._judge()
 

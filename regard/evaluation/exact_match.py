@@ -1,9 +1,12 @@
 """Exact match: the share of texts that equal a reference."""
 
 import unicodedata
+from typing import Annotated
 
 import numpy as np
 
+from regard.config import Doc
+from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus, Metric, Statistics
 
 
@@ -15,7 +18,12 @@ class ExactMatch(Metric):
 
     name = "exact match"
 
-    def __init__(self, *, ignore_spaces: bool = False, lowercase: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        ignore_spaces: Annotated[bool, Doc("Compare without any spaces.")] = False,
+        lowercase: Lowercase = False,
+    ) -> None:
         self.ignore_spaces, self.lowercase = ignore_spaces, lowercase
 
     def statistics(self, corpus: Corpus) -> Statistics:

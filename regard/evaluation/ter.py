@@ -1,9 +1,11 @@
 """TER, translation edit rate: https://aclanthology.org/2006.amta-papers.25, computed by sacrebleu."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from sacrebleu.metrics.ter import TER
 
+from regard.config import Doc
+from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus
 from regard.evaluation.sacre import SacreMetric
 from regard.evaluation.scripts import bleu_tokenizer
@@ -19,7 +21,15 @@ class Ter(SacreMetric):
     name = "TER"
     higher_is_better = False
 
-    def __init__(self, *, characters: bool | None = None, lowercase: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        characters: Annotated[
+            bool | None,
+            Doc("Count characters of Chinese and Japanese in place of words; null: by the script of the references."),
+        ] = None,
+        lowercase: Lowercase = True,
+    ) -> None:
         self.characters, self.lowercase = characters, lowercase
         self._plain: Any = TER()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from regard.config import OneOrMany, PartOf
+from regard.config import Doc, OneOrMany, PartOf
 from regard.config.bounds import Fraction, Positive, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
@@ -45,18 +45,28 @@ class DataSettings:
     variable REGARD_DATA names.
     """
 
-    dir: Path | None = None
-    train: Read | None = None
-    dev: Read | None = None
-    test: Read | None = None
-    corpora: Mapping[str, Read] = field(default_factory=dict)
-    weights: Mapping[str, Positive] = field(default_factory=dict)  # of train and of each corpus; none: by their sizes
-    transforms: Annotated[tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...], OneOrMany()] = ()  # of training batches
-    languages: tuple[str, str] | None = None  # codes of source and target; None: as the files' names end
-    dev_share: Fraction = 0.0  # held out of train for want of a dev part
-    test_share: Fraction = 0.0  # held out of train for want of a test part
-    cache: Path | None = None  # where corpora are kept ready; None: in the run folder
-    max_length: Size = 256  # pieces of a training sentence; longer ones are counted and left out
+    dir: Annotated[Path | None, Doc("Folder in which relative paths are looked for first.")] = None
+    train: Annotated[Read | None, Doc("Texts to learn from: a file for each column, or a reader.")] = None
+    dev: Annotated[Read | None, Doc("Texts to choose the best checkpoint by.")] = None
+    test: Annotated[Read | None, Doc("Texts that `evaluate` and `compare` judge by.")] = None
+    corpora: Annotated[Mapping[str, Read], Doc("More texts to learn from, by name.")] = field(default_factory=dict)
+    weights: Annotated[
+        Mapping[str, Positive], Doc("How often batches come from train and from each corpus; empty: by their sizes.")
+    ] = field(default_factory=dict)
+    transforms: Annotated[
+        tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...],
+        OneOrMany(),
+        Doc("What is done to batches of training, in order."),
+    ] = ()
+    languages: Annotated[
+        tuple[str, str] | None, Doc("Codes of source and target; null: as the names of the files end.")
+    ] = None
+    dev_share: Annotated[Fraction, Doc("Share of train that is held out when there is no dev part.")] = 0.0
+    test_share: Annotated[Fraction, Doc("Share of train that is held out when there is no test part.")] = 0.0
+    cache: Annotated[Path | None, Doc("Folder for corpora cut into pieces; null: in the run's folder.")] = None
+    max_length: Annotated[
+        Size, Doc("Pieces of the longest training example; longer ones are counted and left out.")
+    ] = 256
 
     def readers(self) -> dict[str, Choice]:
         """The readers that the config names, with their files found: train, dev, test, "corpora.NAME" …"""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from regard.config import FieldsOf, OneOrMany, PartOf, as_values, write_yaml
+from regard.config import Doc, FieldsOf, OneOrMany, PartOf, as_values, write_yaml
 from regard.config.bounds import Size
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
@@ -40,18 +40,22 @@ _TRAINING = FieldsOf(
 class TextSettings:
     """How text becomes pieces."""
 
-    tokenizer: Annotated[Choice, PartOf(TOKENIZERS)] = Choice("subwords")
-    shared: bool = True  # one vocabulary for both sides
+    tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("What cuts texts into pieces.")] = Choice("subwords")
+    shared: Annotated[bool, Doc("Use one vocabulary for source and target.")] = True
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
     """How a trained model is searched."""
 
-    search: Annotated[Choice, PartOf(SEARCHES)] = Choice("beam")
-    features: Annotated[tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany()] = ()
-    batch_tokens: Size = 24576  # source pieces worked on at once by a greedy search; a beam takes fewer
-    max_source: Size = 1024  # pieces of a text to translate; longer ones are refused
+    search: Annotated[Choice, PartOf(SEARCHES), Doc("How the best answer is looked for.")] = Choice("beam")
+    features: Annotated[
+        tuple[Annotated[Choice, PartOf(FEATURES)], ...], OneOrMany(), Doc("Scores that the search adds to the model's.")
+    ] = ()
+    batch_tokens: Annotated[Size, Doc("Source pieces that a greedy search works on at once; a beam takes fewer.")] = (
+        24576
+    )
+    max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
 
 
 _METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))
@@ -61,35 +65,61 @@ _METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))
 class EvaluationSettings:
     """What is told of a trained model."""
 
-    metrics: Annotated[tuple[Annotated[Choice, PartOf(METRICS)], ...], OneOrMany()] = _METRICS
+    metrics: Annotated[
+        tuple[Annotated[Choice, PartOf(METRICS)], ...],
+        OneOrMany(),
+        Doc("Scores that are reported, the first one first."),
+    ] = _METRICS
 
 
 @dataclass(frozen=True)
 class InitialSettings:
     """Another run to start from: its tokenizers, and the weights of all or some parts of its model."""
 
-    run: Path
-    parts: Annotated[tuple[str, ...], OneOrMany()] = ()  # encoder, decoder, embedder, head …; none named: all
+    run: Annotated[Path, Doc("Folder of the run whose weights and vocabularies are taken.")]
+    parts: Annotated[
+        tuple[str, ...], OneOrMany(), Doc("Parts that are taken: encoder, decoder, embedder, head …; none named: all.")
+    ] = ()
 
 
 @dataclass(frozen=True)
 class Experiment:
     """The settings of one run. Complete: what a file left out is written down with its default."""
 
-    data: Annotated[DataSettings, FieldsOf(DataSettings)] = field(default_factory=DataSettings)
-    text: Annotated[TextSettings, FieldsOf(TextSettings)] = field(default_factory=TextSettings)
-    model: Annotated[Choice, PartOf(MODELS)] = Choice("translator")  # unless the task names another
-    objective: Annotated[Choice, PartOf(OBJECTIVES)] = Choice("likelihood")
-    # penalties are on where the model looks
-    penalties: Annotated[tuple[Annotated[Choice, PartOf(PENALTIES)], ...], OneOrMany()] = ()
-    training: Annotated[TrainingSettings, _TRAINING] = field(default_factory=TrainingSettings)
-    decoding: Annotated[DecodingSettings, FieldsOf(DecodingSettings)] = field(default_factory=DecodingSettings)
-    evaluation: Annotated[EvaluationSettings, FieldsOf(EvaluationSettings)] = field(default_factory=EvaluationSettings)
-    task: Annotated[Choice, PartOf(TASKS)] = Choice("translation")
-    init: Annotated[InitialSettings, FieldsOf(InitialSettings)] | None = None
-    device: str = "auto"  # auto, cpu, cuda, cuda:1 …
-    run: Path | None = None  # the folder of the trained model; None: named after the time and the languages
-    format: Literal[2] = 2
+    data: Annotated[
+        DataSettings, FieldsOf(DataSettings), Doc("The texts, a part each to train on, choose by and judge by.")
+    ] = field(default_factory=DataSettings)
+    text: Annotated[TextSettings, FieldsOf(TextSettings), Doc("How text becomes pieces.")] = field(
+        default_factory=TextSettings
+    )
+    model: Annotated[Choice, PartOf(MODELS), Doc("The network; a task other than translation has its own default.")] = (
+        Choice("translator")
+    )
+    objective: Annotated[Choice, PartOf(OBJECTIVES), Doc("What training minimises.")] = Choice("likelihood")
+    penalties: Annotated[
+        tuple[Annotated[Choice, PartOf(PENALTIES)], ...],
+        OneOrMany(),
+        Doc("What is added to the loss for where the model looks."),
+    ] = ()
+    training: Annotated[TrainingSettings, _TRAINING, Doc("How and how long the model is trained.")] = field(
+        default_factory=TrainingSettings
+    )
+    decoding: Annotated[
+        DecodingSettings, FieldsOf(DecodingSettings), Doc("How a trained model is searched; free to change later.")
+    ] = field(default_factory=DecodingSettings)
+    evaluation: Annotated[
+        EvaluationSettings, FieldsOf(EvaluationSettings), Doc("How a trained model is judged; free to change later.")
+    ] = field(default_factory=EvaluationSettings)
+    task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted.")] = Choice("translation")
+    init: Annotated[
+        Annotated[InitialSettings, FieldsOf(InitialSettings)] | None,
+        Doc("Another run to start from; null: start from random weights."),
+    ] = None
+    device: Annotated[str, Doc("Where it is computed: auto (a GPU if there is one), cpu, cuda, cuda:1 …")] = "auto"
+    run: Annotated[
+        Path | None, Doc("Folder of the trained model; null: a name of the time and the languages, in runs/.")
+    ] = None
+    format: Annotated[Literal[2], Doc("Version of the settings file.")] = 2
 
     @property
     def columns(self) -> Mapping[str, str]:

@@ -1,11 +1,12 @@
 """The plain output layer: one product with a table of words, shared with an embedder or its own."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config import Doc
 from regard.errors import PartError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
@@ -13,11 +14,15 @@ from regard.ops.linear import linear
 from regard.ops.plain import is_plain
 from regard.records import PAD, Decoded, Encoded
 
+OutputBias = Annotated[bool, Doc("Add a bias to the scores of the words, 0 at the start.")]
+
 
 class LinearHead(Head):
     """p(word) = softmax(states Wᵀ + b), b with `bias` alone; it starts as zero."""
 
-    def __init__(self, dim: int, vocab_size: int, weight: nn.Parameter | None = None, *, bias: bool = False) -> None:
+    def __init__(
+        self, dim: int, vocab_size: int, weight: nn.Parameter | None = None, *, bias: OutputBias = False
+    ) -> None:
         super().__init__()
         if weight is not None and weight.shape != (vocab_size, dim):
             problem = f"an embedding of dim {weight.shape[-1]} cannot be the output table of states of dim {dim}"

@@ -7,9 +7,10 @@ import torch
 from annotated_types import Gt, Lt
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.errors import ConfigError
 from regard.heads.head import Head
-from regard.heads.linear import LinearHead
+from regard.heads.linear import LinearHead, OutputBias
 from regard.records import PAD, Decoded, Encoded
 
 TINY = 1e-20  # below any probability in float32 that matters; keeps log 0 finite
@@ -34,8 +35,10 @@ class PointerHead(Head):
         vocab_size: int,
         weight: nn.Parameter | None = None,
         *,
-        keep: Annotated[float, Gt(0), Lt(1)] = 0.9,
-        bias: bool = False,
+        keep: Annotated[
+            float, Gt(0), Lt(1), Doc("Share of the vocabulary, against copying, at the start of training.")
+        ] = 0.9,
+        bias: OutputBias = False,
     ) -> None:
         super().__init__()
         self.words = LinearHead(dim, vocab_size, weight, bias=bias)

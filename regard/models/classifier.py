@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import name_columns
-from regard.config import PartOf
-from regard.config.bounds import Fraction, Positive, Size
+from regard.config import Doc, PartOf
+from regard.config.bounds import Positive, Size
+from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
@@ -80,13 +81,17 @@ class Classifier(Model):
 def classifier(
     columns: Columns,
     *,
-    dim: Size = 256,
+    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: PositionChoice | None = Choice("sinusoidal"),
-    encoder: EncoderChoice = Choice("transformer"),
-    self_attention: AttentionChoice = PROJECTED_HEADS,
-    pooling: PoolingChoice = Choice("attention"),
-    dropout: Fraction = 0.1,
+    position: Annotated[
+        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    ] = Choice("sinusoidal"),
+    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
+    self_attention: Annotated[
+        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
+    ] = PROJECTED_HEADS,
+    pooling: Annotated[PoolingChoice, Doc("How the states of a text become one vector.")] = Choice("attention"),
+    dropout: DropoutShare = 0.1,
     init_uniform: Positive | None = None,
 ) -> Classifier:
     """p(label | text): an encoder and a pooling (`attention`: a learned question to the states).

@@ -1,13 +1,15 @@
 """Language models: a decoder that looks at nothing but what it wrote."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention import name_columns
-from regard.config.bounds import Fraction, Positive, Size
+from regard.config import Doc
+from regard.config.bounds import Positive, Size
+from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
@@ -115,14 +117,18 @@ class LanguageModel(Generator):
 def language_model(
     columns: Columns,
     *,
-    dim: Size = 256,
+    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: PositionChoice | None = Choice("sinusoidal"),
-    decoder: DecoderChoice = Choice("transformer"),
-    self_attention: AttentionChoice = PROJECTED_HEADS,
+    position: Annotated[
+        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    ] = Choice("sinusoidal"),
+    decoder: Annotated[DecoderChoice, Doc("What writes the text.")] = Choice("transformer"),
+    self_attention: Annotated[
+        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
+    ] = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
-    dropout: Fraction = 0.1,
-    tied: Tied = "all",
+    dropout: DropoutShare = 0.1,
+    tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
     init_uniform: Positive | None = None,
 ) -> LanguageModel:
     """p(text): a decoder without a source, so without an encoder and without attention to one.

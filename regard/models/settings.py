@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
-from regard.config import FieldsOf, OneOrMany, PartOf
+from regard.config import Doc, FieldsOf, OneOrMany, PartOf
 from regard.config.bounds import Fraction, Size
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
@@ -17,15 +17,17 @@ from regard.registry import Choice
 class AttentionSettings:
     """One socket and what is put into it."""
 
-    score: Choice = Choice("scaled_dot")
-    span: tuple[Choice, ...] = (Choice("everywhere"),)  # a key is seen if every span shows it
-    weighting: Choice = Choice("softmax")
-    num_heads: Size = 1
-    project: bool | None = None  # project queries, keys and values; None: only when num_heads > 1
-    bias: bool = True  # of the projections
-    out_proj: bool = True  # join the heads by one more projection
-    gate: bool = False  # multiply the context by sigmoid(w · query + b)
-    dropout: Fraction = 0.0  # of the weights
+    score: Annotated[Choice, Doc("How well a query and a key match.")] = Choice("scaled_dot")
+    span: Annotated[tuple[Choice, ...], Doc("What may be looked at; of several spans what all of them show.")] = (
+        Choice("everywhere"),
+    )
+    weighting: Annotated[Choice, Doc("How scores become weights.")] = Choice("softmax")
+    num_heads: Annotated[Size, Doc("Attentions side by side; they divide the width of the query.")] = 1
+    project: Annotated[bool | None, Doc("Project queries, keys and values; null: only with several heads.")] = None
+    bias: Annotated[bool, Doc("Add a bias to the projections.")] = True
+    out_proj: Annotated[bool, Doc("Join several heads by one more projection.")] = True
+    gate: Annotated[bool, Doc("Multiply the context by sigmoid(w · query + b).")] = False
+    dropout: Annotated[Fraction, Doc("Share of the weights set to zero in training, at random.")] = 0.0
 
 
 SOCKET = FieldsOf(
@@ -38,10 +40,13 @@ SOCKET = FieldsOf(
     weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
 )
 AttentionChoice = Annotated[AttentionSettings, SOCKET]
-EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS)]
+EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("How pieces become vectors.")]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
-HeadChoice = Annotated[Choice, PartOf(HEADS)]
-Tied = Literal["all", "target", "none"]  # which embeddings and output tables are one
+HeadChoice = Annotated[Choice, PartOf(HEADS), Doc("What chooses a piece from a state of the decoder.")]
+Tied = Annotated[
+    Literal["all", "target", "none"],
+    Doc("Tables that are one: source, target and output (all), target and output (target), or none."),
+]
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)
 PROJECTED_HEADS = AttentionSettings(num_heads=4, project=True)

@@ -1,12 +1,14 @@
 """Sequence to sequence: encoders, decoders and heads joined by named routes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
-from regard.config.bounds import Fraction, Positive, Size
+from regard.config import Doc
+from regard.config.bounds import Positive, Size
+from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
@@ -170,15 +172,19 @@ class Translator(Generator):
 def translator(
     columns: Columns,
     *,
-    dim: Size = 256,
+    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: PositionChoice | None = Choice("sinusoidal"),
-    encoder: EncoderChoice = Choice("transformer"),
-    decoder: DecoderChoice = Choice("transformer"),
-    attention: AttentionChoice = HEADS_OF_FOUR,
-    self_attention: AttentionChoice = PROJECTED_HEADS,
+    position: Annotated[
+        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    ] = Choice("sinusoidal"),
+    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
+    decoder: Annotated[DecoderChoice, Doc("What writes the target.")] = Choice("transformer"),
+    attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source.")] = HEADS_OF_FOUR,
+    self_attention: Annotated[
+        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
+    ] = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
-    dropout: Fraction = 0.1,
+    dropout: DropoutShare = 0.1,
     tied: Tied = "all",
     init_uniform: Positive | None = None,
 ) -> Translator:

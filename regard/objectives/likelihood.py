@@ -1,6 +1,6 @@
 """Maximum likelihood: the training of nearly every translator."""
 
-from regard.config.bounds import Fraction
+from regard.config.common_settings import LabelSmoothing
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
 
@@ -8,7 +8,7 @@ from regard.records import Batch, Loss
 class LikelihoodObjective(Objective):
     """-sum log p(target | source), label-smoothed (https://arxiv.org/abs/1512.00567, section 7)."""
 
-    def __init__(self, context: Context, *, label_smoothing: Fraction = 0.1) -> None:
+    def __init__(self, context: Context, *, label_smoothing: LabelSmoothing = 0.1) -> None:
         super().__init__(context)
         self.label_smoothing = label_smoothing
 

@@ -1,10 +1,14 @@
 """REINFORCE for attention that draws (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.1)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 
 from regard.attention import Records, recording
-from regard.config.bounds import Fraction, NotNegative, Size
+from regard.config import Doc
+from regard.config.bounds import NotNegative, Size
+from regard.config.common_settings import LabelSmoothing
 from regard.errors import ConfigError
 from regard.objectives.attention_roles import query_mask
 from regard.objectives.objective import Context, Objective
@@ -29,10 +33,10 @@ class ReinforceObjective(Objective):
         self,
         context: Context,
         *,
-        reward: NotNegative = 1.0,
-        entropy: NotNegative = 0.01,
-        samples: Size = 1,
-        label_smoothing: Fraction = 0.0,
+        reward: Annotated[NotNegative, Doc("Weight of the reward for where was looked.")] = 1.0,
+        entropy: Annotated[NotNegative, Doc("Weight of the entropy of what is drawn.")] = 0.01,
+        samples: Annotated[Size, Doc("Draws for every sentence.")] = 1,
+        label_smoothing: LabelSmoothing = 0.0,
     ) -> None:
         context.need_records("'reinforce'")
         super().__init__(context, rewards_draws=reward > 0)

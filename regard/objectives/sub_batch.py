@@ -2,7 +2,7 @@
 
 import torch
 
-from regard.config.bounds import Fraction
+from regard.config.common_settings import LabelSmoothing
 from regard.errors import ConfigError
 from regard.layers.normalisation import Norm, main_rows
 from regard.objectives.objective import Context, Objective
@@ -19,7 +19,7 @@ class SubBatchObjective(Objective):
     `likelihood`. Raises ConfigError where every text is alone in its batch.
     """
 
-    def __init__(self, context: Context, *, label_smoothing: Fraction = 0.1) -> None:
+    def __init__(self, context: Context, *, label_smoothing: LabelSmoothing = 0.1) -> None:
         super().__init__(context)
         self.label_smoothing, self.alone = label_smoothing, 0
 

@@ -1,7 +1,7 @@
 """Language models: how likely a text is, and how it goes on."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.attention import recording
+from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.data import Corpus, Reader, Stretch
 from regard.data.collate import collate
@@ -52,7 +53,15 @@ class LanguageModelTask(Task):
         "decoding": {"search": {"name": "sampling", "max_extra": 100}},
     }
 
-    def __init__(self, columns: Columns, *, window: Size | None = None, context: Count = 0) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        window: Annotated[
+            Size | None, Doc("Pieces that are read as one text, across lines; null: each line by itself.")
+        ] = None,
+        context: Annotated[Count, Doc("First pieces of a window, which are read and not judged.")] = 0,
+    ) -> None:
         super().__init__(columns)
         if window is None and context:
             problem = f"is {context}, of windows that there are not"

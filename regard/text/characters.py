@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
+from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.text.counted import CountedTokenizer
 from regard.text.tokenizer import Recipe, Tokenizer
@@ -11,7 +13,12 @@ from regard.text.tokenizer import Recipe, Tokenizer
 class CharactersRecipe(Recipe):
     """Characters (code points after NFC), the most frequent `size` of them; rarer ones are spelt in bytes."""
 
-    def __init__(self, *, size: Size = 4000, min_count: Count = 1) -> None:
+    def __init__(
+        self,
+        *,
+        size: Annotated[Size, Doc("Most characters of the vocabulary; rarer ones are spelt in bytes.")] = 4000,
+        min_count: Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")] = 1,
+    ) -> None:
         self.size, self.min_count = size, min_count
 
     def train(self, texts: Iterable[str]) -> Tokenizer:

@@ -7,10 +7,11 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import sentencepiece
 
+from regard.config import Doc
 from regard.config.bounds import NotNegative, Size
 from regard.errors import CheckpointError, DataError, PartError
 from regard.pieces import BOS, EOS, PAD, UNK
@@ -40,7 +41,14 @@ class SubwordsRecipe(Recipe):
     """
 
     def __init__(
-        self, *, size: Size = 8000, kind: Literal["bpe", "unigram"] = "bpe", sampling: NotNegative = 0.0
+        self,
+        *,
+        size: Annotated[Size, Doc("Pieces of the vocabulary, fewer where the texts are too small for as many.")] = 8000,
+        kind: Annotated[Literal["bpe", "unigram"], Doc("How pieces are learnt.")] = "bpe",
+        sampling: Annotated[
+            NotNegative,
+            Doc("Above 0: cut training text anew each time; share of merges left out, of unigram a temperature."),
+        ] = 0.0,
     ) -> None:
         self.size, self.kind, self.sampling = size, kind, sampling
 

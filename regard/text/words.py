@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
+from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.text.counted import CountedTokenizer
 from regard.text.tokenizer import Recipe, Tokenizer
@@ -25,7 +27,12 @@ def cut_words(text: str) -> list[str]:
 class WordsRecipe(Recipe):
     """Words with the space before them, punctuation alone; the most frequent `size`, rarer ones in bytes."""
 
-    def __init__(self, *, size: Size = 30000, min_count: Count = 1) -> None:
+    def __init__(
+        self,
+        *,
+        size: Annotated[Size, Doc("Most words of the vocabulary; rarer ones are spelt in bytes.")] = 30000,
+        min_count: Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")] = 1,
+    ) -> None:
         self.size, self.min_count = size, min_count
 
     def train(self, texts: Iterable[str]) -> Tokenizer:

@@ -3,9 +3,11 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from regard.config import Doc
 from regard.config.bounds import Count, NotNegative, Positive, Share, Size
+from regard.config.common_settings import Warmup
 from regard.registry import Registry
 
 
@@ -43,7 +45,7 @@ class Schedule(ABC):
 class ConstantSchedule(Schedule):
     """The peak, reached in a line over `warmup` updates."""
 
-    def __init__(self, peak: float, *, warmup: Count = 0) -> None:
+    def __init__(self, peak: float, *, warmup: Warmup = 0) -> None:
         super().__init__(peak)
         self.warmup = warmup
 
@@ -55,7 +57,7 @@ class ConstantSchedule(Schedule):
 class InverseSqrtSchedule(Schedule):
     """peak · min(update / warmup, sqrt(warmup / update)): https://arxiv.org/abs/1706.03762, equation 3, by its peak."""
 
-    def __init__(self, peak: float, *, warmup: Count = 1000) -> None:
+    def __init__(self, peak: float, *, warmup: Warmup = 1000) -> None:
         super().__init__(peak)
         self.warmup = max(1, warmup)
 
@@ -67,7 +69,13 @@ class InverseSqrtSchedule(Schedule):
 class NoamSchedule(Schedule):
     """peak · dim^-0.5 · min(update^-0.5, update · warmup^-1.5), as printed there; the paper's peak is 1."""
 
-    def __init__(self, peak: float, *, dim: Size = 512, warmup: Count = 4000) -> None:
+    def __init__(
+        self,
+        peak: float,
+        *,
+        dim: Annotated[Size, Doc("Width of the model in the formula.")] = 512,
+        warmup: Warmup = 4000,
+    ) -> None:
         super().__init__(peak)
         self.dim, self.warmup = dim, max(1, warmup)
 
@@ -79,7 +87,14 @@ class NoamSchedule(Schedule):
 class LinearSchedule(Schedule):
     """Rises over `warmup`, then falls in a line to `floor` · peak at `updates`."""
 
-    def __init__(self, peak: float, *, updates: Count, warmup: Count = 0, floor: NotNegative = 0.0) -> None:
+    def __init__(
+        self,
+        peak: float,
+        *,
+        updates: Annotated[Count, Doc("Update at which the fall ends.")],
+        warmup: Warmup = 0,
+        floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
+    ) -> None:
         super().__init__(peak)
         self.updates, self.warmup, self.floor = updates, warmup, floor
 
@@ -92,7 +107,14 @@ class LinearSchedule(Schedule):
 class CosineSchedule(Schedule):
     """Rises over `warmup`, then falls as half a cosine to `floor` · peak at `updates` (arXiv:1608.03983)."""
 
-    def __init__(self, peak: float, *, updates: Count, warmup: Count = 0, floor: NotNegative = 0.0) -> None:
+    def __init__(
+        self,
+        peak: float,
+        *,
+        updates: Annotated[Count, Doc("Update at which the fall ends.")],
+        warmup: Warmup = 0,
+        floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
+    ) -> None:
         super().__init__(peak)
         self.updates, self.warmup, self.floor = updates, warmup, floor
 
@@ -109,7 +131,13 @@ class PlateauSchedule(Schedule):
     """
 
     def __init__(
-        self, peak: float, *, factor: Positive = 0.5, patience: Count = 2, warmup: Count = 0, stop: NotNegative = 0.0
+        self,
+        peak: float,
+        *,
+        factor: Annotated[Positive, Doc("What the value is multiplied by when validation stalls.")] = 0.5,
+        patience: Annotated[Count, Doc("Validations without a better score before that.")] = 2,
+        warmup: Warmup = 0,
+        stop: Annotated[NotNegative, Doc("End training once the learning rate is below it.")] = 0.0,
     ) -> None:
         super().__init__(peak)
         self.factor, self.patience, self.warmup, self.stop = factor, patience, warmup, stop
@@ -151,7 +179,7 @@ class StepDecaySchedule(Schedule):
     (https://github.com/tensorflow/nmt, "luong234").
     """
 
-    def __init__(self, peak: float, *, every: Size, after: Count = 0, factor: Share = 0.5, warmup: Count = 0) -> None:
+    def __init__(self, peak: float, *, every: Size, after: Count = 0, factor: Share = 0.5, warmup: Warmup = 0) -> None:
         super().__init__(peak)
         self.every, self.after, self.factor, self.warmup = every, after, factor, warmup
 

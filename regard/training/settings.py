@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from regard.config import Doc
 from regard.config.bounds import Count, NotNegative, Positive, Size
 from regard.registry import Choice
 
@@ -12,11 +13,11 @@ from regard.registry import Choice
 class TurnSettings:
     """What a turn may have of its own; what is not given is that of `training`."""
 
-    optimizer: Choice | None = None
-    learning_rate: Positive | None = None
-    schedule: Choice | None = None
-    clip_norm: NotNegative | None = None
-    every: Size = 1  # the turn is taken at every so many-th update
+    optimizer: Annotated[Choice | None, Doc("Optimizer of this turn; null: that of training.")] = None
+    learning_rate: Annotated[Positive | None, Doc("Peak of this turn's rate; null: that of training.")] = None
+    schedule: Annotated[Choice | None, Doc("Schedule of this turn's rate; null: that of training.")] = None
+    clip_norm: Annotated[NotNegative | None, Doc("Longest gradient of this turn; null: that of training.")] = None
+    every: Annotated[Size, Doc("Take this turn at every so many-th update.")] = 1
 
 
 class TurnValues(NamedTuple):
@@ -33,31 +34,53 @@ class TurnValues(NamedTuple):
 class TrainingSettings:
     """Everything the trainer needs beside a model, an objective and batches."""
 
-    max_updates: Size | None = None  # it ends at whichever limit comes first
-    max_epochs: Size | None = None
-    max_minutes: NotNegative | None = None  # of training, validation included, over all resumed parts
-    max_core_minutes: NotNegative | None = None  # the same in processor time, all threads of the process together
-    batch_tokens: Size = 4096  # rows × longest sequence of a batch
-    accumulate: Size = 1  # batches per update
-    optimizer: Choice = Choice("adam")
-    learning_rate: Positive = 0.002  # the schedule's peak
-    schedule: Choice = Choice("inverse_sqrt")
-    schedules: Mapping[str, Choice] = field(default_factory=dict)  # more numbers to drive: "objective.label_smoothing"
-    clip_norm: NotNegative = 1.0  # of the gradient, 0 = off
-    turns: Mapping[str, TurnSettings] = field(default_factory=dict)  # of the objective's turns, what differs
-    validate_every: Size = 500  # updates
-    validate_lines: Count = 2000  # of the dev part, the first ones
-    patience: Count | None = 10  # validations without a better score before it ends
-    metric: str = "bleu"  # that tells better from worse: bleu, chrf, exact_match, perplexity …
-    keep_best: Count = 5  # checkpoints by score
-    average: Count = 5  # of the best are averaged at the end; 1 = the best itself
-    save_every_minutes: NotNegative = 10.0
-    seed: Count = 1
-    precision: Literal["auto", "float32", "bf16"] = "auto"  # auto: bf16 autocast on a GPU
-    compile: bool = False  # torch.compile
-    parallel: Literal["ddp", "fsdp"] = "ddp"  # with several processes: each has all weights, or a shard of them
-    workers: Count = 1  # threads that make batches ahead
-    log_every: Size = 25  # updates between lines of metrics.jsonl
+    max_updates: Annotated[Size | None, Doc("End after so many updates; the first limit that is reached counts.")] = (
+        None
+    )
+    max_epochs: Annotated[Size | None, Doc("End after reading the training texts so many times.")] = None
+    max_minutes: Annotated[
+        NotNegative | None, Doc("End after so many minutes, with validation and over all resumptions.")
+    ] = None
+    max_core_minutes: Annotated[
+        NotNegative | None, Doc("The same in processor time, all threads of the process together.")
+    ] = None
+    batch_tokens: Annotated[Size, Doc("Largest batch, in examples times the pieces of the longest.")] = 4096
+    accumulate: Annotated[Size, Doc("Batches whose gradients are summed for one update.")] = 1
+    optimizer: Annotated[Choice, Doc("How gradients change the weights.")] = Choice("adam")
+    learning_rate: Annotated[Positive, Doc("Size of a step, at the peak of the schedule.")] = 0.002
+    schedule: Annotated[Choice, Doc("How the learning rate changes during training.")] = Choice("inverse_sqrt")
+    schedules: Annotated[
+        Mapping[str, Choice], Doc("Schedules of other numbers, by name, such as objective.label_smoothing.")
+    ] = field(default_factory=dict)
+    clip_norm: Annotated[NotNegative, Doc("Longest gradient; a longer one is cut to it. 0: never.")] = 1.0
+    turns: Annotated[Mapping[str, TurnSettings], Doc("What differs for turns of the objective, by their names.")] = (
+        field(default_factory=dict)
+    )
+    validate_every: Annotated[Size, Doc("Updates from one validation on the dev part to the next.")] = 500
+    validate_lines: Annotated[Count, Doc("Lines of the dev part that are used, from the first on.")] = 2000
+    patience: Annotated[
+        Count | None, Doc("End after so many validations in a row without a better score; null: never.")
+    ] = 10
+    metric: Annotated[str, Doc("Score that tells better from worse: bleu, chrf, ter, exact_match, perplexity …")] = (
+        "bleu"
+    )
+    keep_best: Annotated[Count, Doc("Checkpoints that are kept, those with the best scores.")] = 5
+    average: Annotated[
+        Count, Doc("Best checkpoints whose weights are averaged at the end; 1: the best one itself.")
+    ] = 5
+    save_every_minutes: Annotated[NotNegative, Doc("Minutes after which training saves so that it can be resumed.")] = (
+        10.0
+    )
+    seed: Annotated[Count, Doc("Number that all random draws come from.")] = 1
+    precision: Annotated[
+        Literal["auto", "float32", "bf16"], Doc("Numbers that are computed with; auto: bf16 on a GPU, else float32.")
+    ] = "auto"
+    compile: Annotated[bool, Doc("Compile the model by torch.compile first.")] = False
+    parallel: Annotated[
+        Literal["ddp", "fsdp"], Doc("With several processes: each holds all weights (ddp), or a shard of them (fsdp).")
+    ] = "ddp"
+    workers: Annotated[Count, Doc("Threads that make batches ahead.")] = 1
+    log_every: Annotated[Size, Doc("Updates from one line of metrics.jsonl to the next.")] = 25
 
     def turn(self, name: str) -> TurnValues:
         """Return the settings of a turn."""

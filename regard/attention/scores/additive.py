@@ -1,6 +1,6 @@
 """The additive score of https://arxiv.org/abs/1409.0473, appendix A.1.2, and its normed variant."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
-from regard.config.bounds import Size
+from regard.config import Doc
+from regard.config.common_settings import HiddenDim
 
 
 class AdditiveScore(Score):
@@ -26,7 +27,13 @@ class AdditiveScore(Score):
     )
 
     def __init__(
-        self, query_dim: int, key_dim: int, *, hidden_dim: Size = 256, bias: bool = False, normed: bool = False
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        hidden_dim: HiddenDim = 256,
+        bias: Annotated[bool, Doc("Add a bias inside tanh, 0 at the start.")] = False,
+        normed: Annotated[bool, Doc("Scale the vector v to a learned length (normed Bahdanau).")] = False,
     ) -> None:
         super().__init__()
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=bias)

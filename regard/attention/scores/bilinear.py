@@ -1,12 +1,13 @@
 """The bilinear form: "general" of https://arxiv.org/abs/1508.04025, section 3.1, and its scaled variant."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention.parts import Score
+from regard.config import Doc
 
 
 class BilinearScore(Score):
@@ -25,7 +26,14 @@ class BilinearScore(Score):
         alias("scaled_luong", {"scaled": True}),
     )
 
-    def __init__(self, query_dim: int, key_dim: int, *, bias: bool = False, scaled: bool = False) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        bias: Annotated[bool, Doc("Add a bias to the projected keys.")] = False,
+        scaled: Annotated[bool, Doc("Multiply by a learned number, 1 at the start (scaled Luong).")] = False,
+    ) -> None:
         super().__init__()
         self.from_key = nn.Linear(key_dim, query_dim, bias=bias)
         self.scale = nn.Parameter(torch.tensor(1.0)) if scaled else None

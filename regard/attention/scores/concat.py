@@ -1,6 +1,6 @@
 """Query and key side by side: "concat" of https://arxiv.org/abs/1508.04025, section 3.1, and its linear form."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from regard.aliases import alias
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Score
+from regard.config import Doc
 from regard.config.bounds import Size
 
 
@@ -30,8 +31,8 @@ class ConcatScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        hidden_dim: Size = 256,
-        activation: Literal["tanh", "none"] = "tanh",
+        hidden_dim: Annotated[Size, Doc("Width of the hidden layer; without use when the activation is none.")] = 256,
+        activation: Annotated[Literal["tanh", "none"], Doc("Function of the hidden layer.")] = "tanh",
     ) -> None:
         super().__init__()
         width = hidden_dim if activation == "tanh" else 1

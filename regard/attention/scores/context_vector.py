@@ -1,13 +1,14 @@
 """A learned context vector in place of the query: https://aclanthology.org/N16-1174, equations 5 and 6."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention.parts import Score
-from regard.config.bounds import Size
+from regard.config import Doc
+from regard.config.common_settings import HiddenDim
 
 STD = 0.1  # of the weights at the start
 
@@ -26,7 +27,14 @@ class ContextVectorScore(Score):
         alias("static, 静态", note="a learned vector as query (for a summary of one text: pooling 'attention')"),
     )
 
-    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: Size = 256, bias: bool = True) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        hidden_dim: HiddenDim = 256,
+        bias: Annotated[bool, Doc("Add a bias inside tanh.")] = True,
+    ) -> None:
         super().__init__()
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=bias)
         self.to_score = nn.Linear(hidden_dim, 1, bias=False)

@@ -1,7 +1,7 @@
 """The angle between query and key, sharpened: equations 5 and 6 of https://arxiv.org/abs/1410.5401."""
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from regard.aliases import alias
 from regard.attention.addressing import unit
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
+from regard.config import Doc
 from regard.config.bounds import Positive
 
 
@@ -28,7 +29,14 @@ class CosineScore(Score):
         alias("content, content_based", note="the cosine of Graves et al. 2014 (others mean any score)"),
     )
 
-    def __init__(self, query_dim: int, key_dim: int, *, beta: Positive = 1.0, learned: bool = True) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        beta: Annotated[Positive, Doc("Factor, or its first value when it is learned.")] = 1.0,
+        learned: Annotated[bool, Doc("Learn the factor.")] = True,
+    ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         start = torch.tensor(beta + math.log(-math.expm1(-beta)))  # softplus of it is beta

@@ -1,13 +1,15 @@
 """The coverage score of https://aclanthology.org/P16-1008: what was looked at before counts."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.kernels.chunked import additive_scores
 from regard.attention.parts import Attended, Memory, Score
-from regard.config.bounds import NotNegative, Size
+from regard.config import Doc
+from regard.config.bounds import NotNegative
+from regard.config.common_settings import HiddenDim
 from regard.ops.functional import wide
 
 
@@ -24,7 +26,14 @@ class CoverageScore(Score):
     sequential = True
     whole = True
 
-    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: Size = 256, fertility: NotNegative = 2.0) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        hidden_dim: HiddenDim = 256,
+        fertility: Annotated[NotNegative, Doc("Most target words that a source word may take; 0: one for each.")] = 2.0,
+    ) -> None:
         super().__init__()
         self.from_query = nn.Linear(query_dim, hidden_dim, bias=False)
         self.from_key = nn.Linear(key_dim, hidden_dim, bias=False)

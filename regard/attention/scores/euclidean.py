@@ -1,13 +1,14 @@
 """The nearer, the higher: with a softmax the Gaussian kernel of Nadaraya and Watson (https://doi.org/10.1137/1109020)."""
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
+from regard.config import Doc
 from regard.config.bounds import Positive
 
 
@@ -23,7 +24,13 @@ class EuclideanScore(Score):
 
     aliases = "distance, gaussian, gaussian_kernel, rbf, 欧氏距离, 高斯"
 
-    def __init__(self, query_dim: int, key_dim: int, *, scale: Positive | None = None) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        scale: Annotated[Positive | None, Doc("Number that distances are divided by; null: 2 sqrt(dim).")] = None,
+    ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         self.scale = 2.0 * math.sqrt(query_dim) if scale is None else scale

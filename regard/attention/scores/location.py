@@ -1,10 +1,11 @@
 """The location-based score of https://arxiv.org/abs/1508.04025, equation 8."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from torch import Tensor, nn
 
 from regard.attention.parts import Score
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.errors import RegardError
 
@@ -20,7 +21,9 @@ class LocationScore(Score):
     aliases = "location_based, luong_location, 基于位置"
     by_place = True
 
-    def __init__(self, query_dim: int, key_dim: int, *, max_length: Size = 1024) -> None:
+    def __init__(
+        self, query_dim: int, key_dim: int, *, max_length: Annotated[Size, Doc("Most words of a source.")] = 1024
+    ) -> None:
         super().__init__()
         self.places = nn.Linear(query_dim, max_length, bias=False)
 

@@ -1,13 +1,15 @@
 """A perceptron scores each pair; with one hidden layer it is "concat" of https://arxiv.org/abs/1508.04025."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.kernels.chunked import additive_scores, in_slices
 from regard.attention.parts import Score
+from regard.config import Doc
 from regard.config.bounds import Size
+from regard.config.common_settings import HiddenDim
 
 
 class MlpScore(Score):
@@ -25,10 +27,10 @@ class MlpScore(Score):
         query_dim: int,
         key_dim: int,
         *,
-        hidden_dim: Size = 256,
-        num_layers: Size = 1,
-        activation: Literal["tanh", "relu"] = "tanh",
-        bias: bool = True,
+        hidden_dim: HiddenDim = 256,
+        num_layers: Annotated[Size, Doc("Number of hidden layers.")] = 1,
+        activation: Annotated[Literal["tanh", "relu"], Doc("Function of the hidden layer.")] = "tanh",
+        bias: Annotated[bool, Doc("Add a bias in each layer.")] = True,
     ) -> None:
         super().__init__()
         self.activation = activation

@@ -1,12 +1,13 @@
 """The modulus of a complex product: attention of https://arxiv.org/abs/1912.12333, section 3."""
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 from torch import Tensor
 
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
+from regard.config import Doc
 
 
 class ModulusScore(Score):
@@ -19,7 +20,9 @@ class ModulusScore(Score):
 
     aliases = "complex, complex_valued"
 
-    def __init__(self, query_dim: int, key_dim: int, *, scaled: bool = True) -> None:
+    def __init__(
+        self, query_dim: int, key_dim: int, *, scaled: Annotated[bool, Doc("Divide by sqrt(dim).")] = True
+    ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         self.scale = 1.0 / math.sqrt(query_dim) if scaled else 1.0

@@ -1,12 +1,13 @@
 """The score of the aligned question embedding of DrQA: https://arxiv.org/abs/1704.00051, section 3.2."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.parts import Score
 from regard.attention.scores.dot import need_equal
+from regard.config import Doc
 from regard.config.bounds import Size
 
 
@@ -20,7 +21,14 @@ class ReluDotScore(Score):
 
     aliases = "drqa"
 
-    def __init__(self, query_dim: int, key_dim: int, *, hidden_dim: Size | None = None, bias: bool = False) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        hidden_dim: Annotated[Size | None, Doc("Width of the projection; null: that of the query.")] = None,
+        bias: Annotated[bool, Doc("Add a bias inside relu.")] = False,
+    ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         self.shared = nn.Linear(query_dim, query_dim if hidden_dim is None else hidden_dim, bias=bias)

@@ -1,13 +1,14 @@
 """Rotary positions: https://arxiv.org/abs/2104.09864, section 3.2.2."""
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
 from regard.attention.parts import Attended, Memory, Score
 from regard.attention.scores.dot import need_equal
+from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.errors import PartError
 from regard.ops.functional import wide
@@ -25,7 +26,13 @@ class RotaryScore(Score):
     aliases = "rope, roformer, rotary_position, rotary_position_embedding, 旋转位置, 旋转位置编码"
     by_place = True
 
-    def __init__(self, query_dim: int, key_dim: int, *, base: Positive = 10000.0) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        base: Annotated[Positive, Doc("Wavelengths of the turns grow from 2π to so many times that.")] = 10000.0,
+    ) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
         if query_dim % 2:

@@ -1,7 +1,7 @@
 """Forced-forward attention: source and target move forward together, so what was read is (nearly) done with."""
 
 import math
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +10,7 @@ from torch.nn import functional
 from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, Span, View, places_of
 from regard.attention.spans.counting import taken
+from regard.config import Doc
 from regard.config.bounds import NotNegative
 from regard.errors import PartError
 from regard.ops.functional import wide
@@ -45,10 +46,16 @@ class ForcedForwardSpan(Span):
         query_dim: int,
         key_dim: int,
         *,
-        mode: Literal["soft", "hard"] = "soft",
-        penalty: NotNegative | None = None,
-        learned: bool = False,
-        strict: bool = False,
+        mode: Annotated[
+            Literal["soft", "hard"],
+            Doc("Keys that were looked at: soft lowers their scores, hard hides those before the last place."),
+        ] = "soft",
+        penalty: Annotated[
+            NotNegative | None,
+            Doc("What a weight of one takes from later scores, or its first value when it is learned; null: 5."),
+        ] = None,
+        learned: Annotated[bool, Doc("Learn the penalty.")] = False,
+        strict: Annotated[bool, Doc("Hide the last place, too.")] = False,
     ) -> None:
         super().__init__()
         if mode == "hard" and (learned or penalty is not None):

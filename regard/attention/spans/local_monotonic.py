@@ -1,11 +1,14 @@
 """Local attention that goes along with the target, "local-m" of https://arxiv.org/abs/1508.04025, section 3.2."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 
 from regard.attention.parts import Memory, View, Window, places_of
 from regard.attention.spans.counting import CountingSpan
 from regard.attention.spans.gaussian import near, need_window
+from regard.config import Doc
 from regard.config.bounds import Count
 
 
@@ -22,7 +25,13 @@ class LocalMonotonicSpan(CountingSpan):
     whole = True
 
     def __init__(
-        self, query_dim: int, key_dim: int, *, radius: Count = 10, gaussian: bool = False, renormalise: bool = False
+        self,
+        query_dim: int,
+        key_dim: int,
+        *,
+        radius: Annotated[Count, Doc("Most places between a key that is seen and the place of the query.")] = 10,
+        gaussian: Annotated[bool, Doc("Multiply the weights by a bell curve around the place.")] = False,
+        renormalise: Annotated[bool, Doc("Let the weights sum to one again behind the bell curve.")] = False,
     ) -> None:
         super().__init__(query_dim, key_dim)
         need_window(radius, gaussian=gaussian, renormalise=renormalise)

@@ -1,6 +1,6 @@
 """Local attention with a predicted place, "local-p" of https://arxiv.org/abs/1508.04025, section 3.2."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from torch.nn import functional
 from regard.aliases import alias
 from regard.attention.parts import Memory, Span, View, Window
 from regard.attention.spans.gaussian import near, need_window
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.ops.functional import wide
 
@@ -35,10 +36,12 @@ class LocalPredictiveSpan(Span):
         query_dim: int,
         key_dim: int,
         *,
-        radius: Size = 10,
-        hidden_dim: Size = 64,
-        gaussian: bool = True,
-        renormalise: bool = False,
+        radius: Annotated[Size, Doc("Most places between a key that is seen and the predicted place.")] = 10,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden layer that predicts the place.")] = 64,
+        gaussian: Annotated[
+            bool, Doc("Multiply the weights by a bell curve around the place; without it nothing teaches the place.")
+        ] = True,
+        renormalise: Annotated[bool, Doc("Let the weights sum to one again behind the bell curve.")] = False,
     ) -> None:
         super().__init__()
         need_window(radius, gaussian=gaussian, renormalise=renormalise)

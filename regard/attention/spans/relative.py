@@ -1,6 +1,7 @@
 """Relative positions: https://arxiv.org/abs/1803.02155, equations 3 to 5."""
 
 import math
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +9,7 @@ from torch.nn import functional
 
 from regard.attention.parts import Memory, View
 from regard.attention.spans.counting import CountingSpan
+from regard.config import Doc
 from regard.config.bounds import AnyFloat, Count
 from regard.errors import ConfigError
 
@@ -30,9 +32,11 @@ class RelativeSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        max_distance: Count = 16,
-        values: bool = True,
-        scale: AnyFloat | None = None,
+        max_distance: Annotated[Count, Doc("Distance from which on all count alike.")] = 16,
+        values: Annotated[bool, Doc("Add a learned vector for the distance to what is read.")] = True,
+        scale: Annotated[
+            AnyFloat | None, Doc("Factor of the distances' part of the score; null: 1 / sqrt(dim), as of scaled_dot.")
+        ] = None,
     ) -> None:
         super().__init__(query_dim, key_dim)
         self.max_distance = max_distance

@@ -2,14 +2,14 @@
 https://arxiv.org/abs/1904.10509.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import Tensor
 
 from regard.aliases import alias
 from regard.attention.parts import Memory, View, Window
 from regard.attention.spans.counting import CountingSpan
-from regard.config import note
+from regard.config import Doc, note
 from regard.config.bounds import Count, Size
 from regard.errors import PartError
 
@@ -39,9 +39,12 @@ class WindowSpan(CountingSpan):
         query_dim: int,
         key_dim: int,
         *,
-        radius: Count = 16,
-        dilation: Size = 1,
-        pattern: Literal["band", "dilated", "sparse"] = "band",
+        radius: Annotated[Count, Doc("Most places between a key that is seen and the query.")] = 16,
+        dilation: Annotated[Size, Doc("Step between the keys of a dilated or sparse window.")] = 1,
+        pattern: Annotated[
+            Literal["band", "dilated", "sparse"],
+            Doc("Keys within the radius: all (band), one in `dilation` (dilated), or those and the nearest (sparse)."),
+        ] = "band",
     ) -> None:
         super().__init__(query_dim, key_dim)
         if dilation > 1 and pattern == "band":

@@ -1,6 +1,6 @@
 """Addressing by content and by place (Graves et al. 2014, https://arxiv.org/abs/1410.5401, section 3.3)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from torch import Tensor, nn
 
@@ -8,6 +8,7 @@ from regard.attention.addressing import interpolate, positive, sharpen, shift
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Attended, Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_first
+from regard.config import Doc
 from regard.config.bounds import Count
 from regard.ops.functional import wide
 
@@ -26,7 +27,9 @@ class AddressingWeighting(Weighting):
     sequential = True
     whole = True
 
-    def __init__(self, query_dim: int, *, shift: Count = 1) -> None:
+    def __init__(
+        self, query_dim: int, *, shift: Annotated[Count, Doc("Most places that one step moves the focus.")] = 1
+    ) -> None:
         super().__init__()
         self.shift = shift
         self.from_query = nn.Linear(query_dim, 3 + 2 * shift + 1)

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from regard.attention.parts import View, Weighting
 from regard.attention.weightings.projection import project
+from regard.config import Doc
 
 
 class EntmaxWeighting(Weighting):
@@ -19,7 +20,14 @@ class EntmaxWeighting(Weighting):
 
     aliases = "entmax_1.5, alpha_entmax"
 
-    def __init__(self, query_dim: int, *, alpha: Annotated[float, Gt(1), Le(2)] = 1.5) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        *,
+        alpha: Annotated[
+            float, Gt(1), Le(2), Doc("How sparse the weights are: 2 is sparsemax, near 1 it is softmax.")
+        ] = 1.5,
+    ) -> None:
         super().__init__()
         self.alpha = alpha
 

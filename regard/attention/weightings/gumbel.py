@@ -1,6 +1,6 @@
 """A draw that gradients pass (Jang et al. 2017, https://arxiv.org/abs/1611.01144)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
@@ -9,6 +9,7 @@ from regard.aliases import alias
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import View, Weighting
 from regard.attention.weightings.one_hot import at_largest
+from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.ops.functional import wide
 
@@ -29,7 +30,15 @@ class GumbelWeighting(Weighting):
         alias("straight_through, straight_through_gumbel", {"straight_through": True}),
     )
 
-    def __init__(self, query_dim: int, *, temperature: Positive = 1.0, straight_through: bool = False) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        *,
+        temperature: Annotated[Positive, Doc("How even the weights are: low is near to one key, high is even.")] = 1.0,
+        straight_through: Annotated[
+            bool, Doc("Give one key all the weight; gradients pass as through the softmax.")
+        ] = False,
+    ) -> None:
         super().__init__()
         self.temperature, self.straight_through = temperature, straight_through
 

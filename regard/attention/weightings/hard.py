@@ -3,7 +3,7 @@
 Nothing flows back through a draw: the objective `reinforce` learns from its log-probability.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch import Tensor
 from regard.attention.kernels.softmax import masked_softmax
 from regard.attention.parts import Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_largest
+from regard.config import Doc
 from regard.config.bounds import Share
 from regard.ops.functional import wide
 
@@ -28,7 +29,13 @@ class HardWeighting(Weighting):
     aliases = "stochastic_hard, 硬, 硬性"
 
     def __init__(
-        self, query_dim: int, *, soft_share: Share = 0.5, decides: Literal["argmax", "sample"] = "argmax"
+        self,
+        query_dim: int,
+        *,
+        soft_share: Annotated[Share, Doc("Share of the rows that looks at all keys in training.")] = 0.5,
+        decides: Annotated[
+            Literal["argmax", "sample"], Doc("In use, take the most probable key or draw one.")
+        ] = "argmax",
     ) -> None:
         super().__init__()
         self.soft_share, self.decides, self.only_draws = soft_share, decides, soft_share == 0

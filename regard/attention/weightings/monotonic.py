@@ -1,6 +1,6 @@
 """Attention that only moves forward (Raffel et al. 2017, https://arxiv.org/abs/1704.00784)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from torch.nn import functional
 from regard.aliases import alias
 from regard.attention.parts import Attended, Memory, View, Weighting
 from regard.attention.weightings.one_hot import at_first
+from regard.config import Doc
 from regard.config.bounds import AnyFloat, NotNegative
 
 
@@ -35,7 +36,12 @@ class MonotonicWeighting(Weighting):
     normalised = False
 
     def __init__(
-        self, query_dim: int, *, offset: AnyFloat = -1.0, noise: NotNegative = 1.0, hard: bool = False
+        self,
+        query_dim: int,
+        *,
+        offset: Annotated[AnyFloat, Doc("First value of what is added to the scores; it is learned.")] = -1.0,
+        noise: Annotated[NotNegative, Doc("Standard deviation of what is added to the scores in training.")] = 1.0,
+        hard: Annotated[bool, Doc("In use, stop at one key.")] = False,
     ) -> None:
         super().__init__()
         self.offset = nn.Parameter(torch.tensor(float(offset)))

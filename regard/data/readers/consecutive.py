@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge
 
+from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.reader import Reader
@@ -24,10 +25,15 @@ class ConsecutiveReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: str,
-        index: str,
-        part: Literal["train", "dev", "test"] = "train",
-        every: Annotated[int, Ge(3)] = 10,
+        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        index: Annotated[
+            str,
+            Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines."),
+        ],
+        part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
+        every: Annotated[
+            int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
+        ] = 10,
     ) -> None:
         if len(columns) != 2:
             problem = f"pairs each line with the next, and the task has one column, {', '.join(columns)}"

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge
 
+from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.parallel import ParallelReader
@@ -27,10 +28,15 @@ class DocumentsReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        files: Mapping[str, str],
-        index: str,
-        part: Literal["train", "dev", "test"] = "train",
-        every: Annotated[int, Ge(3)] = 10,
+        files: Annotated[Mapping[str, str], Doc("Text file of each column.")],
+        index: Annotated[
+            str,
+            Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines."),
+        ],
+        part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
+        every: Annotated[
+            int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
+        ] = 10,
     ) -> None:
         self._lines = ParallelReader(columns, files=files)
         self._index, self._part, self._every = Path(index).expanduser(), part, every

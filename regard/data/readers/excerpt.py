@@ -1,7 +1,9 @@
 """A stretch of text files, so that one file can give all parts of a data set."""
 
 from collections.abc import Iterator, Mapping
+from typing import Annotated
 
+from regard.config import Doc
 from regard.config.bounds import Share
 from regard.data.examples import Example
 from regard.data.readers.parallel import ParallelReader
@@ -14,7 +16,12 @@ class ExcerptReader(Reader):
     """Lines from the share `start` of a text to the share `end`: `{files: {text: all.txt}, start: 0.9, end: 0.95}`."""
 
     def __init__(
-        self, columns: tuple[str, ...], *, files: Mapping[str, str], start: Share = 0.0, end: Share = 1.0
+        self,
+        columns: tuple[str, ...],
+        *,
+        files: Annotated[Mapping[str, str], Doc("Text file of each column.")],
+        start: Annotated[Share, Doc("Share of the text at which to begin.")] = 0.0,
+        end: Annotated[Share, Doc("Share of the text at which to end.")] = 1.0,
     ) -> None:
         if start >= end:
             raise PartError(

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
+from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
@@ -13,7 +15,15 @@ from regard.errors import DataError, PartError, nearest
 class JsonlReader(Reader):
     """`fields` says under which name a column stands; by default under its own."""
 
-    def __init__(self, columns: tuple[str, ...], *, file: str, fields: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        fields: Annotated[
+            Mapping[str, str] | None, Doc("Name in the JSON object of each column; null: the column's own.")
+        ] = None,
+    ) -> None:
         fields = {column: column for column in columns} if fields is None else fields
         if set(fields) != set(columns):
             wanted = ", ".join(columns)

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
+from typing import Annotated
 
+from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
 from regard.data.readers.mismatch import first_suspicious
@@ -15,7 +17,9 @@ from regard.errors import DataError, PartError
 class ParallelReader(Reader):
     """One text file a column, plain or .gz: `files: {source: train.en, target: train.de}`."""
 
-    def __init__(self, columns: tuple[str, ...], *, files: Mapping[str, str]) -> None:
+    def __init__(
+        self, columns: tuple[str, ...], *, files: Annotated[Mapping[str, str], Doc("Text file of each column.")]
+    ) -> None:
         if set(files) != set(columns):
             raise PartError(
                 f"names {_listed(files)}", f"needed is one file each for {_listed(columns)}", setting="files"

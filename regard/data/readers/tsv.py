@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
 from regard.data.readers.lines import read_lines
@@ -14,7 +16,15 @@ class TsvReader(Reader):
     """`fields` says in which field, from 1, a column stands; by default they stand in order."""
 
     def __init__(
-        self, columns: tuple[str, ...], *, file: str, fields: Mapping[str, Size] | None = None, header: bool = False
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        fields: Annotated[
+            Mapping[str, Size] | None,
+            Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
+        ] = None,
+        header: Annotated[bool, Doc("Leave out the first line.")] = False,
     ) -> None:
         fields = {column: place for place, column in enumerate(columns, start=1)} if fields is None else fields
         if set(fields) != set(columns):

@@ -1,8 +1,11 @@
 """Noise of what is read."""
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.config import Doc
 from regard.config.bounds import Count, Share
 from regard.data.collate import ended
 from regard.data.transforms.transform import Draws, Transform
@@ -22,9 +25,9 @@ class Noise(Transform):
     def __init__(
         self,
         *,
-        drop: Share = 0.1,
-        blank: Share = 0.0,
-        swap: Count = 3,
+        drop: Annotated[Share, Doc("Share of the pieces left out.")] = 0.1,
+        blank: Annotated[Share, Doc("Share of the pieces put out of sight by a blank.")] = 0.0,
+        swap: Annotated[Count, Doc("Most places by which a piece moves.")] = 3,
     ) -> None:
         self.drop, self.blank, self.swap = drop, blank, swap
 

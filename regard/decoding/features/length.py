@@ -1,8 +1,11 @@
 """A reward for every word (He et al. 2016, https://ojs.aaai.org/index.php/AAAI/article/view/9983)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 
+from regard.config import Doc
 from regard.config.bounds import AnyFloat
 from regard.decoding.features.feature import Feature
 from regard.records import EOS, Batch, Step
@@ -11,7 +14,9 @@ from regard.records import EOS, Batch, Step
 class LengthFeature(Feature):
     """`weight` nats for each word but EOS: above 0 longer targets win, below 0 shorter ones."""
 
-    def __init__(self, *, weight: AnyFloat = 0.5) -> None:
+    def __init__(
+        self, *, weight: Annotated[AnyFloat, Doc("Nats for each piece; above 0 longer answers win.")] = 0.5
+    ) -> None:
         self.weight = weight
         self.rewards = weight > 0
 

@@ -1,8 +1,11 @@
 """No n-gram twice (https://arxiv.org/abs/1705.04304, section 2.5)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor
 
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.decoding.features.feature import Feature
 from regard.records import Batch, Step
@@ -22,7 +25,7 @@ class Written:
 class NoRepeatFeature(Feature):
     """-inf for a word that would make an n-gram of `size` words stand twice in a target."""
 
-    def __init__(self, *, size: Size = 3) -> None:
+    def __init__(self, *, size: Annotated[Size, Doc("Length of the n-grams that may not stand twice.")] = 3) -> None:
         self.size = size
 
     def start(self, batch: Batch) -> Written:

@@ -7,14 +7,17 @@ from annotated_types import MinLen
 from torch import Tensor
 from torch.nn import functional
 
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.layers.convolutional.weight_normalised import WeightNormalised
 from regard.layers.layer import Layer
 from regard.ops.functional import latest
 from regard.ops.linear import Linear
 
-Kernel = Size  # how many inputs an output sees at once
-Dilations = Annotated[tuple[Size, ...], MinLen(1)]  # how far apart they are, for blocks in turn
+Kernel = Annotated[Size, Doc("Neighbouring words that one convolution reads.")]
+Dilations = Annotated[
+    tuple[Size, ...], MinLen(1), Doc("Distance between the words that a convolution reads, for the layers in turn.")
+]
 
 
 class Convolution(Layer):

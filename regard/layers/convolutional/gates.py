@@ -1,15 +1,16 @@
 """Gated linear units (https://arxiv.org/abs/1612.08083, equation 1), and what they are compared with there."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.config import Doc
 from regard.errors import PartError
 
-Gate = Literal["glu", "gtu", "relu", "tanh"]
+Gate = Annotated[Literal["glu", "gtu", "relu", "tanh"], Doc("Function that lets a convolution through.")]
 
 
 def glu(pair: Tensor) -> Tensor:

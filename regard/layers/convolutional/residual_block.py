@@ -1,12 +1,12 @@
 """The residual blocks of ByteNet: https://arxiv.org/abs/1610.10099, section 3.6 and figure 3."""
 
 import itertools
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from torch import Tensor
 from torch.nn import functional
 
-from regard.config import note
+from regard.config import Doc, note
 from regard.layers.convolutional.chain import Chain
 from regard.layers.convolutional.convolution import Convolution
 from regard.layers.convolutional.multiplicative_unit import MultiplicativeUnit
@@ -16,7 +16,7 @@ from regard.ops.linear import Linear
 from regard.ops.modules import module_list
 from regard.registry import Choice
 
-BlockKind = Literal["relu", "multiplicative"]
+BlockKind = Annotated[Literal["relu", "multiplicative"], Doc("Kind of the residual blocks.")]
 
 
 class ResidualBlock(Layer):

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config.bounds import Count, Fraction, Size
+from regard.config import Doc
+from regard.config.bounds import Count, Size
+from regard.config.common_settings import DropoutShare
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -35,10 +38,10 @@ class CharacterNgramEmbedder(Embedder):
         dim: int,
         position: Position | None = None,
         *,
-        order: Size = 5,
-        rows: Count = 4000,
-        scale: bool = True,
-        dropout: Fraction = 0.1,
+        order: Annotated[Size, Doc("Length of the longest n-gram.")] = 5,
+        rows: Annotated[Count, Doc("Most frequent n-grams of each length that get a vector of their own.")] = 4000,
+        scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         if vocab_size**order > NEVER:

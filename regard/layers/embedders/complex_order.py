@@ -1,14 +1,15 @@
 """Complex-order embeddings: https://arxiv.org/abs/1912.12333 (Wang et al., ICLR 2020), equation 6."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.aliases import alias
-from regard.config.bounds import Fraction
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -40,11 +41,14 @@ class ComplexOrderEmbedder(Embedder):
         dim: int,
         position: Position | None = None,
         *,
-        frequencies: Literal["word_and_feature", "word", "feature", "fixed"] = "word_and_feature",
-        phases: bool = False,
-        places: bool = True,
-        scale: bool = True,
-        dropout: Fraction = 0.1,
+        frequencies: Annotated[
+            Literal["word_and_feature", "word", "feature", "fixed"],
+            Doc("What has a frequency of its own; fixed: as of sinusoids, per feature."),
+        ] = "word_and_feature",
+        phases: Annotated[bool, Doc("Learn phases, too.")] = False,
+        places: Annotated[bool, Doc("Turn the features by their place; without it no order is known.")] = True,
+        scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         if dim % 2:

@@ -1,13 +1,15 @@
 """A vector per word, with its place where the model wants one."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config.bounds import Fraction, NotNegative
+from regard.config import Doc
+from regard.config.bounds import NotNegative
+from regard.config.common_settings import DropoutShare
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
@@ -28,10 +30,15 @@ class WordEmbedder(Embedder):
         dim: int,
         position: Position | None = None,
         *,
-        scale: bool = True,
-        std: NotNegative | None = None,
-        merge: Literal["add", "concatenate"] = "add",
-        dropout: Fraction = 0.1,
+        scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
+        std: Annotated[
+            NotNegative | None, Doc("Standard deviation of the numbers at the start; null: 1 / sqrt(dim).")
+        ] = None,
+        merge: Annotated[
+            Literal["add", "concatenate"],
+            Doc("Add the vector of the place, or put it beside the word, which doubles the width."),
+        ] = "add",
+        dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(vocab_size, dim))

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from regard.config import PartOf
+from regard.config import Doc, PartOf
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.feedforwards.sru import BidirectionalSruFeedForward, SruFeedForward
@@ -14,7 +14,9 @@ FEEDFORWARDS: Registry[FeedForward] = Registry(
     inherits=("dropout",),
 )
 
-FeedForwardChoice = Annotated[Choice, PartOf(FEEDFORWARDS)]
+FeedForwardChoice = Annotated[
+    Choice, PartOf(FEEDFORWARDS), Doc("Kind of the layer behind the attention of each block.")
+]
 
 
 __all__ = ["FEEDFORWARDS", "FeedForward", "FeedForwardChoice", "PositionWise"]

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config.bounds import Fraction
+from regard.config.common_settings import DropoutShare
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.ops.dropout import Dropout
 from regard.ops.linear import Linear
@@ -16,7 +16,7 @@ class PositionWise(FeedForward):
 
     aliases = "position_wise_ffn, position_wise_feed_forward, position_wise_feed_forward_network, ffn"
 
-    def __init__(self, dim: int, hidden_dim: int, *, dropout: Fraction = 0.0) -> None:
+    def __init__(self, dim: int, hidden_dim: int, *, dropout: DropoutShare = 0.0) -> None:
         super().__init__()
         self.dim = dim
         self.to_hidden, self.to_out = Linear(dim, hidden_dim), Linear(hidden_dim, dim)

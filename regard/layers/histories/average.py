@@ -1,8 +1,11 @@
 """The average attention network (https://arxiv.org/abs/1805.00631, section 3): every word costs the same to write."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.layer import Layer
 from regard.ops.functional import wide
@@ -20,7 +23,14 @@ class AverageAttention(Layer):
 
     aliases = "aan, average_attention_network"
 
-    def __init__(self, dim: int, hidden_dim: int, *, feedforward: bool = True, gate: bool = True) -> None:
+    def __init__(
+        self,
+        dim: int,
+        hidden_dim: int,
+        *,
+        feedforward: Annotated[bool, Doc("Put a feed-forward behind the mean.")] = True,
+        gate: Annotated[bool, Doc("Mix word and mean by learned gates.")] = True,
+    ) -> None:
         super().__init__()
         self.dim = dim
         self.feedforward = PositionWise(dim, hidden_dim) if feedforward else None

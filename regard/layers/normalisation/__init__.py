@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from regard.config import PartOf
+from regard.config import Doc, PartOf
 from regard.layers.normalisation.cumulative import CumulativeNorm
 from regard.layers.normalisation.norm import Norm
 from regard.layers.normalisation.positionwise import PositionNorm
@@ -13,6 +13,6 @@ NORMALISATIONS: Registry[Norm] = Registry(
     "norm", {"cumulative": CumulativeNorm, "layer": PositionNorm, "sub_batch": SubBatchNorm}
 )
 
-Normalisation = Annotated[Choice, PartOf(NORMALISATIONS)]
+Normalisation = Annotated[Choice, PartOf(NORMALISATIONS), Doc("Normalisation in each block.")]
 
 __all__ = ["NORMALISATIONS", "Norm", "Normalisation", "main_rows"]

@@ -1,8 +1,11 @@
 """Normalisation by what was read so far: what of a batch's statistics a writer may know."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.layers.normalisation.norm import Eps, Norm
 
 Seen = tuple[Tensor, Tensor, Tensor]  # how many words (batch, 1, 1); sum and sum of squares (batch, 1, dim)
@@ -14,7 +17,9 @@ class CumulativeNorm(Norm):
     The first word, which is its own mean, gives the bias. Sums are kept in float64, since variances are differences.
     """
 
-    def __init__(self, dim: int, *, eps: Eps = 1e-5) -> None:
+    def __init__(
+        self, dim: int, *, eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-5
+    ) -> None:
         super().__init__()
         self.dim, self.eps = dim, eps
         self.gain, self.bias = nn.Parameter(torch.ones(dim)), nn.Parameter(torch.zeros(dim))

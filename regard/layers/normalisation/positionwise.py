@@ -1,7 +1,10 @@
 """Layer normalisation (https://arxiv.org/abs/1607.06450)."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.layers.normalisation.norm import Eps, Norm
 
 
@@ -10,7 +13,9 @@ class PositionNorm(Norm):
 
     aliases = "layer_norm, layer_normalisation, layer_normalization"
 
-    def __init__(self, dim: int, *, eps: Eps = 1e-5) -> None:
+    def __init__(
+        self, dim: int, *, eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-5
+    ) -> None:
         super().__init__()
         self.dim, self.norm = dim, nn.LayerNorm(dim, eps=eps)
 

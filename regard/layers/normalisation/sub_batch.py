@@ -1,8 +1,11 @@
 """Normalisation by other sentences: sub-batch normalisation of https://arxiv.org/abs/1610.10099v1, section 3.7."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.config.bounds import Share
 from regard.layers.normalisation.norm import Eps, Norm
 from regard.ops.functional import wide
@@ -27,9 +30,9 @@ class SubBatchNorm(Norm):
         self,
         dim: int,
         *,
-        eps: Eps = 1e-5,
-        momentum: Share = 0.1,
-        learns_statistics: bool = False,
+        eps: Annotated[Eps, Doc("Small number that keeps a division from zero.")] = 1e-5,
+        momentum: Annotated[Share, Doc("Share of each batch in the averages that stand in for it in use.")] = 0.1,
+        learns_statistics: Annotated[bool, Doc("Let gradients pass through the statistics.")] = False,
     ) -> None:
         super().__init__()
         self.dim, self.eps, self.momentum, self.learns = dim, eps, momentum, learns_statistics

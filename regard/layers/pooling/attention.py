@@ -1,10 +1,13 @@
 """Attention with a trained context vector: one question for every text (https://aclanthology.org/N16-1174, eqs 5-7)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import SCORES
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import ScoreChoice, read, socket
@@ -27,7 +30,12 @@ class AttentionPooling(Pooling):
     )
 
     def __init__(
-        self, dim: int, *, hidden_dim: Size | None = None, bias: bool = True, score: ScoreChoice = Choice("dot")
+        self,
+        dim: int,
+        *,
+        hidden_dim: Annotated[Size | None, Doc("Width of the hidden layer; null: that of the states.")] = None,
+        bias: Annotated[bool, Doc("Add a bias inside tanh.")] = True,
+        score: Annotated[ScoreChoice, Doc("How the learned question and the states are compared.")] = Choice("dot"),
     ) -> None:
         """`hidden_dim` is the width of u, None: that of the states."""
         super().__init__()

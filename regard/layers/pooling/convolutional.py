@@ -7,7 +7,9 @@ from annotated_types import MinLen
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config.bounds import Fraction, Positive, Size
+from regard.config import Doc
+from regard.config.bounds import Positive, Size
+from regard.config.common_settings import DropoutShare
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import windows_mask
 from regard.ops.dropout import Dropout
@@ -32,10 +34,12 @@ class ConvolutionalPooling(Pooling):
         self,
         dim: int,
         *,
-        windows: Annotated[tuple[Size, ...], MinLen(1)] = (3, 4, 5),
-        maps: Size = 100,
-        max_norm: Positive | None = None,
-        dropout: Fraction = 0.5,
+        windows: Annotated[
+            tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")
+        ] = (3, 4, 5),
+        maps: Annotated[Size, Doc("Convolutions of each window.")] = 100,
+        max_norm: Annotated[Positive | None, Doc("Longest row of weights; null: any.")] = None,
+        dropout: DropoutShare = 0.5,
     ) -> None:
         super().__init__()
         self.widest, self.max_norm, self.dropout = max(windows), max_norm, Dropout(dropout)

@@ -4,7 +4,7 @@ Known from a widely copied layer that means to be attention with a context vecto
 `AttentionPooling` is the corrected form. The same idea on purpose: source2token attention, arXiv:1709.04696.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from regard.attention import OWN, Attention, Role, View, Weighting, stamped
 from regard.attention.scores.dot import DotScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.config import Doc
 from regard.config.bounds import NotNegative
 from regard.layers.pooling.pooling import Pooling
 
@@ -27,7 +28,9 @@ class FeaturewisePooling(Pooling):
 
     aliases = "featurewise_static, multi_dimensional, source2token"
 
-    def __init__(self, dim: int, *, eps: NotNegative = 1e-7) -> None:
+    def __init__(
+        self, dim: int, *, eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-7
+    ) -> None:
         super().__init__()
         self.out_dim = dim
         self.to_scores = nn.Linear(dim, dim)

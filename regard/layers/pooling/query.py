@@ -1,10 +1,11 @@
 """Attention pooling in place of max pooling: another reader asks (https://doi.org/10.1016/j.ins.2016.08.084)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import Tensor
 
 from regard.attention import SCORES
+from regard.config import Doc
 from regard.layers.pooling.last import LastPooling
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.pooling.pooling import Pooling
@@ -23,7 +24,13 @@ class QueryPooling(Pooling):
     aliases = "attention_pooling, query_pooling, pooling, 池化, 注意力池化"
 
     def __init__(
-        self, dim: int, *, score: ScoreChoice = Choice("bilinear"), default: Literal["last", "mean"] = "mean"
+        self,
+        dim: int,
+        *,
+        score: Annotated[ScoreChoice, Doc("How a question and a state are compared.")] = Choice("bilinear"),
+        default: Annotated[
+            Literal["last", "mean"], Doc("Question when there is no other reader: the last state, or the mean.")
+        ] = "mean",
     ) -> None:
         super().__init__()
         self.out_dim = dim

@@ -6,6 +6,7 @@ import torch
 from annotated_types import Ge
 from torch import Tensor
 
+from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.recurrent import RECURRENT, Cell
@@ -30,9 +31,9 @@ class SlicedPooling(Pooling):
         dim: int,
         *,
         cell: Cell = Choice("gru"),
-        hidden_dim: Size | None = None,
-        slices: Annotated[int, Ge(2)] = 8,
-        depth: Count = 2,
+        hidden_dim: Annotated[Size | None, Doc("Width of the state; null: that of what is read.")] = None,
+        slices: Annotated[int, Ge(2), Doc("Pieces that a text is cut into at each level.")] = 8,
+        depth: Annotated[Count, Doc("How often it is cut.")] = 2,
     ) -> None:
         super().__init__()
         self.slices, self.depth, self.out_dim = slices, depth, hidden_dim or dim

@@ -1,10 +1,14 @@
 """Structured self-attention: several questions of one text (https://arxiv.org/abs/1703.03130, section 2.1)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
 from regard.attention.scores.dot import DotScore
+from regard.config import Doc
 from regard.config.bounds import Size
+from regard.config.common_settings import HiddenDim
 from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.reading import read, socket
 
@@ -22,7 +26,13 @@ class StructuredPooling(Pooling):
 
     aliases = "structured_self, structured_self_attentive, lin, 结构化, 结构化自"
 
-    def __init__(self, dim: int, *, hops: Size = 30, hidden_dim: Size = 350) -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        hops: Annotated[Size, Doc("Questions asked, a vector each.")] = 30,
+        hidden_dim: HiddenDim = 350,
+    ) -> None:
         super().__init__()
         self.out_dim = hops * dim
         self.to_hidden = nn.Linear(dim, hidden_dim, bias=False)

@@ -1,10 +1,11 @@
 """Learned positions: https://arxiv.org/abs/1705.03122, section 3.1."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.config.bounds import NotNegative, Size
 from regard.errors import RegardError
 from regard.layers.positions.position import Position
@@ -24,9 +25,13 @@ class LearnedPosition(Position):
         self,
         dim: int,
         *,
-        max_length: Size = 1024,
-        beyond: Literal["error", "clamp"] = "error",
-        std: NotNegative | None = None,
+        max_length: Annotated[Size, Doc("Most places that have a vector.")] = 1024,
+        beyond: Annotated[
+            Literal["error", "clamp"], Doc("Behind the last place: an error, or the last vector again.")
+        ] = "error",
+        std: Annotated[
+            NotNegative | None, Doc("Standard deviation of the numbers at the start; null: 1 / sqrt(dim).")
+        ] = None,
     ) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, dim))

@@ -1,11 +1,12 @@
 """Sinusoidal positions: https://arxiv.org/abs/1706.03762, section 3.5."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
+from regard.config import Doc
 from regard.layers.positions.position import Position
 
 TABLE = 512  # places kept ready; later ones are computed when they come
@@ -26,7 +27,14 @@ class SinusoidalPosition(Position):
 
     table: Tensor
 
-    def __init__(self, dim: int, *, layout: Literal["interleaved", "halves"] = "interleaved") -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        layout: Annotated[
+            Literal["interleaved", "halves"], Doc("Sines and cosines in turn, or all sines first.")
+        ] = "interleaved",
+    ) -> None:
         super().__init__()
         self.dim, self.halves = dim, layout == "halves"
         self.register_buffer("table", self._vectors(torch.arange(TABLE)), persistent=False)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from regard.config import PartOf
+from regard.config import Doc, PartOf
 from regard.layers.recurrent.directions import Bidirectional, reverse
 from regard.layers.recurrent.gru import GruLayer
 from regard.layers.recurrent.lstm import LstmLayer
@@ -29,7 +29,7 @@ RECURRENT: Registry[Recurrent] = Registry(
     },
 )
 
-Cell = Annotated[Choice, PartOf(RECURRENT)]
+Cell = Annotated[Choice, PartOf(RECURRENT), Doc("Kind of recurrent layer.")]
 
 __all__ = [
     "RECURRENT", "Bidirectional", "Cell", "Past", "Recurrent", "Stack", "adds", "note_no_residual", "reverse",

@@ -1,8 +1,11 @@
 """Gated recurrent units (https://arxiv.org/abs/1406.1078, section 2.3)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
 
 
@@ -15,7 +18,15 @@ class GruLayer(Recurrent):
 
     aliases = "gated_recurrent_unit"
 
-    def __init__(self, input_dim: int, dim: int, *, reset_after: bool = True) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        reset_after: Annotated[
+            bool, Doc("Reset behind the product with the state, as torch does, which is quicker.")
+        ] = True,
+    ) -> None:
         super().__init__()
         self.dim, self.reset_after = dim, reset_after
         self.network = nn.GRU(input_dim, dim, batch_first=True)

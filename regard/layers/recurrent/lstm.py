@@ -1,7 +1,10 @@
 """Long short-term memory (https://doi.org/10.1162/neco.1997.9.8.1735) with forget gates."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.config.bounds import AnyFloat
 from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
 
@@ -14,7 +17,13 @@ class LstmLayer(Recurrent):
 
     aliases = "long_short_term_memory"
 
-    def __init__(self, input_dim: int, dim: int, *, forget_bias: AnyFloat = 1.0) -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        forget_bias: Annotated[AnyFloat, Doc("First value of the forget gate's bias.")] = 1.0,
+    ) -> None:
         super().__init__()
         self.dim = dim
         self.network = nn.LSTM(input_dim, dim, batch_first=True)

@@ -1,5 +1,7 @@
 """A recurrent network that looks at all of its own states (https://arxiv.org/abs/1601.06733, section 3.1)."""
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -8,6 +10,7 @@ from regard.attention import OWN, Attention, Memory, Role, stamped
 from regard.attention.scores.additive import AdditiveScore
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.weightings.softmax import SoftmaxWeighting
+from regard.config import Doc
 from regard.config.bounds import AnyFloat, Size
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.ops.functional import gathered
@@ -32,9 +35,9 @@ class LstmnLayer(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        hidden_dim: Size = 128,
-        tape: Size | None = None,
-        forget_bias: AnyFloat = 1.0,
+        hidden_dim: Annotated[Size, Doc("Width of the hidden layer of its attention.")] = 128,
+        tape: Annotated[Size | None, Doc("Last states that are kept; null: all.")] = None,
+        forget_bias: Annotated[AnyFloat, Doc("First value of the forget gate's bias.")] = 1.0,
     ) -> None:
         super().__init__()
         self.dim, self.tape = dim, tape

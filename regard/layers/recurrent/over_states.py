@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.aliases import alias
 from regard.attention import Memory
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.layers.key_value import PARTS, KeyValueLayer
 from regard.layers.ngram import NgramLayer
@@ -44,9 +45,12 @@ class KeyValueCell(Recurrent):
         input_dim: int,
         dim: int,
         *,
-        mode: Literal["plain", "key_value", "key_value_predict"] = "key_value_predict",
-        window: Size = 15,
-        cell: Inner = "lstm",
+        mode: Annotated[
+            Literal["plain", "key_value", "key_value_predict"],
+            Doc("Parts of a state: one, a key and a value, or also one that predicts."),
+        ] = "key_value_predict",
+        window: Annotated[Size, Doc("Last states that are looked at.")] = 15,
+        cell: Annotated[Inner, Doc("Kind of the recurrent network inside.")] = "lstm",
     ) -> None:
         super().__init__()
         self.dim, self.parts = dim, PARTS[mode]
@@ -79,7 +83,14 @@ class NgramCell(Recurrent):
 
     aliases = "ngram_rnn, ngram_recurrent"
 
-    def __init__(self, input_dim: int, dim: int, *, order: Annotated[int, Ge(2)] = 4, cell: Inner = "lstm") -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        order: Annotated[int, Ge(2), Doc("Words whose states are joined, and one.")] = 4,
+        cell: Annotated[Inner, Doc("Kind of the recurrent network inside.")] = "lstm",
+    ) -> None:
         super().__init__()
         self.dim, self.parts = dim, max(1, order - 1)
         self.inner: Recurrent = INNER[cell](input_dim, dim * self.parts)

@@ -1,9 +1,10 @@
 """The simple recurrent network (https://doi.org/10.1207/s15516709cog1402_1)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.layers.recurrent.recurrent import Past, Recurrent, initialise, run
 
 
@@ -12,7 +13,13 @@ class RnnLayer(Recurrent):
 
     aliases = "elman, jordan, vanilla_rnn, simple_rnn, simple, vanilla"
 
-    def __init__(self, input_dim: int, dim: int, *, nonlinearity: Literal["tanh", "relu"] = "tanh") -> None:
+    def __init__(
+        self,
+        input_dim: int,
+        dim: int,
+        *,
+        nonlinearity: Annotated[Literal["tanh", "relu"], Doc("Function of a step.")] = "tanh",
+    ) -> None:
         super().__init__()
         self.dim = dim
         self.network = nn.RNN(input_dim, dim, nonlinearity=nonlinearity, batch_first=True)

@@ -7,12 +7,21 @@ import torch
 from annotated_types import Ge, Le
 from torch import Tensor, nn
 
+from regard.config import Doc
 from regard.layers.recurrent.kernels import Parts, recurrence
 from regard.layers.recurrent.recurrent import Past, Recurrent, last
 from regard.ops.linear import linear
 
-Version = Literal[1, 2]
-HighwayBias = Annotated[float, Ge(-30), Le(30)]  # beyond, a gate is shut or open for good
+Version = Annotated[
+    Literal[1, 2],
+    Doc("Equations of the paper: 1, its first versions, all steps at once; 2, gates that see the last state."),
+]
+HighwayBias = Annotated[  # beyond these bounds a gate is shut or open for good
+    float,
+    Ge(-30),
+    Le(30),
+    Doc("First value of the bias that lets the input pass: 0 for classification, -3 for translation."),
+]
 
 
 class SruLayer(Recurrent):
@@ -31,7 +40,7 @@ class SruLayer(Recurrent):
         dim: int,
         *,
         version: Version = 2,
-        activation: Literal["identity", "tanh"] = "identity",
+        activation: Annotated[Literal["identity", "tanh"], Doc("Function of the state.")] = "identity",
         highway_bias: HighwayBias = 0.0,
     ) -> None:
         super().__init__()

@@ -1,9 +1,12 @@
 """Every part of the source should be looked at (Xu et al. 2015, https://arxiv.org/abs/1502.03044, section 4.2.1)."""
 
+from typing import Annotated
+
 from torch import Tensor
 from torch.nn import functional
 
 from regard.attention import Role
+from regard.config import Doc
 from regard.errors import ConfigError
 from regard.objectives.attention_roles import mask_of
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
@@ -21,7 +24,9 @@ class DoublyStochasticPenalty(Penalty):
 
     aliases = "双随机"
 
-    def __init__(self, *, weight: Weight = 1.0, attentions: Attentions = None) -> None:
+    def __init__(
+        self, *, weight: Annotated[Weight, Doc("Factor in the loss.")] = 1.0, attentions: Attentions = None
+    ) -> None:
         super().__init__(weight, attentions)
 
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:

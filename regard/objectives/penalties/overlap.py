@@ -1,11 +1,12 @@
 """Heads, or hops, should look at different places (Lin et al. 2017, https://arxiv.org/abs/1703.03130, section 2.2)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
 from regard.attention import Role
+from regard.config import Doc
 from regard.errors import ConfigError
 from regard.objectives.attention_roles import query_mask
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
@@ -26,9 +27,11 @@ class OverlapPenalty(Penalty):
     def __init__(
         self,
         *,
-        weight: Weight = 1.0,
+        weight: Annotated[Weight, Doc("Factor in the loss.")] = 1.0,
         attentions: Attentions = None,
-        between: Literal["heads", "hops"] = "heads",
+        between: Annotated[
+            Literal["heads", "hops"], Doc("What must differ: heads of one attention, or hops of one pooling.")
+        ] = "heads",
     ) -> None:
         super().__init__(weight, attentions)
         self.between = between

@@ -9,14 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Records, Role
-from regard.config import OneOrMany
+from regard.config import Doc, OneOrMany
 from regard.config.bounds import NotNegative
 from regard.errors import ConfigError, PartError
 from regard.ops.functional import wide
 from regard.records import Batch
 
 Weight = NotNegative
-Attentions = Annotated[tuple[str, ...], OneOrMany()] | None
+Attentions = Annotated[
+    Annotated[tuple[str, ...], OneOrMany()] | None,
+    Doc("Names of the modules that it counts, such as decoders.*.cross; null: all that look at the source."),
+]
 
 
 class Penalty(nn.Module, ABC):

@@ -1,10 +1,13 @@
 """Optimizers: torch's own, built with (parameters); the learning rate comes from a schedule."""
 
 from collections.abc import Callable, Iterable
+from typing import Annotated
 
 from torch import nn, optim
 
+from regard.config import Doc
 from regard.config.bounds import Fraction, NotNegative
+from regard.config.common_settings import Momentum, WeightDecay
 from regard.registry import Registry
 from regard.training.optimizers.nesterov import nesterov
 
@@ -12,7 +15,7 @@ Parameters = Iterable[nn.Parameter]
 
 
 def adadelta(
-    parameters: Parameters, *, rho: Fraction = 0.95, eps: NotNegative = 1e-6, weight_decay: NotNegative = 0.0
+    parameters: Parameters, *, rho: Fraction = 0.95, eps: NotNegative = 1e-6, weight_decay: WeightDecay = 0.0
 ) -> optim.Optimizer:
     """Adadelta (https://arxiv.org/abs/1212.5701), whose learning rate is 1.
 
@@ -25,9 +28,11 @@ def adadelta(
 def adam(
     parameters: Parameters,
     *,
-    betas: tuple[Fraction, Fraction] = (0.9, 0.98),
-    eps: NotNegative = 1e-9,
-    weight_decay: NotNegative = 0.0,
+    betas: Annotated[
+        tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
+    ] = (0.9, 0.98),
+    eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-9,
+    weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Adam (https://arxiv.org/abs/1412.6980) with the betas of https://arxiv.org/abs/1706.03762."""
     kept = list(parameters)
@@ -37,16 +42,23 @@ def adam(
 def adamw(
     parameters: Parameters,
     *,
-    betas: tuple[Fraction, Fraction] = (0.9, 0.98),
-    eps: NotNegative = 1e-8,
-    weight_decay: NotNegative = 0.01,
+    betas: Annotated[
+        tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
+    ] = (0.9, 0.98),
+    eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-8,
+    weight_decay: WeightDecay = 0.01,
 ) -> optim.Optimizer:
     """Adam with decoupled weight decay (https://arxiv.org/abs/1711.05101)."""
     kept = list(parameters)
     return optim.AdamW(kept, betas=betas, eps=eps, weight_decay=weight_decay, fused=_fusable(kept))
 
 
-def sgd(parameters: Parameters, *, momentum: NotNegative = 0.0, nesterov: bool = False) -> optim.Optimizer:
+def sgd(
+    parameters: Parameters,
+    *,
+    momentum: Momentum = 0.0,
+    nesterov: Annotated[bool, Doc("Use Nesterov's accelerated gradient.")] = False,
+) -> optim.Optimizer:
     """Stochastic gradient descent; `nesterov` with a momentum is Nesterov's accelerated gradient."""
     return optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=nesterov)
 
@@ -56,9 +68,9 @@ def rmsprop(
     *,
     alpha: Fraction = 0.99,
     eps: NotNegative = 1e-8,
-    momentum: NotNegative = 0.0,
+    momentum: Momentum = 0.0,
     centered: bool = False,
-    weight_decay: NotNegative = 0.0,
+    weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Gradients over the root of the running mean of their squares (https://arxiv.org/abs/1308.0850, equation 38).
 

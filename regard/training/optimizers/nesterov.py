@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from torch import nn, optim
 
-from regard.config.bounds import NotNegative
+from regard.config.common_settings import Momentum, WeightDecay
 
 
 def nesterov(
-    parameters: Iterable[nn.Parameter], *, momentum: NotNegative = 0.99, weight_decay: NotNegative = 0.0
+    parameters: Iterable[nn.Parameter], *, momentum: Momentum = 0.99, weight_decay: WeightDecay = 0.0
 ) -> optim.Optimizer:
     """v = momentum · v - rate · gradient at w + momentum · v; w = w + v.
 

@@ -1,0 +1,29 @@
+"""What a setting means, in one sentence, beside the setting: `patience: Annotated[Count, Doc("…")] = 10`.
+
+A part whose docstring explains a setting by its name in backticks needs no `Doc` for it.
+"""
+
+import re
+from inspect import cleandoc
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
+
+_END = re.compile(r"(?<=[.:;])\s+(?=[^a-z])|\n\n")  # of a sentence
+
+
+class Doc(NamedTuple):
+    """Stands in `Annotated[…]`: one sentence on a setting."""
+
+    text: str
+
+
+def described(annotation: Any, name: str, docstring: str | None) -> str:
+    """Return the `Doc` of a setting, else what the docstring says of it, else ""."""
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    own = [mark.text for mark in marks if isinstance(mark, Doc)]
+    return own[-1] if own else _sentence(name, cleandoc(docstring or ""))
+
+
+def _sentence(name: str, docstring: str) -> str:
+    """The first sentence with the name in backticks."""
+    found = next((said for said in _END.split(docstring) if f"`{name}`" in said), "")
+    return " ".join(found.split())
