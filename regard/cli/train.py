@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from regard.experiment import Experiment
 
 Words = Annotated[
-    list[str] | None, typer.Argument(metavar="CONFIG KEY=VALUE", help="A config file, and changes to it.")
+    list[str] | None,
+    typer.Argument(metavar="FILE KEY=VALUE", help="A config, or a file of pairs (.tsv .csv .jsonl .tmx); and changes."),
 ]
 Source = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn from, one sentence a line (.gz too).")]
 Target = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
@@ -43,6 +44,8 @@ def train_command(
     """Train a model.
 
     regard train --source train.en --target train.de
+
+    regard train pairs.tsv
 
     regard train --text novel.txt task.window=200 task.context=50
 

@@ -17,6 +17,7 @@ from regard.config import (
     lay,
     merge,
     parse_changes,
+    quoted,
     read_settings,
     read_yaml,
     schema_of,
@@ -25,6 +26,7 @@ from regard.config import (
 from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
+from regard.experiment.data import by_ending
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
 from regard.experiment.settings import Experiment
@@ -39,9 +41,13 @@ LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who
 def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Path | None = None) -> Experiment:
     """The complete settings of a new run, which continues the run `start` where one is given.
 
+    A file of pairs (.tsv, .csv, .jsonl, .tmx) may stand in the place of a config: it is the training part.
     Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
     """
     with deferred_warnings():
+        reader = None if path is None else by_ending(str(path))
+        if reader is not None:
+            path, changes = None, [f"data.train={quoted(str(reader['file']))}", *changes]
         said = _read({} if path is None else read_yaml(path), changes)
         return _completed(said, {} if start is None else continued(start))
 

@@ -58,3 +58,13 @@ def test_a_test_part_that_puts_back_examples_is_refused_on_resume(run, words):
     done = regard("train", "--run", run, "--resume", "training.max_updates=3", *named, "--quiet")
     assert done.code == 2
     assert "data.test_share: cannot change in a run that has begun: 0.05 → 0 of the training texts" in done.said
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.csv"])
+def test_one_file_of_pairs_is_enough(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    between = "\t" if name.endswith("tsv") else ","
+    (tmp_path / name).write_text("".join(f"sentence {one}{between}Satz {one}\n" for one in range(COUNT)), "utf-8")
+    done = regard("train", name, *SMALL, "--run", "run", "--quiet")
+    assert done.code == 0, done.said
+    assert evaluate([tmp_path / "run"]).examples > 5

@@ -1,6 +1,7 @@
 """Readers: files → a stream of examples. One file a format, each built with (columns,)."""
 
 from regard.data.readers.consecutive import ConsecutiveReader
+from regard.data.readers.csv import CsvReader
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.jsonl import JsonlReader
@@ -8,6 +9,7 @@ from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Part
 from regard.data.readers.reader import Reader
 from regard.data.readers.stretch import Stretch
+from regard.data.readers.tmx import TmxReader
 from regard.data.readers.tsv import TsvReader
 from regard.registry import Registry
 
@@ -15,10 +17,12 @@ READERS: Registry[Reader] = Registry(
     "data.reader",
     {
         "consecutive": ConsecutiveReader,
+        "csv": CsvReader,
         "documents": DocumentsReader,
         "excerpt": ExcerptReader,
         "jsonl": JsonlReader,
         "parallel": ParallelReader,
+        "tmx": TmxReader,
         "tsv": TsvReader,
     },
 )

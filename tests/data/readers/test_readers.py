@@ -36,6 +36,22 @@ def jsonl(folder, ending):
     return {"file": save(folder / f"pairs.jsonl{ending}", rows)}
 
 
+def csv(folder, ending):
+    rows = [",".join(f'"{side}"' if side else "" for side in pair) if any(pair) else "" for pair in PAIRS]
+    return {"file": save(folder / f"pairs.csv{ending}", rows)}
+
+
+def tmx(folder, ending):
+    sides = [
+        "".join(
+            f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in zip(("en-GB", "de"), pair, strict=True)
+        )
+        for pair in PAIRS
+    ]
+    rows = ["<tmx><body>", *(f"<tu>{unit}</tu>" for unit in sides), "</body></tmx>"]
+    return {"file": save(folder / f"pairs.tmx{ending}", rows)}
+
+
 def documents(folder, ending):
     return {**parallel(folder, ending), "index": save(folder / "index.tsv", [f"a\tnews\t1\t{len(PAIRS)}"])}
 
@@ -49,9 +65,11 @@ def consecutive(folder, ending):
 
 WRITERS = {
     "consecutive": consecutive,
+    "csv": csv,
     "documents": documents,
     "excerpt": parallel,
     "parallel": parallel,
+    "tmx": tmx,
     "tsv": tsv,
     "jsonl": jsonl,
 }
@@ -243,3 +261,37 @@ def test_settings_that_change_what_is_read_change_the_key(tmp_path):
         for settings in ({}, {"header": True}, {"fields": {"source": 2, "target": 1}})
     ]
     assert len(set(keys)) == 3
+
+
+def test_csv_keeps_quoted_delimiters_quotes_and_line_ends(tmp_path):
+    path = save(tmp_path / "pairs.csv", ["en;de", '"a; ""b""', 'c";d', "e;f"])
+    examples = list(read("csv", file=path, delimiter=";", header=True))
+    assert examples == [(3, 'a; "b" c', "d"), (4, "e", "f")]
+
+
+def test_csv_faults_name_the_line(tmp_path):
+    path = save(tmp_path / "pairs.csv", ["a,b", "c"])
+    with pytest.raises(DataError, match=r"pairs.csv:2: 1 fields, 2 are needed"):
+        list(read("csv", file=path))
+
+
+def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
+    unit = (
+        '<tu><tuv xml:lang="DE"><seg>ein <bpt i="1"/>Hund</seg></tuv><tuv lang="en-US"><seg>a\n   dog</seg></tuv></tu>'
+    )
+    path = save(tmp_path / "pairs.tmx", [f"<tmx><body>{unit}</body></tmx>"])
+    assert [row[1:] for row in read("tmx", file=path)] == [("ein Hund", "a dog")]
+    assert [row[1:] for row in read("tmx", file=path, languages=("en", "de"))] == [("a dog", "ein Hund")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["<tmx><body><tu>"], "not TMX"),
+        (["<tmx><body></body></tmx>"], "there is no unit"),
+        (["<tmx><tu><tuv xml:lang='en'><seg>a</seg></tuv></tu></tmx>"], "the first unit has 1 languages, 2 are needed"),
+    ],
+)
+def test_tmx_faults_are_told(tmp_path, lines, told):
+    with pytest.raises(DataError, match=told):
+        list(read("tmx", file=save(tmp_path / "pairs.tmx", lines)))

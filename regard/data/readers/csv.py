@@ -1,0 +1,55 @@
+"""Comma-separated values with quotes, as spreadsheets write them."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from regard.config.bounds import Size
+from regard.data.examples import Example
+from regard.data.readers.fields import places_of
+from regard.data.readers.lines import LONGEST, read_lines
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+
+
+class CsvReader(Reader):
+    """`fields` says in which field, from 1, a column stands; by default they stand in order.
+
+    A quoted field may hold the `delimiter`, doubled quotes and ends of lines. An example has its last line's number.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: str,
+        fields: Mapping[str, Size] | None = None,
+        header: bool = False,
+        delimiter: str = ",",
+    ) -> None:
+        if len(delimiter) != 1:
+            raise PartError(f"is '{delimiter}'", "one character, such as ; or ,", setting="delimiter")
+        self.columns, self._places = tuple(columns), places_of(columns, fields)
+        self.files = (Path(file).expanduser(),)
+        self._header, self._delimiter = header, delimiter
+
+    def key(self) -> str:
+        return f"csv {self._places} {self._header} {self._delimiter!r}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        needed = max(self._places.values()) + 1
+        csv.field_size_limit(LONGEST)
+        rows = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=self._delimiter, strict=True)
+        try:
+            for count, row in enumerate(rows):
+                if self._header and count == 0:
+                    continue
+                cells = row or [""] * needed  # an empty line is an empty example
+                if len(cells) < needed:
+                    raise DataError(path, f"{len(cells)} fields, {needed} are needed", line=rows.line_num)
+                texts = {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()}
+                yield Example(rows.line_num, texts)
+        except csv.Error as error:
+            hint = "without quotes it is tab-separated: name the file .tsv"
+            raise DataError(path, f"not CSV: {error}", line=rows.line_num, hint=hint) from error

@@ -1,0 +1,17 @@
+"""Columns that stand in numbered fields of a row."""
+
+from collections.abc import Mapping, Sequence
+
+from regard.errors import PartError
+
+
+def places_of(columns: Sequence[str], fields: Mapping[str, int] | None) -> dict[str, int]:
+    """Return where each column stands, from 0; `fields` counts from 1, None is in order.
+
+    Raises PartError for other columns.
+    """
+    found = {column: number for number, column in enumerate(columns, start=1)} if fields is None else dict(fields)
+    if set(found) != set(columns):
+        wanted = ", ".join(columns)
+        raise PartError(f"is {found}", f"needed is a field, from 1, for {wanted}", setting="fields")
+    return {column: found[column] - 1 for column in columns}

@@ -1,0 +1,87 @@
+"""Translation memories (TMX 1.4, https://www.gala-global.org/tmx-14b): units of a text in several languages."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+from xml.etree import ElementTree
+
+from regard.data.examples import Example
+from regard.data.readers.lines import check
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+
+LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+class TmxReader(Reader):
+    """`languages` are those of the columns, in order ("en" stands for "en-GB", too); by default the first unit's.
+
+    A unit that lacks one of them is empty on that side. An example has the number of its unit.
+    """
+
+    def __init__(self, columns: tuple[str, ...], *, file: str, languages: tuple[str, ...] | None = None) -> None:
+        if languages is not None and len(languages) != len(columns):
+            problem, hint = f"names {len(languages)}", f"one for each of {', '.join(columns)}"
+            raise PartError(problem, hint, setting="languages")
+        self.columns, self.files = tuple(columns), (Path(file).expanduser(),)
+        self._languages = languages
+
+    def key(self) -> str:
+        return f"tmx {self._languages}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        check(path)
+        languages = self._languages
+        try:
+            with _opened(path) as file:
+                for number, unit in enumerate(_units(file), start=1):
+                    texts = {name: text for name, text in _variants(unit) if name}
+                    languages = languages or self._first(path, tuple(texts))
+                    sides = zip(self.columns, languages, strict=True)
+                    yield Example(number, {column: _text(texts, language) for column, language in sides})
+        except ElementTree.ParseError as error:
+            if not path.stat().st_size:
+                raise DataError(path, "the file is empty") from error
+            raise DataError(path, f"not TMX: {error.msg}", line=error.position[0]) from error
+        except OSError as error:
+            raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+        if languages is None:
+            raise DataError(path, "there is no unit (<tu>) in it")
+
+    def _first(self, path: Path, found: tuple[str, ...]) -> tuple[str, ...]:
+        if len(found) < len(self.columns):
+            problem = f"the first unit has {len(found)} languages, {len(self.columns)} are needed"
+            raise DataError(path, problem, line=1, hint="name them: data.train.languages=[en, de]")
+        return found[: len(self.columns)]
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _units(file: IO[bytes]) -> Iterator[ElementTree.Element]:
+    """The units, one at a time: what was read is forgotten, so memory does not grow."""
+    events = ElementTree.iterparse(file, events=("start", "end"))
+    _, root = next(events)
+    for event, element in events:
+        if event == "end" and element.tag == "tu":
+            yield element
+            root.clear()
+
+
+def _variants(unit: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    """Language and text of each variant; markup inside of a segment is left out."""
+    for variant in unit.iter("tuv"):
+        segment = variant.find("seg")
+        text = "" if segment is None else LINE_ENDS.sub(" ", "".join(segment.itertext())).strip(" ")
+        yield (variant.get(LANGUAGE) or variant.get("lang") or "").lower(), text
+
+
+def _text(texts: dict[str, str], language: str) -> str:
+    """Of a language as it is named, or of the first that is a kind of it."""
+    wanted = language.lower()
+    return next((text for name, text in texts.items() if name == wanted or name.startswith(f"{wanted}-")), "")
