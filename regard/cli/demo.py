@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.group import INTERRUPTED
+
 Folder = Annotated[Path, typer.Option("--run", metavar="FOLDER", help="Where the texts, the model and the page go.")]
 Language = Annotated[str, typer.Option("--language", metavar="CODE", help="Translate English into this: de or zh.")]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the model then; one that is there is not trained again.")]
@@ -18,7 +20,8 @@ def demo_command(
     from regard.recipes.demo import MODEL, demo, made_before
 
     if not serve:
-        demo(run, language)
+        if demo(run, language) is None:
+            raise typer.Exit(INTERRUPTED)
         return
     from regard.cli.serve import check_installed
 
@@ -27,6 +30,6 @@ def demo_command(
     from regard.serve.settings import Settings
 
     listening("127.0.0.1", port).close()  # before a minute of training
-    if made_before(run, language) is None:
-        demo(run, language)
+    if made_before(run, language) is None and demo(run, language) is None:
+        raise typer.Exit(INTERRUPTED)
     serve_runs(Settings(port=port), [run / MODEL])

@@ -55,29 +55,36 @@ class Outcome(NamedTuple):
     page: Path
 
 
-def demo(run: Path, language: str = "de") -> Outcome:
+def demo(run: Path, language: str = "de") -> Outcome | None:
     """Samples sentence pairs, trains, scores on combinations of words it never saw, translates, writes a page.
 
-    Raises ConfigError for a language the grammar does not speak, or a folder that holds something else.
+    A training that was interrupted goes on. None: it is interrupted now, and has told how to go on. Raises ConfigError
+    for a language the grammar does not speak, or a folder that holds something else.
     """
     console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     if language not in LANGUAGES:
         raise ConfigError("--language", f"there is no '{language}'", nearest(language, LANGUAGES))
     _make_room(run)
+    model = run / MODEL
+    resume = _begun(model, language)
     console.print(
         f"1. Sampling {SIZES['train']:,} English sentences and their translations ({language}) from a grammar"
     )
     files = write_texts(run / TEXTS, language)
-    console.print(f"2. Training a Transformer on them; the model goes to {run / MODEL}")
+    console.print(f"2. Training a Transformer on them; the model goes to {model}")
+    if resume:
+        console.print(f"   going on where the last demo was interrupted (to begin anew, remove {model})")
     start = time.monotonic()
     named = [f"data.{name}={quoted(str(path))}" for name, path in files.items()]
-    with _replaced(run / MODEL, run / BEFORE):
-        trained = train_run(read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(run / MODEL))}"]))
+    with _replaced(model, run / BEFORE, resume=resume):
+        new = None if resume else read_experiment(None, [*SETTINGS, *named, f"run={quoted(str(model))}"])
+        trained = train_run(new or RunFolder(model).experiment(), resume=resume)
     seconds = time.monotonic() - start
     if not trained:
-        raise ConfigError("demo", "was interrupted", f"go on with: regard train --run {run / MODEL} --resume")
+        console.print("The demo was interrupted; the same command goes on with it")
+        return None
     console.print("3. Translating 500 sentences with combinations of words that were held out of training")
-    predictor = load(run / MODEL)
+    predictor = load(model)
     exact, bleu = _scores(predictor, files, console)
     console.print("4. What it looked at, for some of them")
     _explain(predictor, files, run, console)
@@ -111,11 +118,20 @@ def _make_room(run: Path) -> None:
     (run / MARK).write_text(json.dumps({"made_by": "regard demo"}), encoding="utf-8")
 
 
+def _begun(model: Path, language: str) -> bool:
+    """Whether a training to that language was interrupted there, and can go on."""
+    folder = RunFolder(model)
+    if folder.finished or not folder.started:
+        return False
+    files = (folder.experiment().reader("train") or Choice("")).settings.get("files", {})
+    return str(files.get("target", "")).endswith(f".{language}")
+
+
 @contextmanager
-def _replaced(model: Path, before: Path) -> Iterator[None]:
+def _replaced(model: Path, before: Path, *, resume: bool) -> Iterator[None]:
     """A finished model stands aside until a new one is finished in its place, and comes back if that fails."""
     folder = RunFolder(model)
-    if model.exists():
+    if model.exists() and not resume:
         with folder.held():
             if folder.finished:
                 shutil.rmtree(before, ignore_errors=True)

@@ -8,6 +8,8 @@ from regard.errors import ConfigError, RegardError
 from regard.predictor import load
 from regard.recipes import demo as module
 from regard.runs import RunFolder
+from regard.training import checkpoint as files
+from regard.training.interrupt import Interruption
 
 TINY = [
     "model.dim=16",
@@ -61,9 +63,9 @@ def test_a_second_demo_puts_another_model_in_place_of_the_first(run, monkeypatch
     model, seen = marked(run), []
     train = module.train_run
 
-    def watched(experiment):
+    def watched(experiment, resume):
         seen.append((run / module.BEFORE / "mine").exists() and RunFolder(run / module.BEFORE).finished)
-        return train(experiment)
+        return train(experiment, resume=resume)
 
     monkeypatch.setattr(module, "train_run", watched)
     module.demo(run)
@@ -75,7 +77,7 @@ def test_a_second_demo_puts_another_model_in_place_of_the_first(run, monkeypatch
 def test_the_first_comes_back_when_the_second_fails(run, monkeypatch, fault):
     model = marked(run)
 
-    def fail(experiment):
+    def fail(experiment, resume):
         experiment.run.mkdir()
         raise fault
 
@@ -89,7 +91,7 @@ def test_the_first_comes_back_when_the_second_fails(run, monkeypatch, fault):
 def test_an_interrupted_one_may_go_on_and_never_costs_the_first(run, monkeypatch):
     model = marked(run)
 
-    def interrupted(experiment):
+    def interrupted(experiment, resume):
         experiment.run.mkdir()
         (experiment.run / "half").touch()
         return False
@@ -97,11 +99,31 @@ def test_an_interrupted_one_may_go_on_and_never_costs_the_first(run, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(module, "train_run", interrupted)
         for _ in range(2):
-            with pytest.raises(ConfigError, match="was interrupted"):
-                module.demo(run)
+            assert module.demo(run) is None
             assert ((model / "half").exists(), (run / module.BEFORE / "mine").exists()) == (True, True)
     module.demo(run)
     assert (RunFolder(model).finished, (run / module.BEFORE).exists()) == (True, False)
+
+
+def test_an_interrupted_training_goes_on(run, monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        patch.setattr(Interruption, "__call__", lambda self: True)
+        assert module.demo(run) is None
+    first = files.latest_valid(run / module.MODEL)[0].state["update"]
+    assert module.demo(run) is not None
+    assert "going on where the last demo was interrupted" in capsys.readouterr().out
+    assert (first < 2, files.latest_valid(run / module.MODEL)[0].state["update"]) == (True, 2)
+
+
+def test_another_language_begins_anew(run, monkeypatch):
+    resumed = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Interruption, "__call__", lambda self: True)
+        assert module.demo(run) is None
+        patch.setattr(module, "train_run", lambda experiment, resume: resumed.append(resume))
+        for language in ("de", "zh"):
+            module.demo(run, language)
+    assert resumed == [True, False]
 
 
 def test_a_model_that_is_being_trained_is_left_alone(run):
