@@ -20,7 +20,7 @@ def ineffective_settings(experiment: Experiment, given: Mapping[str, Any], notes
     yield from unused_metrics(experiment, given)
     if len(experiment.columns) == 1:
         yield from _of_one_text(experiment, given)
-    if window and tokens < window:
+    if window and tokens is not None and tokens < window:
         yield f"training.batch_tokens={tokens} is less than one window, so each batch is one of {window} pieces"
 
 

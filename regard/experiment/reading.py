@@ -128,6 +128,8 @@ def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
     defaults["training"]["metric"] = task.metric
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         defaults["training"].pop("max_updates")
+    if given.training.batch_sentences is not None:
+        defaults["training"]["batch_tokens"] = None
     experiment = read_settings(Experiment, lay(defaults, settings))
     with collected_notes() as notes:
         _check_model(experiment, said)
@@ -162,6 +164,13 @@ def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator
         task.measure(settings.get("training", {}).get("metric", task.metric))
     except ConfigError as error:
         yield from error.faults
+    training = settings.get("training", {})
+    limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
+    if None not in limits:
+        problem = "does not go with training.batch_tokens, of which a batch has one"
+        yield Fault("training.batch_sentences", problem, "training.batch_tokens=null, or leave one of them out")
+    if "batch_tokens" in training and limits == [None, None]:
+        yield Fault("training.batch_tokens", "is null, so a batch has no limit", "training.batch_sentences=80")
 
 
 def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:

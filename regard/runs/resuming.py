@@ -15,8 +15,8 @@ from regard.runs.texts import held_out, part_reader
 
 FIXED = (
     "init", "task", "text", "model.init_uniform", "data.max_length", "data.transforms", "data.weights",
-    "training.batch_tokens", "training.accumulate", "training.seed", "training.optimizer", "training.metric",
-    "training.validate_lines",
+    "training.batch_tokens", "training.batch_sentences", "training.accumulate", "training.seed", "training.optimizer",
+    "training.metric", "training.validate_lines",
 )  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"
 

@@ -103,7 +103,8 @@ def training_batches(
     for name, reader in training_readers(experiment).items():
         corpus = Corpus.open(reader, columns, cache, max_tokens=task.max_length(experiment.data.max_length))
         say(f"{reader.files[0].name}: {corpus.report}")
-        streams[name] = task.stream(corpus, tokens=experiment.training.batch_tokens, seed=seed)
+        limits = experiment.training.batch_tokens, experiment.training.batch_sentences
+        streams[name] = task.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in columns)
     weights = experiment.data.weights or sizes
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, seed=seed)

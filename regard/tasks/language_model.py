@@ -120,14 +120,18 @@ class LanguageModelTask(Task):
         borders = 1 - dev - test, 1 - test
         return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 
-    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> PlannedStream:
-        """Lines of about one length together, or windows at random."""
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Lines of about one length together, or windows at random, each of which counts as a sentence."""
         if self.window is None:
-            return super().stream(corpus, tokens=tokens, seed=seed)
+            return super().stream(corpus, tokens, sentences, seed=seed)
         if self.text.samples:
             problem = "cuts each text anew, but windows are cut out of one text"
             raise ConfigError("text.tokenizer.sampling", problem, "use 0, or leave task.window out")
-        return self._windows(corpus.pieces(TEXT), tokens, seed, corpus)
+        limits = [] if tokens is None else [tokens]
+        limits += [] if sentences is None else [sentences * self.window]
+        return self._windows(corpus.pieces(TEXT), min(limits), seed, corpus)
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:
         """Each piece once: lines of about one length together, the longest first, or windows in their order."""

@@ -137,11 +137,20 @@ class Task(ABC):
         rest = Part(reader, dev + test, held_out=False)
         return rest, Part(reader, dev, held_out=True), Part(reader, test, start=dev, held_out=True)
 
-    def stream(self, corpus: Corpus, *, tokens: int, seed: int) -> PlannedStream:
-        """Return the corpus as batches to learn from, without end."""
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Return the corpus as batches to learn from, of so many tokens or sentences at most, without end."""
         joins = {name: column.join for name, column in self.vocabularies.items()}
         return Batches(
-            corpus, tuple(self.columns), self.vocabularies, joins=joins, route=self.route, tokens=tokens, seed=seed
+            corpus,
+            tuple(self.columns),
+            self.vocabularies,
+            joins=joins,
+            route=self.route,
+            tokens=tokens,
+            sentences=sentences,
+            seed=seed,
         )
 
     # figures

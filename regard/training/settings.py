@@ -44,7 +44,10 @@ class TrainingSettings:
     max_core_minutes: Annotated[
         NotNegative | None, Doc("The same in processor time, all threads of the process together.")
     ] = None
-    batch_tokens: Annotated[Size, Doc("Largest batch, in examples times the pieces of the longest.")] = 4096
+    batch_tokens: Annotated[
+        Size | None, Doc("Largest batch, in examples times the pieces of the longest; null: see batch_sentences.")
+    ] = 4096
+    batch_sentences: Annotated[Size | None, Doc("Largest batch in examples, in place of batch_tokens.")] = None
     accumulate: Annotated[Size, Doc("Batches whose gradients are summed for one update.")] = 1
     optimizer: Annotated[Choice, Doc("How gradients change the weights.")] = Choice("adam")
     learning_rate: Annotated[Positive, Doc("Size of a step, at the peak of the schedule.")] = 0.002
@@ -81,6 +84,12 @@ class TrainingSettings:
     ] = "ddp"
     workers: Annotated[Count, Doc("Threads that make batches ahead.")] = 1
     log_every: Annotated[Size, Doc("Updates from one line of metrics.jsonl to the next.")] = 25
+
+    @property
+    def batch_size(self) -> str:
+        """Return the largest batch in words: "4,096 tokens"."""
+        limits = ((self.batch_tokens, "tokens"), (self.batch_sentences, "sentences"))
+        return " and ".join(f"{limit:,} {unit}" for limit, unit in limits if limit is not None)
 
     def turn(self, name: str) -> TurnValues:
         """Return the settings of a turn."""

@@ -22,8 +22,8 @@ from regard.training.turns import Turn, Turns
 from regard.training.world import ALONE, World, meeting
 
 SMALLER = (
-    "Try a new run with a smaller training.batch_tokens, and training.accumulate to make up for it, or a smaller "
-    "data.max_length"
+    "Try a new run with a smaller training.batch_tokens (or batch_sentences), and training.accumulate to make up for "
+    "it, or a smaller data.max_length"
 )
 
 
@@ -76,7 +76,7 @@ class Updater:
 
         Raises TrainingError for a loss that is no number, which changes no weight, and where memory does not suffice.
         """
-        where = f"at update {number:,}, with batches of {self.settings.batch_tokens:,} tokens"
+        where = f"at update {number:,}, with batches of {self.settings.batch_size}"
         with meeting(), telling_of_memory(where, SMALLER):
             taken = {name: self._take(turn, batches, number) for name, turn in self.turns.items() if turn.taken(number)}
         self._spread_averages()

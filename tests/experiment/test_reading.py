@@ -93,6 +93,20 @@ def test_who_sets_one_limit_wants_no_other(files):
     assert (limits.max_minutes, limits.max_updates, limits.max_epochs) == (5, None, None)
 
 
+def test_batches_are_of_tokens_or_of_sentences(files):
+    sentences = read_experiment(None, [*files, "training.batch_sentences=80"]).training
+    assert (sentences.batch_tokens, sentences.batch_sentences, sentences.batch_size) == (None, 80, "80 sentences")
+    tokens = read_experiment(None, [*files, "training.batch_tokens=99"]).training
+    assert (tokens.batch_tokens, tokens.batch_sentences, tokens.batch_size) == (99, None, "99 tokens")
+    assert faults(*files, "training.batch_sentences=80", "training.batch_tokens=99") == [
+        "training.batch_sentences: does not go with training.batch_tokens, of which a batch has one "
+        "(training.batch_tokens=null, or leave one of them out)"
+    ]
+    assert "is null, so a batch has no limit" in faults(*files, "training.batch_tokens=null")[0]
+    nothing = ["training.batch_sentences=80", "training.batch_tokens=null"]
+    assert read_experiment(None, [*files, *nothing]).training == sentences
+
+
 def test_all_faults_are_told_at_once_with_the_nearest_name(files):
     told = faults(*files, "modle.dim=3", "training.learning_rat=1", "model.dim=many", "model.encoder=transfromer")
     assert len(told) == 4

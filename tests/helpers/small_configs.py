@@ -7,7 +7,6 @@ PAIRS = [("ein Hund läuft", "a dog runs"), ("zwei Katzen schlafen", "two cats s
 SMALL = [
     "training.max_updates=1",
     "training.validate_every=1",
-    "training.batch_tokens=64",
     "training.average=1",
     "model.dim=16",
 ]
@@ -69,7 +68,7 @@ WRITERS = {"language": _texts_in, "generation": _lines_in, "classification": _la
 def _shrunk(path: Path) -> list[str]:
     """Changes that make the networks of a config small, whatever they are."""
     text = path.read_text(encoding="utf-8")
-    changes = list(SMALL)
+    changes = [*SMALL, "training.batch_sentences=4" if "batch_sentences:" in text else "training.batch_tokens=64"]
     for part in ("encoder", "decoder"):
         line = next((line for line in text.splitlines() if line.strip().startswith(f"{part}:")), "")
         for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):

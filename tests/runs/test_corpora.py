@@ -1,5 +1,7 @@
 """Training on several corpora: settings, shares of batches, one vocabulary, resuming."""
 
+from itertools import islice
+
 import pytest
 from small_runs import SMALL, regard, write_texts
 
@@ -46,6 +48,13 @@ def test_all_corpora_are_learnt_from(words, tmp_path):
     assert [len(list(reader)) for reader in training_readers(experiment).values()][1:] == [len(SPOKEN)]
     ids = folder.columns(experiment)["target"].encode_batch(["danke", "Hund", "Baum"])
     assert [len(row) for row in ids][:2] == [1, 1] and len(ids[2]) > 1  # unknown words are spelt
+
+
+def test_batches_may_be_of_so_many_sentences(words, tmp_path):
+    folder = trained([*words, "training.batch_sentences=5"], tmp_path / "run")
+    batches = islice(batches_of(folder).parts["train"].stream(), 20)
+    rows = {len(batch.lines) for _, batch in batches}
+    assert max(rows) == 5 and len(rows) == 2  # what is left of an epoch is smaller
 
 
 @pytest.mark.parametrize("given", [None, {"train": 1.0, "spoken": 4.0}])

@@ -71,6 +71,7 @@ def test_what_was_changed_is_kept_for_the_next_time(run):
         ("data.max_length=9", "data.max_length: cannot change in a run that has begun: 256 → 9"),
         ("data.dev_share=0.3", "data.dev_share: cannot change in a run that has begun: 0.05 → 0.3 of the training"),
         ("training.batch_tokens=99", "training.batch_tokens: cannot change"),
+        ("training.batch_sentences=9", "training.batch_sentences: cannot change in a run that has begun: nothing → 9"),
         ("training.accumulate=2", "training.accumulate: cannot change"),
         ("training.seed=2", "training.seed: cannot change in a run that has begun: 1 → 2"),
     ],
