@@ -22,7 +22,7 @@ AVERAGE = "average"
 
 
 class BestCheckpoints:
-    """The end of a run: the mean of its best checkpoints, and final.json, which names what is to be used."""
+    """The end of a run: the mean of its best checkpoints or its last, and final.json, which names what is to be used."""
 
     def __init__(
         self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress, world: World = ALONE
@@ -38,15 +38,15 @@ class BestCheckpoints:
         files.remove(self.mean)
 
     def keep(self, update: int, best: EarlyStopping) -> None:
-        """Remove the checkpoints of all updates but one and the best."""
-        kept = {files.step_folder(self.run, one) for one in [update, *best.updates]}
+        """Remove the checkpoints of all updates but one, the best, and the last to be averaged."""
+        kept = {files.step_folder(self.run, one) for one in [update, *best.kept]}
         for folder in files.steps(self.run):
             if folder not in kept:
                 files.remove(folder)
 
     def forget_damaged(self, best: EarlyStopping) -> None:
         """Drop updates from a ranking whose checkpoints are damaged or gone."""
-        for update in best.updates:
+        for update in best.kept:
             folder = files.step_folder(self.run, update)
             try:
                 files.load(folder, training=False)
@@ -56,17 +56,18 @@ class BestCheckpoints:
                 best.forget(update)
 
     def average(self, best: EarlyStopping, update: int, judge: Callable[[], Mapping[str, float]]) -> float | None:
-        """The score of the mean of the best, saved if it is better than the best of them; else None.
+        """The score of the mean of the best, or of the last, saved if it is better than the best of all; else None.
 
         `judge` scores the weights that are in the model. The model itself is left as it was.
         """
-        chosen = best.updates[: self.settings.average]
+        which = self.settings.average_of
+        chosen = best.latest[::-1] if which == "last" else best.updates[: self.settings.average]
         if len(chosen) < 2:
             return None
         try:
             models = [files.load(files.step_folder(self.run, one), training=False).model for one in chosen]
         except CheckpointError as error:
-            self.progress.warn(f"{error}; the best are not averaged")
+            self.progress.warn(f"{error}; the {which} are not averaged")
             return None
         before = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
         load_whole(self.model, average(models))
@@ -77,7 +78,7 @@ class BestCheckpoints:
         self.model.load_state_dict(before)
         if not better:
             return None
-        self.progress.say(f"the mean of the {len(models)} best has {self.settings.metric} {score:.2f} and is kept")
+        self.progress.say(f"the mean of the {len(models)} {which} has {self.settings.metric} {score:.2f} and is kept")
         return score
 
     def write(self, reason: str, update: int, best: EarlyStopping, averaged: float | None) -> tuple[Path, float | None]:

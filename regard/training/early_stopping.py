@@ -14,12 +14,18 @@ class Ranked(NamedTuple):
 
 
 class EarlyStopping:
-    """The k best updates by a score, of equal ones by the loss; counts validations since the score last improved."""
+    """The k best updates by a score, of equal ones by the loss; counts validations since the score last improved.
 
-    def __init__(self, metric: str, keep: int, patience: int | None, *, higher_is_better: bool) -> None:
-        self.metric, self.keep, self.patience = metric, max(1, keep), patience
+    With `keep_last` it also knows the updates of that many last validations.
+    """
+
+    def __init__(
+        self, metric: str, keep: int, patience: int | None, *, higher_is_better: bool, keep_last: int = 0
+    ) -> None:
+        self.metric, self.keep, self.patience, self.keep_last = metric, max(1, keep), patience, keep_last
         self.higher_is_better = higher_is_better
         self.ranked: list[Ranked] = []  # best first
+        self.latest: list[int] = []  # updates, the last one at the end
         self.waited = 0
 
     def add(self, score: float, update: int, loss: float | None = None) -> bool:
@@ -27,6 +33,7 @@ class EarlyStopping:
         if math.isnan(score):
             self.waited += 1
             return False
+        self.latest = [*self.latest, update][-self.keep_last :] if self.keep_last else []
         before = self.ranked[:1]
         better = not before or self._place(Ranked(score, 0))[0] < self._place(before[0])[0]
         self.waited = 0 if better else self.waited + 1
@@ -36,6 +43,7 @@ class EarlyStopping:
     def forget(self, update: int) -> None:
         """An update whose checkpoint there is not."""
         self.ranked = [one for one in self.ranked if one.update != update]
+        self.latest = [one for one in self.latest if one != update]
 
     def copy(self) -> "EarlyStopping":
         """What is added to it stays out of this one."""
@@ -47,6 +55,11 @@ class EarlyStopping:
         return [one.update for one in self.ranked]
 
     @property
+    def kept(self) -> list[int]:
+        """Updates whose checkpoints are needed: the best and the last."""
+        return [*dict.fromkeys([*self.updates, *self.latest])]
+
+    @property
     def ended(self) -> str:
         """Why training should end: patience has run out; "" while it has not."""
         if self.patience is None or self.waited < max(1, self.patience):
@@ -55,11 +68,13 @@ class EarlyStopping:
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint."""
-        return {"ranked": self.ranked, "waited": self.waited}
+        latest = {"latest": self.latest} if self.keep_last else {}
+        return {"ranked": self.ranked, "waited": self.waited, **latest}
 
     def restore(self, state: dict[str, Any]) -> None:
         """The way back."""
         self.ranked, self.waited = [Ranked(*one) for one in state["ranked"]], state["waited"]
+        self.latest = state.get("latest", [])[-self.keep_last :] if self.keep_last else []
 
     def _place(self, one: Ranked) -> tuple[float, float, int]:
         """The smaller, the better; a loss that is unknown or no number is the worst, and the earlier wins at last."""

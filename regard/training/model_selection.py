@@ -35,7 +35,11 @@ class ModelSelection:
         self.model, self.validate, self.settings = model, validate, settings
         self.progress, self.world = progress, world
         self.best = EarlyStopping(
-            settings.metric, settings.keep_best, settings.patience, higher_is_better=higher_is_better
+            settings.metric,
+            settings.keep_best,
+            settings.patience,
+            higher_is_better=higher_is_better,
+            keep_last=settings.average if settings.average_of == "last" else 0,
         )
         self.due = False  # a validation of the current update has still to be made
         self.judged = -1  # the update of the last complete validation

@@ -69,8 +69,12 @@ class TrainingSettings:
     )
     keep_best: Annotated[Count, Doc("Checkpoints that are kept, those with the best scores.")] = 5
     average: Annotated[
-        Count, Doc("Best checkpoints whose weights are averaged at the end; 1: the best one itself.")
+        Count, Doc("Checkpoints whose weights are averaged at the end, used if that is better; 1: the best one itself.")
     ] = 5
+    average_of: Annotated[
+        Literal["best", "last"],
+        Doc("Which are averaged: those with the best scores, or those of the last validations."),
+    ] = "best"
     save_every_minutes: Annotated[NotNegative, Doc("Minutes after which training saves so that it can be resumed.")] = (
         10.0
     )

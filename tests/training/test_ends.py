@@ -230,6 +230,20 @@ def test_the_mean_of_the_best_is_named_if_it_is_better(trainer, tmp_path, score,
     assert all(torch.equal(value, last[key]) for key, value in made.model.state_dict().items())
 
 
+@pytest.mark.parametrize(("score", "name"), [(0.5, "average"), (2.0, "step-00000001")])
+def test_the_mean_may_be_of_the_last(trainer, tmp_path, score, name):
+    last = {"average": 3, "average_of": "last", "keep_best": 1}
+    trainer([1.0, 4.0, math.nan, score], max_updates=3, **last).prepare().train()
+    report = trainer([3.0, 5.0, score], max_updates=5, **last).prepare(resume=True).train()
+    assert report.checkpoint.name == name
+    assert kept(tmp_path) == [1, 2, 4, 5]  # 3 was no number
+    if name == "average":
+        wanted = average([files.load(files.step_folder(tmp_path, update)).model for update in (5, 4, 2)])
+        found = files.load(report.checkpoint)
+        assert all(torch.equal(found.model[key], wanted[key]) for key in wanted)
+        assert (found.state["averaged"], report.score) == ([5, 4, 2], 0.5)
+
+
 def test_a_mean_that_training_has_left_behind_is_not_named(trainer, tmp_path):
     assert trainer([2.0, 3.0, 1.0], average=2, max_updates=2).prepare().train().checkpoint.name == "average"
     report = trainer([0.5, 9.0], average=2, max_updates=3).prepare(resume=True).train()
