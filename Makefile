@@ -52,7 +52,7 @@ bench: $(READY) ## speed beside peers, as ratios
 	$(BIN)/python benchmarks/sliced_rnn.py
 	@echo "a server under load: $(BIN)/python benchmarks/serve.py RUN --texts FILE"
 
-docs: $(READY) ## docs/catalogue.md and its pictures, out of the code
+docs: $(READY) ## docs/catalogue.md with its pictures, and docs/settings.md, out of the code
 	@$(BIN)/python -m regard.reports.catalogue .
 
 reproduce: $(READY) ## trains and scores every file in configs/ (hours; REGARD_DATA names the folder of the data)

@@ -14,6 +14,7 @@ from regard.cli.demo import demo_command
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
 from regard.cli.group import EXIT_CODES, Group
+from regard.cli.help import help_command
 from regard.cli.predict import predict_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
@@ -37,6 +38,7 @@ app.command("explain")(explain_command)
 app.command("serve")(serve_command)
 app.add_typer(attention_app, name="attention")
 app.command("list")(list_command)
+app.command("help")(help_command)
 app.command("schema")(schema_command)
 app.command("demo")(demo_command)
 

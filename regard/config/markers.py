@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from regard.config.faults import shown
 from regard.config.merging import merge
-from regard.config.models import Marker, Settings, declared, settings_model
+from regard.config.models import Marker, Setting, Settings, declared, settings_model
 from regard.config.values import Choice
 from regard.errors import ConfigError, nearest
 
@@ -45,7 +45,11 @@ class FieldsOf(Marker):
     @cached_property
     def model(self) -> type[Settings]:
         """Of the fields. Made when it is needed: a table may still be without its parts."""
-        return settings_model(self.kind.__name__, declared(self.kind, self.types), self.kind.__doc__)
+        return settings_model(self.kind.__name__, self.settings(), self.kind.__doc__)
+
+    def settings(self) -> dict[str, Setting]:
+        """Its fields, with types, defaults and descriptions."""
+        return declared(self.kind, self.types)
 
     def names(self) -> Iterable[str]:
         """Its settings."""

@@ -1,6 +1,7 @@
 """Types of settings as a person would write them: `int >= 1`, `list of encoders`, `a history or null`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -32,13 +33,15 @@ def _plain(annotation: Any) -> str:
         return f"list of {_several(inner[0]) if inner[-1] is ... else f'{len(inner)} {_several(inner[0])}'}"
     if origin is Mapping:
         return "group of settings" if inner[-1] is Any else f"group of {_several(inner[-1])}"
+    if is_dataclass(annotation):
+        return "group of settings"
     return "null" if annotation is NoneType else str(annotation.__name__)
 
 
 def _several(annotation: Any) -> str:
     """What a list holds: encoders, int >= 1."""
     part = next((mark for mark in get_args(annotation) if isinstance(mark, PartOf)), None)
-    return typename(annotation) if part is None else f"{_word(part)}s"
+    return typename(annotation) if part is None else f"{_word(part).removesuffix('s')}s"
 
 
 def _word(part: PartOf) -> str:

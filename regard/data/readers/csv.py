@@ -3,7 +3,9 @@
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
+from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
 from regard.data.readers.fields import places_of
@@ -22,9 +24,12 @@ class CsvReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: str,
-        fields: Mapping[str, Size] | None = None,
-        header: bool = False,
+        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        fields: Annotated[
+            Mapping[str, Size] | None,
+            Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
+        ] = None,
+        header: Annotated[bool, Doc("Leave out the first line.")] = False,
         delimiter: str = ",",
     ) -> None:
         if len(delimiter) != 1:

@@ -4,9 +4,10 @@ import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Annotated, cast
 from xml.etree import ElementTree
 
+from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.lines import check
 from regard.data.readers.reader import Reader
@@ -22,7 +23,15 @@ class TmxReader(Reader):
     A unit that lacks one of them is empty on that side. An example has the number of its unit.
     """
 
-    def __init__(self, columns: tuple[str, ...], *, file: str, languages: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        languages: Annotated[
+            tuple[str, ...] | None, Doc("Codes of the languages of source and target; null: the two of the first unit.")
+        ] = None,
+    ) -> None:
         if languages is not None and len(languages) != len(columns):
             problem, hint = f"names {len(languages)}", f"one for each of {', '.join(columns)}"
             raise PartError(problem, hint, setting="languages")

@@ -1,10 +1,11 @@
-"""python -m regard.reports.catalogue ROOT: writes docs/catalogue.md anew."""
+"""python -m regard.reports.catalogue ROOT: writes docs/catalogue.md and docs/settings.md anew."""
 
 import sys
 from pathlib import Path
 
-from regard.reports.catalogue.page import write
+from regard.reports.catalogue import page, settings
 
 if len(sys.argv) != 2:
     sys.exit("python -m regard.reports.catalogue ROOT")
-write(Path(sys.argv[1]))
+page.write(Path(sys.argv[1]))
+settings.write(Path(sys.argv[1]))

@@ -1,0 +1,157 @@
+"""What every setting means, found by its place in a config: `training.patience`, `model.encoder.kernel`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import Parameter
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+from regard.config import FieldsOf, PartOf, as_values
+from regard.errors import ConfigError, nearest
+from regard.experiment.docstrings import sentence
+from regard.experiment.settings import Experiment
+from regard.experiment.typenames import typename
+from regard.registry import Setting
+
+Group = Mapping[str, Setting]
+
+
+class Described(NamedTuple):
+    """A setting: what it means, what it may be, and which parts have it."""
+
+    place: str
+    parts: tuple[str, ...]  # empty where it belongs to no part
+    about: str
+    type: str
+    default: Any  # a plain value; inspect.Parameter.empty when it must be given
+    choices: tuple[str, ...]  # names of parts that may stand there
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is Parameter.empty
+
+
+class Owned(NamedTuple):
+    """The settings of a part, or of a group that is no part."""
+
+    part: str
+    about: str
+    settings: Group
+
+
+def describe(place: str) -> tuple[str, list[Described]]:
+    """Return the heading of a place and its settings; of a single setting just this one, once for each meaning.
+
+    Numbers of a list and names of a mapping may be left out. Raises ConfigError with the nearest place.
+    """
+    groups, words = [Owned("", "", FieldsOf(Experiment).settings())], place.split(".") if place else []
+    heading, found, before = "", list[Described](), list[Any]()
+    for number, word in enumerate(words, start=1):
+        here = ".".join(words[:number])
+        named = [group for group in groups if group.part == word]
+        having = [group for group in groups if word in group.settings]
+        if named:
+            groups, heading, found = named, named[0].about, []
+        elif having:
+            found = _described(here, word, having)
+            heading = found[0].about
+            groups = _unique(inner for group in having for inner in groups_in(group.settings[word].annotation))
+        elif number == 1 or not _holds_items(before):
+            raise ConfigError(place, "there is no such setting", _hint(place, here, groups))
+        before = [group.settings[word].annotation for group in having]
+    inside = groups if len(groups) == 1 else []
+    rows = [row for group in inside for name in group.settings for row in _described(_join(place, name), name, [group])]
+    return heading, rows or found
+
+
+def places() -> Iterator[Described]:
+    """Every setting of a config, each kind of part described once."""
+    yield from _walk("", [Owned("", "", FieldsOf(Experiment).settings())], ())
+
+
+def settings_of(part: str, settings: Group) -> list[Described]:
+    """The settings of one part, by their own names."""
+    return [row for name in settings for row in _described(name, name, [Owned(part, "", settings)])]
+
+
+def groups_in(annotation: Any) -> list[Owned]:
+    """The settings inside of a setting: those of a group, or of each part that may stand there."""
+    for mark in _marks(annotation):
+        if isinstance(mark, FieldsOf):
+            return [Owned("", "", mark.settings())]
+        if isinstance(mark, PartOf):
+            table = mark.table
+            return [Owned(name, sentence(table[name]), table.settings(name)) for name in sorted(table)]
+    return []
+
+
+def _walk(place: str, groups: Sequence[Owned], around: tuple[str, ...]) -> Iterator[Described]:
+    for name in dict.fromkeys(name for group in groups for name in group.settings):
+        having = [group for group in groups if name in group.settings]
+        yield from _described(_join(place, name), name, having)
+        annotation = having[0].settings[name].annotation
+        table = next((mark.table.place for mark in _marks(annotation) if isinstance(mark, PartOf)), None)
+        if table is None or table not in around:
+            yield from _walk(_join(place, name), groups_in(annotation), around if table is None else (*around, table))
+
+
+def _described(place: str, name: str, groups: Sequence[Owned]) -> list[Described]:
+    """A setting of several parts: those for which it means the same are told together."""
+    same: dict[str, list[Owned]] = {}
+    for group in groups:
+        setting = group.settings[name]
+        same.setdefault(f"{setting.about} {typename(setting.annotation)} {setting.default}", []).append(group)
+    return [_one(place, name, several) for several in same.values()]
+
+
+def _one(place: str, name: str, groups: Sequence[Owned]) -> Described:
+    setting = groups[0].settings[name]
+    parts = tuple(group.part for group in groups if group.part)
+    empty = setting.default is Parameter.empty
+    choices = tuple(inner.part for inner in groups_in(setting.annotation) if inner.part)
+    default = setting.default if empty else as_values(setting.default)
+    return Described(place, parts, setting.about, typename(setting.annotation), default, choices)
+
+
+def _marks(annotation: Any) -> Iterator[Any]:
+    """What stands in `Annotated[…]`, at any depth of lists, mappings and alternatives."""
+    if get_origin(annotation) is Annotated:
+        yield from annotation.__metadata__
+    for inner in get_args(annotation):
+        yield from _marks(inner)
+
+
+def _holds_items(annotations: Sequence[Any]) -> bool:
+    """Whether a number or a name may stand next: of a list, or of a mapping."""
+    return any(_is_many(annotation) for annotation in annotations)
+
+
+def _is_many(annotation: Any) -> bool:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _is_many(get_args(annotation)[0])
+    if origin in (Union, UnionType):
+        return any(_is_many(one) for one in get_args(annotation))
+    return origin in (tuple, Mapping)
+
+
+def _hint(place: str, here: str, groups: Sequence[Owned]) -> str:
+    """The nearest name there; else the places where a setting of the last name is."""
+    names = [name for group in groups for name in (group.part, *group.settings) if name]
+    around, _, word = here.rpartition(".")
+    close = nearest(word, names)
+    if close.startswith("did"):
+        return close.replace("'", f"'{around}.", 1) if around else close
+    last = place.rpartition(".")[2]
+    same = {one.place for one in places() if one.place.rpartition(".")[2] == last}
+    shortest = sorted(same, key=lambda other: (other.count("."), other))[:3]
+    return f"did you mean {' or '.join(shortest)}?" if shortest else close
+
+
+def _unique(groups: Iterable[Owned]) -> list[Owned]:
+    """Each part once, where several settings around take the same parts."""
+    return list({(group.part, *group.settings): group for group in groups}.values())
+
+
+def _join(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name

@@ -1,0 +1,78 @@
+"""regard help: what a setting means, where a config names it."""
+
+import pytest
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.experiment import schema
+from regard.experiment.settings_help import describe, places
+
+TOP = ("data", "text", "training", "decoding", "evaluation", "init")
+
+
+def told(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, ["help", *words])
+    assert done.exit_code == code, done.stderr
+    return done.stderr if code else done.stdout
+
+
+def test_every_leaf_of_the_schema_is_described():
+    groups = schema()["properties"]
+    bare = [name for name, group in groups.items() if not group.get("description")]
+    for name in TOP:
+        group = next((one for one in groups[name].get("anyOf", ()) if "properties" in one), groups[name])
+        bare += [f"{name}.{leaf}" for leaf, about in group["properties"].items() if not about.get("description")]
+    assert bare == []
+
+
+def test_every_setting_of_every_part_is_described():
+    found = list(places())
+    assert len(found) > 250
+    assert [f"{one.place} of {one.parts}" for one in found if not one.about] == []
+
+
+def test_a_setting_is_told_with_its_type_and_default():
+    assert told("training.patience").splitlines() == [
+        "training.patience",
+        "    End after so many validations in a row without a better score; null: never.",
+        "    int >= 0 or null, default 10",
+    ]
+
+
+def test_a_group_lists_its_settings():
+    lines = told("training")
+    assert lines.startswith("training: How and how long the model is trained.\n")
+    assert "  patience\n      End after" in lines and "  keep_best\n" in lines
+
+
+def test_a_setting_of_parts_names_them():
+    assert told("model.encoder.kernel").startswith("model.encoder.kernel (of bytenet, convolutional)\n")
+    assert "choices: bytenet, convolutional" in told("model.encoder")
+    assert "  gate\n" in told("model.encoder.convolutional")
+
+
+def test_defaults_that_differ_are_told_apart():
+    _, found = describe("objective.label_smoothing")
+    assert [(one.parts, one.default) for one in found] == [(("likelihood", "sub_batch"), 0.1), (("reinforce",), 0.0)]
+
+
+@pytest.mark.parametrize(
+    "place", ["model.encoder.encoders.0.kernel", "data.corpora.web.file", "training.turns.critic.every"]
+)
+def test_names_of_items_stand_in_a_place(place):
+    assert told(place).startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("place", "hint"),
+    [
+        ("training.patiense", "did you mean 'training.patience'?"),
+        ("trainning", "did you mean 'training'?"),
+        ("patience", "did you mean training.patience or"),
+        ("model.encoder.kernal", "did you mean 'model.encoder.kernel'?"),
+        ("training.patience.more", "there is no such setting"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(place, hint):
+    line = told(place, code=2)
+    assert line.startswith(f"error: {place}: there is no such setting") and hint in line
