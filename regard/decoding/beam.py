@@ -23,7 +23,8 @@ class BeamSearch(Search):
     score = sum of log-probabilities / n^length_penalty, or by `normalisation: gnmt` / ((5 + n) / 6)^length_penalty
     (https://arxiv.org/abs/1609.08144, equation 14), n with EOS; what features say of the end is added after that.
     stop "exact": a sentence goes on while an unfinished hypothesis could still beat the n best finished ones; "full":
-    until `size` are finished, which is quicker.
+    until `size` are finished, which is quicker. So a beam of size 1 that divides by a length goes on past its first end
+    while a longer hypothesis could score better, and greedy search does not; with "full" both find the same.
     """
 
     def __init__(

@@ -16,7 +16,10 @@ Choose = Callable[[Tensor, Tensor, int], Tensor]  # scores (rows, vocab), which 
 
 
 class GreedySearch(Search):
-    """Beam search of size 1, without its bookkeeping. The score is the sum of the log-probabilities."""
+    """The likeliest word at each step, up to the first end. The score is the sum of the log-probabilities.
+
+    A beam of size 1 finds the same with `stop: full` or without a length penalty; else it may go on past the first end.
+    """
 
     def __init__(self, *, max_ratio: MaxRatio = 2.0, max_extra: MaxExtra = 10, min_length: MinLength = 0) -> None:
         super().__init__(max_ratio, max_extra, min_length)

@@ -22,7 +22,7 @@ AVERAGE = "average"
 
 
 class BestCheckpoints:
-    """The end of a run: the mean of its best checkpoints or its last, and final.json, which names what is to be used."""
+    """The end of a run: the mean of its best or last checkpoints, and final.json, which names what is to be used."""
 
     def __init__(
         self, model: nn.Module, settings: TrainingSettings, run: Path, progress: Progress, world: World = ALONE

@@ -92,6 +92,30 @@ def test_a_beam_of_one_is_greedy(writers, assert_agrees):
         assert_agrees("C14", scores(beam), scores(greedy), tolerance=1e-12)
 
 
+@pytest.mark.parametrize("power", [0.6, 1.0])
+def test_a_full_beam_of_one_is_greedy_whatever_its_norm(writers, power):
+    sources = writers.sources_of(100, VOCAB, 8)
+    for ends in (-3.0, 0.0, 1.0):
+        tree, batch = writers.drawn(VOCAB, 6, ends), writers.batch_of(sources)
+        greedy = GreedySearch().run(tree, batch)
+        beam = BeamSearch(size=1, length_penalty=power, stop="full").run(tree, batch)
+        for [found], [wanted] in zip(beam, greedy, strict=True):
+            assert (found.ids, found.log_probs) == (wanted.ids, pytest.approx(wanted.log_probs, abs=1e-12))
+            assert found.score == pytest.approx(wanted.score / len(wanted.log_probs) ** power, abs=1e-12)
+
+
+def test_an_exact_beam_of_one_may_go_on_past_the_first_end_and_only_gains(writers):
+    tree, batch = writers.drawn(VOCAB, 6, 1.0), writers.batch_of(writers.sources_of(100, VOCAB, 8))
+    greedy, beam = GreedySearch().run(tree, batch), BeamSearch(size=1, length_penalty=1.0).run(tree, batch)
+    gains = [found.score - wanted.score / len(wanted.log_probs) for [found], [wanted] in zip(beam, greedy, strict=True)]
+    assert min(gains) > -1e-12
+    assert 0 < sum(gain > 1e-6 for gain in gains) < len(gains)
+    assert all(
+        found.ids == wanted.ids or len(found.ids) > len(wanted.ids)
+        for [found], [wanted] in zip(beam, greedy, strict=True)
+    )
+
+
 def test_the_whole_beam_is_never_worse_than_greedy(writers):
     tree, batch = writers.drawn(VOCAB, 7, 1.0), writers.batch_of(writers.sources_of(50, VOCAB, 6))
     greedy = GreedySearch(**SHORT).run(tree, batch)
