@@ -1,5 +1,6 @@
 """`regard`: the commands and what they share."""
 
+import os
 import sys
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -19,6 +20,8 @@ from regard.cli.predict import predict_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
 from regard.cli.train import train_command
+
+SPINS = "2000"  # about as long as waking a thread takes
 
 app = typer.Typer(
     cls=Group,
@@ -60,7 +63,13 @@ def regard(
 
 
 def main() -> None:
-    """The console script. It writes UTF-8 whatever the terminal says: so do the texts it translates."""
+    """The console script. It writes UTF-8 whatever the terminal says: so do the texts it translates.
+
+    Threads of OpenMP wait for each other by spinning, for so long that training beside other programs is many times
+    slower (benchmarks/spinning.py); a short spin costs next to nothing alone. It is read when torch is loaded, later.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     app()

@@ -152,7 +152,8 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     validation = None
     if examples is not None:
         tokens, engine = experiment.decoding.batch_tokens, task.engine(model, GreedySearch())
-        validation = Validation(model, task, engine, examples, _measures(experiment, task), batch_tokens=tokens)
+        measures = _measures(experiment, task)
+        validation = Validation(model, task, engine, examples, measures, batch_tokens=tokens, say=progress.say)
     count = sum(parameter.numel() for parameter in model.parameters())
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
@@ -197,5 +198,17 @@ def _measures(experiment: Experiment, task: Task) -> list[Measure]:
 def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    verb = experiment.task_class.verb
+    verb, command = experiment.task_class.verb, f"regard train {quote(str(folder))} --resume"
+    warmup = experiment.training.schedule.settings.get("warmup", 0)
+    if report.updates < warmup:
+        progress.say(
+            f"it has hardly learnt: the learning rate was still rising after {report.updates:,} of {warmup:,} updates; "
+            f"go on with: {command} training.max_minutes={_longer(experiment, report)}"
+        )
     progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
+
+
+def _longer(experiment: Experiment, report: Report) -> int:
+    """Minutes in which a training that ended in its warm-up would have come well behind it."""
+    warmup = experiment.training.schedule.settings["warmup"]
+    return max(30, round(report.seconds / 60 * 5 * warmup / max(1, report.updates)))

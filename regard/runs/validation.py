@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from regard.decoding import Engine
 from regard.models import Model
-from regard.tasks import Examples, Measure, Task
+from regard.tasks import Examples, Measure, Outcome, Task
+
+SAMPLES, WIDTH = 2, 110  # answers that are said, and their characters
 
 
 class _Stopped(Exception):
@@ -23,9 +25,11 @@ class Validation:
         measures: Sequence[Measure],
         *,
         batch_tokens: int,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
+        """`say` hears some of the answers, where a measure asks for them."""
         self.model, self.task, self.engine, self.examples = model, task, engine, examples
-        self.measures, self.batch_tokens = tuple(measures), batch_tokens
+        self.measures, self.batch_tokens, self.say = tuple(measures), batch_tokens, say
 
     def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
         """All figures; empty when it was told to stop on the way."""
@@ -39,4 +43,15 @@ class Validation:
             statistics = {measure: measure.statistics(outcome) for measure in self.measures}
         except _Stopped:
             return {}
+        self._show(outcome)
         return {measure.key: measure.value(rows.sum(axis=0)) for measure, rows in statistics.items()}
+
+    def _show(self, outcome: Outcome) -> None:
+        """Say an answer or two, always to the same examples."""
+        texts, given = outcome.texts, self.examples[self.task.first]
+        for place in dict.fromkeys(len(texts) * share // SAMPLES for share in range(SAMPLES) if texts):
+            self.say(f"   {_cut(given[place])}\n   → {_cut(texts[place])}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"

@@ -1,11 +1,13 @@
 """Ctrl-C and SIGTERM: the first asks for an end at the next update, the second ends at once."""
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+STOPPING = b"\nstopping after this update, to save it; once more ends at once\n"
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -34,6 +36,7 @@ def listening(interruption: Interruption | None = None) -> Iterator[Interruption
 
     def hear(number: int, frame: FrameType | None) -> None:
         interruption.wanted = True
+        os.write(2, STOPPING)  # print may not be called in the middle of a print
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

@@ -16,7 +16,9 @@ from rich.segment import ControlType
 METRICS_FILE = "metrics.jsonl"
 PLACE = ("update", "epoch", "seconds", "core_seconds")  # where training is
 TOLD = (*PLACE, "loss", "norm", "tokens_per_second", "tokens_per_core_second", "learning_rate")  # in their own words
-PLAIN_SECONDS = 15.0  # between lines where there is no terminal to redraw
+FIRST_SECONDS = 5.0  # of training, until there is a first line
+TERMINAL_SECONDS, PLAIN_SECONDS = 0.5, 15.0  # between lines: a terminal's is redrawn, others stay
+BAR = 16  # characters
 
 
 class Progress:
@@ -26,7 +28,8 @@ class Progress:
         """`quiet` leaves only warnings and the file; `silent`, for all processes but the first, leaves nothing."""
         self.path, self.quiet, self.silent = run / METRICS_FILE, quiet or silent, silent
         self.console = Console(stderr=True, highlight=False, markup=False, emoji=False)  # a [ in a name is a [
-        self._shown = -PLAIN_SECONDS
+        self._pause = TERMINAL_SECONDS if self.console.is_terminal else PLAIN_SECONDS
+        self._shown = time.monotonic() + FIRST_SECONDS - self._pause
         self._full = False
 
     def position(self) -> int:
@@ -38,11 +41,20 @@ class Progress:
         if not self.silent and self.position() > position:
             os.truncate(self.path, position)
 
+    @property
+    def due(self) -> bool:
+        """Whether a person has waited long enough for a line."""
+        return not self.quiet and time.monotonic() - self._shown >= self._pause
+
     def update(self, values: Mapping[str, Any], left: str) -> None:
         """After some updates: loss, speed, what is left."""
         self._write({"event": "update", **values})
-        if self.quiet:
-            return
+        if self.due or (self.console.is_terminal and not self.quiet):
+            self.show(values, left)
+
+    def show(self, values: Mapping[str, Any], left: str) -> None:
+        """The same for a person alone."""
+        self._shown = time.monotonic()
         parts = "".join(_part(name, value) for name, value in values.items() if name not in TOLD)
         line = (
             f"update {values['update']:,} · epoch {values['epoch']} · loss {values['loss']:.3f} · {parts}"
@@ -50,8 +62,7 @@ class Progress:
         )
         if self.console.is_terminal:
             self.console.print(line, end="\r", overflow="ellipsis", no_wrap=True)
-        elif time.monotonic() - self._shown >= PLAIN_SECONDS:
-            self._shown = time.monotonic()
+        else:
             print(line, file=sys.stderr, flush=True)
 
     def validation(self, values: Mapping[str, Any], best: bool) -> None:
@@ -105,8 +116,11 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def remaining(seconds: float | None) -> str:
-    """· 12 min left"""
+def remaining(seconds: float | None, spent: float) -> str:
+    """· ━━━━━━━━──────── 50 % · 12 min left"""
     if seconds is None:
         return ""
-    return f" · {seconds / 60:.0f} min left" if seconds >= 90 else f" · {seconds:.0f} s left"
+    share = spent / max(1e-9, spent + seconds)
+    filled = round(BAR * share)
+    bar = f" · {'━' * filled}{'─' * (BAR - filled)} {100 * share:.0f} %"
+    return bar + (f" · {seconds / 60:.0f} min left" if seconds >= 90 else f" · {seconds:.0f} s left")

@@ -29,6 +29,8 @@ from regard.training.updater import Updater
 from regard.training.window import Window
 from regard.training.world import ALONE, World
 
+CROWDED = 0.4  # of the threads' time: less of it, and other programs have the rest
+
 
 class Report(NamedTuple):
     """How training ended."""
@@ -77,6 +79,7 @@ class Trainer:
         self._open = ExitStack()  # closes the stream
         self._ahead: list[tuple[Place, Batch]] = []  # batches of the next update that are drawn already
         self._logged = 0  # bytes of the log that belong to the checkpoint
+        self._crowded = False  # whether it was told that other programs use the cores
         self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
 
     def prepare(self, *, resume: bool = False) -> Self:
@@ -141,11 +144,26 @@ class Trainer:
         done = self.updater.update([batch for _, batch in drawn], self.update + 1)
         self.update, self.place = self.update + 1, drawn[-1][0]
         self.window.add(done, self._meet())
-        if self.update % self.settings.log_every == 0:
+        logs = self.update % self.settings.log_every == 0
+        if logs or self.progress.due:
             values = {**self._place(), **self.window.values()}
             left = seconds_left(self.settings, self.update, self.clock.spent, self.window.spent)
-            self.progress.update(values, remaining(left))
+            tell = self.progress.update if logs else self.progress.show
+            tell(values, remaining(left, self.clock.spent.wall))
+        if logs:
+            self._warn_of_crowds()
             self.window = Window()
+
+    def _warn_of_crowds(self) -> None:
+        """Tell once that other programs use the cores."""
+        threads = torch.get_num_threads() * self.world.size
+        share = self.window.spent.core / max(1e-9, self.window.spent.wall * threads)
+        if self.updater.device.type == "cpu" and share < CROWDED and not self._crowded:
+            self._crowded = True
+            self.progress.warn(
+                f"training gets {share:.0%} of the time of {threads} threads: other programs use the processor, or too "
+                "many threads share it (OMP_NUM_THREADS)"
+            )
 
     def _after_update(self) -> None:
         if self.selection.due and not self._asked:

@@ -97,7 +97,7 @@ def test_what_may_change_is_told(run):
     changes = ["training.max_updates=3", "model.dropout=0.2", "training.patience=null", plateau]
     code, said = regard("train", "--run", run, "--resume", *changes)
     assert code == 0, said
-    told = [line for line in said.splitlines() if "→" in line]
+    told = [line for line in said.splitlines() if "→" in line and not line.startswith(" ")]
     assert told[:2] == ["model.dropout: 0.3 → 0.2", "training.max_updates: 2 → 3"]
     assert told[2].startswith("training.schedule: {name: inverse_sqrt, warmup: ")
     assert told[2].endswith(" → {name: plateau, factor: 0.5, patience: 1, warmup: 0, stop: 0.0}")
@@ -257,3 +257,11 @@ def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
     assert f"go on with: regard train --run '{run}' --resume" in rest
     assert last(run) >= 1
     assert load_experiment(run / "experiment.yaml").training.max_updates == 100000
+
+
+def test_a_run_that_ends_in_its_warmup_says_how_to_go_on(tmp_path):
+    words = [*SMALL, *write_texts(tmp_path), "--run", tmp_path / "run"]
+    said = " ".join(regard("train", *words, "training.schedule.warmup=10").said.split())
+    assert "it has hardly learnt: the learning rate was still rising after 2 of 10 updates" in said
+    assert f"go on with: regard train {tmp_path}/run --resume training.max_minutes=30" in said
+    assert "hardly" not in regard("train", "--run", tmp_path / "run", "--resume", "training.max_updates=10").said

@@ -54,3 +54,12 @@ def test_it_stops_between_two_batches(model_and_task):
     validation = Validation(model, task, engine_of(model, task), PAIRS, task.likelihoods(), batch_tokens=1)
     assert validation(lambda: asked.append(1) or len(asked) == 2) == {}
     assert len(asked) == 2
+
+
+def test_two_answers_are_said_where_a_measure_asks_for_them(model_and_task):
+    model, task = model_and_task
+    for measures, count in (([task.measure("bleu")], 2), (task.likelihoods(), 0)):
+        said = []
+        engine = engine_of(model, task)
+        Validation(model, task, engine, PAIRS, measures, batch_tokens=1000, say=said.append)(lambda: False)
+        assert [line.splitlines()[0].strip() for line in said] == PAIRS["source"][:count]

@@ -78,3 +78,8 @@ def test_another_thread_hears_none_and_touches_no_handler():
     thread.start()
     thread.join()
     assert found == [False, True]
+
+
+def test_a_person_is_answered_at_once(child):
+    child.send_signal(signal.SIGINT)
+    assert "stopping after this update" in child.stderr.readline() + child.stderr.readline()

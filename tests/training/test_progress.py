@@ -7,6 +7,7 @@ import math
 import pytest
 from rich.console import Console
 
+from regard.training import progress as module
 from regard.training.progress import Progress, remaining
 
 VALUES = {"update": 1200, "epoch": 3, "loss": 2.5, "tokens_per_second": 4321.0, "learning_rate": 0.001}
@@ -64,7 +65,8 @@ def test_a_log_that_is_shorter_or_gone_is_left_alone(progress):
     assert progress.position() == size == progress.path.stat().st_size
 
 
-def test_without_a_terminal_a_person_sees_a_line_now_and_then(tmp_path, capfd):
+def test_without_a_terminal_a_person_sees_a_line_now_and_then(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_SECONDS", 0.0)
     progress = Progress(tmp_path)
     for _ in range(5):
         progress.update(VALUES, " · 3 s left")
@@ -86,10 +88,28 @@ def test_quiet_is_quiet_but_for_warnings(progress, capfd):
 
 @pytest.mark.parametrize(
     ("seconds", "told"),
-    [(None, ""), (0.0, " · 0 s left"), (89.4, " · 89 s left"), (90.0, " · 2 min left"), (3600.0, " · 60 min left")],
-)
+    [(0.0, "━" * 16 + " 100 % · 0 s left"), (89.4, "89 s left"), (90.0, "━━━━━━━━──────── 50 % · 2 min left"),
+     (3600.0, "─" * 16 + " 2 % · 60 min left")],
+)  # fmt: skip
 def test_what_is_left(seconds, told):
-    assert remaining(seconds) == told
+    assert remaining(seconds, 90.0).startswith(" · ")
+    assert remaining(seconds, 90.0).endswith(told)
+
+
+def test_without_a_limit_nothing_is_left_to_tell():
+    assert remaining(None, 90.0) == ""
+
+
+def test_the_first_line_comes_after_five_seconds(tmp_path, monkeypatch, capfd):
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    progress, due = Progress(tmp_path), []
+    for now[0] in (1.0, 4.9, 5.0, 6.0, 19.9, 20.0):
+        due.append(progress.due)
+        if progress.due:
+            progress.show(VALUES, "")
+    assert due == [False, False, True, False, False, True]
+    assert len(capfd.readouterr().err.splitlines()) == 2
 
 
 def test_on_a_terminal_nothing_stays_of_the_line_before(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from regard.objectives import Context, LikelihoodObjective
 from regard.training import clock
+from regard.training import trainer as trainer_module
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer
@@ -34,7 +35,9 @@ def told(tiny, batches, tmp_path, monkeypatch):
         )
         clocks = SimpleNamespace(monotonic=lambda: now["wall"], process_time=lambda: now["core"])
         monkeypatch.setattr(clock, "time", clocks)
-        monkeypatch.setattr(Progress, "update", lambda self, values, left: found.update({values["update"]: left}))
+        monkeypatch.setattr(
+            Progress, "update", lambda self, values, left: found.update({values["update"]: left[left.rindex(" · ") :]})
+        )
         model = tiny()
         trainer = Trainer(
             model, LikelihoodObjective(Context(model)), batches(), settings=settings, run=tmp_path, validate=validate,
@@ -63,3 +66,11 @@ def test_a_halt_is_not_taken_for_slowness(told):
 def test_processor_time_goes_at_the_pace_of_the_last_updates(told):
     """13.5 s of it are spent after update 5, and 60 s at two on the wall each are allowed."""
     assert told(max_core_minutes=1.0)[5] == f" · {(60 - 13.5) * 2 / 60:.0f} min left"
+
+
+@pytest.mark.parametrize(("threads", "warnings"), [(1, 0), (4, 1)])
+def test_starved_threads_are_told_once(told, monkeypatch, capfd, threads, warnings):
+    """An update has 1.5 s of processor time in 3 s: half of a thread, an eighth of four."""
+    monkeypatch.setattr(trainer_module.torch, "get_num_threads", lambda: threads)
+    told(max_updates=6)
+    assert capfd.readouterr().err.count("other programs use the processor") == warnings
