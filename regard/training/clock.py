@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+STARVED = 0.4  # of the threads' time
+
+
 @dataclass(frozen=True)
 class Spent:
     """Seconds."""
@@ -47,6 +50,25 @@ class Clock:
         lap = Spent(laps[0].wall, sum(lap.core for lap in laps))
         self.spent += lap
         return lap
+
+
+class Starvation:
+    """Notices that other programs have the processor: two windows of the log in succession without enough of it."""
+
+    def __init__(self) -> None:
+        self._windows, self._told = 0, False
+
+    def warning(self, spent: Spent, threads: int) -> str:
+        """Return what to tell after a window of that time, once; "" for nothing. A halt of the machine is one window."""
+        share = spent.core / max(1e-9, spent.wall * threads)
+        self._windows = self._windows + 1 if threads and share < STARVED else 0
+        if self._windows < 2 or self._told:
+            return ""
+        self._told = True
+        return (
+            f"training gets {share:.0%} of the time of {threads} threads: other programs use the processor, or too many "
+            "threads share it (OMP_NUM_THREADS)"
+        )
 
 
 def now() -> Spent:

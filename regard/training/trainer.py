@@ -16,7 +16,7 @@ from regard.objectives import Objective
 from regard.records import Batch
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import BestCheckpoints
-from regard.training.clock import Clock, Spent
+from regard.training.clock import Clock, Spent, Starvation
 from regard.training.early_stopping import EarlyStopping
 from regard.training.interrupt import Interrupted, Interruption, listening
 from regard.training.limits import limit_reached, seconds_left
@@ -28,9 +28,6 @@ from regard.training.settings import TrainingSettings
 from regard.training.updater import Updater
 from regard.training.window import Window
 from regard.training.world import ALONE, World
-
-CROWDED = 0.4  # of the threads' time: less of it, and other programs have the rest
-
 
 class Report(NamedTuple):
     """How training ended."""
@@ -71,7 +68,7 @@ class Trainer:
             model, validate, settings, self.progress, world, higher_is_better=higher_is_better
         )
         self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
-        self.update, self.clock = 0, Clock()
+        self.update, self.clock, self.starvation = 0, Clock(), Starvation()
         self.place: Place | None = None  # in the stream; None: its beginning
         self.window = Window()  # updates since the last line of the log
         self._interruption = Interruption()  # of this process
@@ -79,7 +76,6 @@ class Trainer:
         self._open = ExitStack()  # closes the stream
         self._ahead: list[tuple[Place, Batch]] = []  # batches of the next update that are drawn already
         self._logged = 0  # bytes of the log that belong to the checkpoint
-        self._crowded = False  # whether it was told that other programs use the cores
         self._saved, self._saved_at = -1, 0.0  # the last checkpoint: its update, and seconds of training then
 
     def prepare(self, *, resume: bool = False) -> Self:
@@ -151,19 +147,10 @@ class Trainer:
             tell = self.progress.update if logs else self.progress.show
             tell(values, remaining(left, self.clock.spent.wall))
         if logs:
-            self._warn_of_crowds()
+            threads = torch.get_num_threads() * self.world.size if self.updater.device.type == "cpu" else 0
+            if warning := self.starvation.warning(self.window.spent, threads):
+                self.progress.warn(warning)
             self.window = Window()
-
-    def _warn_of_crowds(self) -> None:
-        """Tell once that other programs use the cores."""
-        threads = torch.get_num_threads() * self.world.size
-        share = self.window.spent.core / max(1e-9, self.window.spent.wall * threads)
-        if self.updater.device.type == "cpu" and share < CROWDED and not self._crowded:
-            self._crowded = True
-            self.progress.warn(
-                f"training gets {share:.0%} of the time of {threads} threads: other programs use the processor, or too "
-                "many threads share it (OMP_NUM_THREADS)"
-            )
 
     def _after_update(self) -> None:
         if self.selection.due and not self._asked:
