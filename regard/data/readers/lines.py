@@ -13,6 +13,7 @@ from regard.errors import DataError
 
 LONGEST = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+FIRST_LATIN1 = 0xA0  # the first letter; Windows-1252 has quotes and dashes below it
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:
@@ -70,7 +71,8 @@ def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
     except UnicodeDecodeError as error:
         place = start + error.start
         problem = f"not UTF-8: byte 0x{raw[place]:02x} at byte {offset + place:,} of the file, {place + 1} of the line"
-        raise DataError(path, problem, line=number, hint=_likely(raw) if number == 1 else "") from error
+        hint = (_likely(raw) if number == 1 else "") or _other_encoding(path, raw[place : place + 2], error.reason)
+        raise DataError(path, problem, line=number, hint=hint) from error
 
 
 def _likely(first: bytes) -> str:
@@ -80,3 +82,13 @@ def _likely(first: bytes) -> str:
     if first.startswith(UTF16):
         return "this looks like UTF-16: save it as UTF-8"
     return ""
+
+
+def _other_encoding(path: Path, found: bytes, reason: str) -> str:
+    """How to save as UTF-8 a file of one byte a letter; "" for a bad byte (and the next one) that look like none."""
+    if found[1:] >= b"\x80" or reason == "unexpected end of data":
+        return ""
+    encoding = "windows-1252" if found[0] < FIRST_LATIN1 else "latin1"
+    command = f"iconv -f {encoding} -t utf-8"
+    example = f"gzip -dc {path} | {command}" if path.suffix == ".gz" else f"{command} {path}"
+    return f"save it as UTF-8, for example: {example}"

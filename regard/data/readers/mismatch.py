@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 LOOKED_AT = 1_000_000  # lines: enough to find a place, few enough for memory
 STEPS = 8  # shifts tried one by one; the last one is always the whole difference
 WORST = 2.0  # a cost that is reached at a ratio 7 times the usual one
+MARGIN = 2 * WORST  # costs that a shift must save; chance saves as much near the end of a file that simply ends
 
 
 def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -> str:
@@ -28,11 +29,14 @@ def first_suspicious(longer: Iterator[str], shorter: Iterator[str], more: int) -
         return f"they seem to part company at line {place + 1:,}"
     if len(shorts) == LOOKED_AT:
         return f"the first {LOOKED_AT:,} lines fit together"
-    return f"the lines up to {place:,} fit together, so the shorter file seems to lack its end"
+    return f"the lines up to {place:,} fit together: the shorter file ends at line {place:,} and the other goes on"
 
 
-def first_growth(longer: Floats, shorter: Floats, more: int) -> int:
-    """Logarithms of line lengths → index of the first line of the shorter file whose partner is shifted."""
+def first_growth(longer: Floats, shorter: Floats, more: int, margin: float = MARGIN) -> int:
+    """Logarithms of line lengths → index of the first line of the shorter file whose partner is shifted.
+
+    Where shifts save less than `margin` it is the number of its lines: the file simply ends.
+    """
     shifts = sorted({*range(min(more, STEPS) + 1), more})
     usual = float(np.median(longer[: len(shorter)] - shorter[: len(longer)])) if len(longer) else 0.0
     sums = [_running_costs(longer[shift:], shorter, usual) for shift in shifts]
@@ -43,6 +47,8 @@ def first_growth(longer: Floats, shorter: Floats, more: int) -> int:
         grown_at.append(np.maximum.accumulate(np.where(lead == lowest, np.arange(len(lead)), 0)))
         best = running + lowest
     place = len(shorter)
+    if sums[0][-1] - best[-1] < margin:
+        return place
     for places in reversed(grown_at):
         place = int(places[place])
     return place

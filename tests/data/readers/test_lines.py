@@ -55,7 +55,26 @@ def test_a_bad_byte_is_named_with_line_and_offset(write, data, line, byte, offse
     with pytest.raises(DataError) as caught:
         list(read_lines(path))
     told = f"{path}:{line}: not UTF-8: byte 0x{byte} at byte {offset} of the file, {place} of the line"
-    assert str(caught.value) == told
+    assert str(caught.value).partition(" (save")[0] == told
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "command"),
+    [
+        ("a.txt", "gut\nschön\n".encode("latin1"), "iconv -f latin1 -t utf-8 {}"),
+        ("a.txt", "a “word”\n".encode("windows-1252"), "iconv -f windows-1252 -t utf-8 {}"),
+        ("a.gz", gzip.compress("schön\n".encode("latin1")), "gzip -dc {} | iconv -f latin1 -t utf-8"),
+        ("a.txt", "cut ö".encode()[:-1], None),
+        ("a.txt", b"\xed\xa0\x80\n", None),
+    ],
+)
+def test_another_encoding_is_told_with_the_command_that_mends_it(tmp_path, name, data, command):
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        list(read_lines(path))
+    hint = command and f"(save it as UTF-8, for example: {command.format(path)})"
+    assert str(caught.value).endswith(hint) if hint else "save it" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

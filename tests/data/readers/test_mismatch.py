@@ -26,7 +26,7 @@ def told(folder, source: list[str], target: list[str]) -> str:
     return str(caught.value).replace(str(folder) + "/", "")
 
 
-@pytest.mark.parametrize("place", [0, 1, 250, 700, 998])
+@pytest.mark.parametrize("place", [0, 1, 250, 700, 950])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_lost_line_is_found(tmp_path, place, seed):
     source, target = translations(1000, seed)
@@ -53,9 +53,17 @@ def test_an_added_empty_line_is_found_exactly(tmp_path):
 def test_a_file_that_was_cut_off_is_told(tmp_path):
     source, target = translations(500, 2)
     assert told(tmp_path, source[:200], target) == (
-        "a.de: 500 lines, but a.en has 200; the lines up to 200 fit together, so the shorter file seems to lack its end"
+        "a.de: 500 lines, but a.en has 200; the lines up to 200 fit together: "
+        "the shorter file ends at line 200 and the other goes on"
     )
     assert "the lines up to 1 fit together" in told(tmp_path, ["one"], ["eins", "zwei"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("lost", [1, 9, 30])
+def test_a_file_that_ends_early_parts_company_nowhere(tmp_path, seed, lost):
+    source, target = translations(400, seed)
+    assert f"the shorter file ends at line {400 - lost} and the other goes on" in told(tmp_path, source, target[:-lost])
 
 
 def test_the_fast_search_equals_trying_all_places():
@@ -69,5 +77,5 @@ def test_the_fast_search_equals_trying_all_places():
             for a in range(13)
             for b in range(a, 13)
         }
-        found = first_growth(longer, shorter, 2)
+        found = first_growth(longer, shorter, 2, margin=0.0)
         assert min(total for (a, _), total in totals.items() if a == found) == pytest.approx(min(totals.values()))
