@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
 STARVED = 0.4  # of the threads' time
 
 
@@ -59,15 +58,18 @@ class Starvation:
         self._windows, self._told = 0, False
 
     def warning(self, spent: Spent, threads: int) -> str:
-        """Return what to tell after a window of that time, once; "" for nothing. A halt of the machine is one window."""
+        """Return what to tell after a window of that time, once; "" for nothing.
+
+        Two windows, since a machine that halts spoils one.
+        """
         share = spent.core / max(1e-9, spent.wall * threads)
         self._windows = self._windows + 1 if threads and share < STARVED else 0
         if self._windows < 2 or self._told:
             return ""
         self._told = True
         return (
-            f"training gets {share:.0%} of the time of {threads} threads: other programs use the processor, or too many "
-            "threads share it (OMP_NUM_THREADS)"
+            f"training gets {share:.0%} of the time of {threads} threads: other programs use the processor, or too "
+            "many threads share it (OMP_NUM_THREADS)"
         )
 
 

@@ -29,6 +29,7 @@ from regard.training.updater import Updater
 from regard.training.window import Window
 from regard.training.world import ALONE, World
 
+
 class Report(NamedTuple):
     """How training ended."""
 
