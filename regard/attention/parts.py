@@ -109,6 +109,8 @@ class Score(Part, ABC):
 class Span(Part, ABC):
     """What may be looked at. Built with (query_dim, key_dim)."""
 
+    single = False  # True: a query sees one key at most, so its score decides nothing
+
     @abstractmethod
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
         """queries (..., query, query_dim) → the view of the keys at `places` alone, (..., query, key) or (key).

@@ -1,13 +1,14 @@
 """Names → modules: what the rows of MODELS are built with. Parts receive ready parts and never see a config."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import torch
 from torch import nn
 
-from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Sockets
+from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Score, Sockets, Span, Weighting
 from regard.attention.spans.all_of import AllOf
-from regard.config import notes_at
+from regard.config import note, notes_at
 from regard.errors import PartError
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
@@ -81,8 +82,17 @@ def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: b
     for choice, part in zip(chosen, (score, *spans, weighting), strict=True):
         if causal:
             _need_growing(choice, part)
+    _note_idle_score(settings.score, score, spans, weighting)
     span = spans[0] if len(spans) == 1 else AllOf(spans)
     return Attention(score, span, weighting, heads, gate, dropout=settings.dropout)
+
+
+def _note_idle_score(choice: Choice, score: Score, spans: Sequence[Span], weighting: Weighting) -> None:
+    """Tell of weights that never learn: the weight of an only key is 1, whatever its score."""
+    count = sum(parameter.numel() for parameter in score.parameters())
+    if count and weighting.normalised and any(span.single for span in spans):
+        problem = f"'{choice.name}' changes nothing where a query sees one key, and its {count:,} weights never learn"
+        note("score", f"{problem} ('uniform' has none)")
 
 
 def _need_growing(choice: Choice, part: Part) -> None:

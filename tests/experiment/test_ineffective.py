@@ -43,6 +43,10 @@ def told(tmp_path):
         ),
         (f"model.encoder={BYTENET}, dilations: [1, 400]}}", "model.encoder.dilations: blocks of 400 see one word"),
         (
+            "model.attention={score: bilinear, num_heads: 1, span: same_position}",
+            "model.attention.score: 'bilinear' changes nothing where a query sees one key, and its 16,384 weights",
+        ),
+        (
             "model.self_attention={span: {name: window, pattern: dilated, dilation: 9, radius: 3}}",
             "model.self_attention.span.dilation: 9 is more than the radius of 3, so each word sees itself alone",
         ),
@@ -66,6 +70,8 @@ def test_what_changes_nothing_is_told(told, change, line):
         f"model.encoder={BYTENET}, dilations: [1, 16, 4000]}}",  # two layers take the first two
         f"model.encoder={BYTENET}, kernel: 1, dilations: [4000]}}",
         "model.self_attention={span: {name: window, pattern: dilated, dilation: 3, radius: 3}}",
+        "model.attention={score: uniform, num_heads: 1, span: same_position}",
+        "model.attention={score: bilinear, num_heads: 1, span: same_position, weighting: sigmoid}",
     ],
 )
 def test_what_changes_something_is_not_told(told, change):

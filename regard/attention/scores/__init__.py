@@ -15,6 +15,7 @@ from regard.attention.scores.modulus import ModulusScore
 from regard.attention.scores.relu_dot import ReluDotScore
 from regard.attention.scores.rotary import RotaryScore
 from regard.attention.scores.scaled_dot import ScaledDotScore
+from regard.attention.scores.uniform import UniformScore
 from regard.registry import Registry
 
 SCORES: Registry[Score] = Registry(
@@ -34,5 +35,6 @@ SCORES: Registry[Score] = Registry(
         "relu_dot": ReluDotScore,
         "rotary": RotaryScore,
         "scaled_dot": ScaledDotScore,
+        "uniform": UniformScore,
     },
 )

@@ -13,6 +13,7 @@ class SamePositionSpan(CountingSpan):
     """
 
     aliases = "bytenet, position_by_position, diagonal, 逐位置"
+    single = True
 
     def window(self, queries: Tensor, memory: Memory, past: int) -> Window:
         """One place for each query."""
