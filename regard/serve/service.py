@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from regard.documents import Detector
+from regard.documents.language_detection import Detector
 from regard.errors import ConfigError
 from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from regard.documents import Document, file_document, text_document
+from regard.documents.document import Document
+from regard.documents.files import file_document
+from regard.documents.text_document import text_document
 from regard.results import Prediction
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Busy, Options, Translates

@@ -10,9 +10,9 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from hostile import all_translated, shouted
 
-from regard.documents import SUFFIXES, FileError, TooLarge, file_document
-from regard.documents.files import archive, base
+from regard.documents.files import SUFFIXES, FileError, archive, base, file_document
 from regard.documents.files.line_wrapping import wrap_lines
+from regard.documents.size_budget import TooLarge
 from regard.errors import RegardError
 
 SRT = (

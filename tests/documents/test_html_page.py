@@ -9,8 +9,8 @@ from hostile import BAD, all_translated, shouted, turned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.documents import text_document
 from regard.documents.html_lexer import tokens
+from regard.documents.text_document import text_document
 
 VOID = {"br", "img", "wbr", "hr", "input"}
 INLINE = ("b", "i", "em", "span", "a", "strong", "u", "font", "my-tag")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.documents import Detector
+from regard.documents.language_detection import Detector
 
 SAID = {
     "en": "Two men are playing football in the park.",

@@ -9,9 +9,9 @@ from hostile import BAD, all_translated, shouted, turned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.documents import text_document
 from regard.documents.placeholders import placeholders
 from regard.documents.sentences import sentences
+from regard.documents.text_document import text_document
 from regard.results import Explanation, Prediction
 
 HELD = (

@@ -5,7 +5,8 @@ from pathlib import PurePath
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
-from regard.documents import SUFFIXES, FileError, TooLarge
+from regard.documents.files import SUFFIXES, FileError
+from regard.documents.size_budget import TooLarge
 from regard.serve.api.access import admitted
 from regard.serve.api.checking import check_languages
 from regard.serve.api.documented import DOWNLOAD, asked

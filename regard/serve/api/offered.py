@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from regard.documents import SUFFIXES
+from regard.documents.files import SUFFIXES
 from regard.serve.api.documented import refusals
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import NotReady
