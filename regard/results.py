@@ -2,7 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # numpy is loaded where it is used, so that a shell that needs no array starts quickly
+    from numpy import float64
+    from numpy.typing import NDArray
+
+
+class LabelledArray(NamedTuple):
+    """Weights as an array, with a name and labels for each axis."""
+
+    values: "NDArray[float64]"
+    axes: tuple[str, ...]  # "head", "query", "key", or "target", "source"
+    labels: tuple[list[str], ...]  # of each axis, as many as it is long
 
 
 @dataclass(frozen=True)
@@ -24,6 +36,17 @@ class Explanation:
     alignment: list[tuple[int, int]]  # (source, target) token positions, from 0
     weights: list[list[float]]  # (target, source): the decoder's own alignment
     maps: list[AttentionMap] = field(default_factory=list)
+
+    def array(self, of: AttentionMap | None = None) -> LabelledArray:
+        """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""
+        from numpy import array
+
+        if of is None:
+            return LabelledArray(array(self.weights), ("target", "source"), (self.target_tokens, self.source_tokens))
+        queries = self.source_tokens if of.kind == "encoder" else self.target_tokens
+        keys = self.target_tokens if of.kind == "decoder" else self.source_tokens
+        heads = [str(head) for head in range(len(of.weights))]
+        return LabelledArray(array(of.weights), ("head", "query", "key"), (heads, queries, keys))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from regard.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 READMES = ("README.md", "README.zh-CN.md")
-GUIDES = ("docs/how-to/attention.md",)
+GUIDES = ("docs/how-to/attention.md", "docs/how-to/python.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAIRS = [("Good morning!", "Guten Morgen!"), ("The old man reads a book.", "Der alte Mann liest ein Buch.")] * 30
 SMALL = [
@@ -88,7 +88,8 @@ def test_every_python_block_runs(folder, monkeypatch, capsys):
         assert capsys.readouterr().out.strip()
 
 
-def test_every_python_block_of_a_guide_runs(capsys):
+def test_every_python_block_of_a_guide_runs(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
     told = blocks("python", GUIDES)
     assert told
     for name, text in told:

@@ -41,6 +41,19 @@ def predictor_of(search, **model):
     return Predictor(model, task, engine_of(model, task, search), batch_tokens=60, max_source=60)
 
 
+def test_weights_are_arrays_with_labelled_axes(predictor):
+    found = predictor.predict(["a dog runs"], explain=True)[0].explanation
+    alignment = found.array()
+    assert alignment.axes == ("target", "source")
+    assert alignment.labels == (found.target_tokens, found.source_tokens)
+    assert alignment.values.tolist() == found.weights
+    assert {one.kind for one in found.maps} == {"encoder", "decoder", "cross"}
+    for each in found.maps:
+        values, axes, labels = found.array(each)
+        assert axes == ("head", "query", "key")
+        assert values.shape == tuple(map(len, labels)) == (2, len(labels[1]), len(labels[2]))
+
+
 def test_every_text_has_its_answer_in_its_place(predictor):
     found = predictor.predict(TEXTS)
     assert [one.source for one in found] == TEXTS
