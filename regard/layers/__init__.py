@@ -8,7 +8,7 @@ from typing import Any
 from regard.attention.kernel_view import chebyshev_kernel, smoothed
 from regard.attention.ranking import RankingAttention
 from regard.layers.aligned_question import AlignedQuestion
-from regard.layers.convolutional import GatedBlock, ResidualBlock
+from regard.layers.convolutional import GatedBlock, GridConvolution, ResidualBlock
 from regard.layers.differentiable_stack import StackHead
 from regard.layers.key_value import KeyValueLayer
 from regard.layers.memory_hop import MemoryHop
@@ -27,6 +27,7 @@ LAYERS: Registry[Any] = Registry(
         "chebyshev_kernel": chebyshev_kernel,
         "differentiable_stack": StackHead,
         "gated_block": GatedBlock,
+        "grid_convolution": GridConvolution,
         "hierarchical_pooling": HierarchicalPooling,
         "kernel_smoothing": smoothed,
         "key_value": KeyValueLayer,
