@@ -127,31 +127,31 @@ class Settings:
     """All settings of a server, in the order of `regard serve --help`. -1 stands for no limit, as in LibreTranslate."""
 
     host: Annotated[str, Option("ADDRESS", "Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1"
-    port: Annotated[int, Option("N", "0: any that is free.", 0, 65535)] = 5000
+    port: Annotated[int, Option("N", "Port to listen on; 0: any free one.", 0, 65535)] = 5000
     keys: Annotated[
         Keys,
-        Option("KEY", "Answer only who has it; may be repeated.", name="api_key", form=KEYS),
+        Option("KEY", "Require this key; may be repeated.", name="api_key", form=KEYS),
         Option("FILE", "Keys, one a line; the command line shows none.", name="api_keys", form=KEY_FILE),
     ] = field(default_factory=Keys)
-    insecure: Annotated[bool, Option(None, "Let other machines ask without a key.")] = False
+    insecure: Annotated[bool, Option(None, "Answer other machines without a key.")] = False
     allowed_hosts: Annotated[
         tuple[str, ...], repeated("NAME", "Answer to this name too (* for all)", "allowed_host", read_host)
     ] = ()  # besides addresses, localhost and the machine's own name
     cors_origins: Annotated[
-        tuple[str, ...], repeated("URL", "Pages of this origin may ask", "cors_origin", read_origin)
+        tuple[str, ...], repeated("URL", "Allow requests from pages of this origin", "cors_origin", read_origin)
     ] = ()  # as browsers write them: `read_origin`; "*": any
     trusted_proxies: Annotated[
         tuple[str, ...],
         repeated(
-            "ADDRESS", "Believe X-Forwarded-For and -Proto of this address or network", "trusted_proxy", read_proxy
+            "ADDRESS", "Trust X-Forwarded-For and -Proto from this address or network", "trusted_proxy", read_proxy
         ),
     ] = ()
 
     char_limit: Annotated[int, Option("N", "Characters of a text; -1: no limit.", -1)] = 5000
     batch_limit: Annotated[int, Option("N", "Texts of a request; -1: no limit.", -1)] = 128
     alternatives_limit: Annotated[int, Option("N", "Other translations of a text; -1: no limit.", -1)] = 10
-    req_limit: Annotated[int, Option("N", "Requests a minute of a key or an address; -1: any.", -1)] = NO_LIMIT
-    req_flood_threshold: Annotated[int, Option("N", "Refusals a minute after which it is banned.", -1)] = NO_LIMIT
+    req_limit: Annotated[int, Option("N", "Requests a minute for a key or an address; -1: no limit.", -1)] = NO_LIMIT
+    req_flood_threshold: Annotated[int, Option("N", "Refusals a minute that ban a client; -1: none.", -1)] = NO_LIMIT
     max_body: Annotated[int, Option("SIZE", "Largest request.", form=SIZE)] = 2 * MIB
     max_file: Annotated[int, Option("SIZE", "Largest file to translate.", form=SIZE)] = 10 * MIB
     max_maps: int = 2 * MIB  # of an answer with all that a model looked at
@@ -159,10 +159,10 @@ class Settings:
     max_queue: Annotated[int, Option("N", "Sentences that may wait for a model.", 1)] = 256
     max_batch_tokens: Annotated[int, Option("N", "Pieces that a model reads at once.", 1)] = 8192
     batch_wait: Annotated[
-        float, Option("MS", "How long a batch waits for others.", 0, name="batch_wait_ms", form=MILLISECONDS)
+        float, Option("MS", "How long a batch waits for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS)
     ] = 0.005  # seconds
     request_timeout: Annotated[float, Option("SECONDS", "How long a request may wait.", 0.1)] = 30.0  # and send nothing
-    shutdown_grace: Annotated[float, Option("SECONDS", "How long requests may go on at the end.", 0)] = 20.0
+    shutdown_grace: Annotated[float, Option("SECONDS", "How long running requests may take after a stop.", 0)] = 20.0
     threads: Annotated[
         int | None,
         Option(
@@ -173,19 +173,19 @@ class Settings:
         ),
     ] = None
 
-    metrics: Annotated[bool, Option(None, "Prometheus measures at /metrics.")] = False
-    metrics_auth_token: Annotated[str, Option("TOKEN", "Show them only to who has it.")] = field(default="", repr=False)
-    web_ui: Annotated[bool, Option(None, "The API without the page.", name="disable_web_ui", form=OFF)] = True
+    metrics: Annotated[bool, Option(None, "Serve Prometheus metrics at /metrics.")] = False
+    metrics_auth_token: Annotated[str, Option("TOKEN", "Token for /metrics.")] = field(default="", repr=False)
+    web_ui: Annotated[bool, Option(None, "Serve the API without the page.", name="disable_web_ui", form=OFF)] = True
     files_translation: Annotated[
         bool, Option(None, "Translate no files.", name="disable_files_translation", form=OFF)
     ] = True
-    suggestions: Annotated[Path | None, Option("FILE", "Keep users' better translations here.")] = None
-    url_prefix: Annotated[str, Option("PATH", "All addresses begin so.", form=Form(str, read_prefix))] = ""
+    suggestions: Annotated[Path | None, Option("FILE", "File for better translations that users send.")] = None
+    url_prefix: Annotated[str, Option("PATH", "Prefix of all URLs.", form=Form(str, read_prefix))] = ""
     key_link: Annotated[
-        str, Option("URL", "Where a key can be had.", name="get_api_key_link", form=Form(str, read_link))
+        str, Option("URL", "Where to get a key.", name="get_api_key_link", form=Form(str, read_link))
     ] = ""
     load_only: Annotated[
-        tuple[str, ...], Option("CODES", "Only runs between these languages: en,de; no other is loaded.", form=CODES)
+        tuple[str, ...], Option("CODES", "Load only runs between these languages: en,de.", form=CODES)
     ] = ()
 
     @classmethod
