@@ -120,11 +120,11 @@ def test_two_languages(visit, house):
     assert seen.all(".map-card h2").inner_text() == "Where it looked"
     assert seen.all("#language").inner_text() == "简体中文"
     seen.all("#language").click()
-    assert seen.all(".map-card h2").inner_text() == "注意力分布"
+    assert seen.all(".map-card h2").inner_text() == "关注了哪里"
     assert seen.all("html").get_attribute("lang") == "zh-CN"
     seen.all("#language").click()
     assert seen.all(".map-card h2").inner_text() == "Where it looked"
-    assert visit(house, locale="zh-CN").all(".map-card h2").inner_text() == "注意力分布"
+    assert visit(house, locale="zh-CN").all(".map-card h2").inner_text() == "关注了哪里"
 
 
 def test_both_languages_have_every_text(visit, house):
@@ -198,7 +198,7 @@ def test_right_to_left_runs_so(visit, make):
     assert first["x"] > second["x"]
 
 
-@pytest.mark.parametrize("name", ["Save the map as SVG", "Save the words as SVG"])
+@pytest.mark.parametrize("name", ["Map (SVG)", "Words (SVG)"])
 def test_the_picture_can_be_saved(visit, house, name):
     text = visit(house).saved(name).decode()
     assert text.startswith("<svg")
@@ -213,7 +213,7 @@ def test_a_fragment_draws_inside_its_frame(visit, house):
 @pytest.mark.parametrize("settings", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 700}}])
 def test_axe_finds_nothing_serious(visit, house, settings):
     seen = visit(house, house, **settings)
-    seen.all("summary").click()
+    seen.all(".map-card summary").click()
     seen.all(".queries .token").nth(1).click()
     found = Axe().run(seen.tab).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
@@ -237,10 +237,10 @@ def test_weights_below_zero_are_seen_and_no_per_cents(visit):
     assert seen.all(".keys .token.below").count() == seen.all(".links path.below").count() == 1
     caption = seen.all("figcaption").inner_text()
     assert "no shares" in caption and "Full colour: 4." in caption and "below zero" in caption
-    seen.all("summary").click()
+    seen.all(".map-card summary").click()
     seen.all(".table table").wait_for()  # drawn when the browser tells of the opening, which is a moment later
     assert "−2.000" in seen.all(".table").inner_text()
-    assert "−2" in seen.saved("Save the map as SVG").decode()
+    assert "−2" in seen.saved("Map (SVG)").decode()
 
 
 def test_the_greatest_of_heads_keeps_its_sign_and_shares_stay_per_cents(visit, house):

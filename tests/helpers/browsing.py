@@ -48,7 +48,8 @@ class Visit:
         return [text.strip() for text in self.all(selector).all_inner_texts()]
 
     def saved(self, name: str) -> bytes:
-        """The content of the file that a button saves."""
+        """The content of the file that an entry of the menu saves."""
+        self.tab.locator(".menu:visible summary").first.click()
         with self.tab.expect_download() as waited:
             self.tab.get_by_role("button", name=name, exact=True).first.click()
         return waited.value.path().read_bytes()

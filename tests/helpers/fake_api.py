@@ -104,6 +104,16 @@ def put_back(original: str, text: str) -> str:
     return " ".join(words)
 
 
+def others_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Two other words in place of one, and another end after each."""
+    words, found = body["target_text"].split(), []
+    for word in ("first", "second"):
+        text = " ".join([*words[: body["word"]], word, "then"])
+        [sentence] = to_json([explained(body["source_text"], text, body["model"], maps=False)])["predictions"]
+        found.append({"word": word, "probability": chance(word), "before": "", "after": "", **sentence})
+    return found
+
+
 def answer(text: str, model: str, *, n_best: int) -> dict[str, Any]:
     """One of `texts`: sentence by sentence, with two alternatives where they are asked for."""
     sentences, end = [], 0
@@ -142,6 +152,10 @@ class FakeServer(ThreadingHTTPServer):
         self.pause = lambda text: 0.0
         self.loading = False  # then it tells nothing of what it has
         self.key = ""
+        self.models = dict(MODELS)
+        self.seems = ""  # a text that seems to be in the target's language
+        self.learnt: dict[str, Any] = {}  # what /v1/models tells of each besides
+        self.first = "de", "en"  # the pair that is proposed
         self.address = f"http://127.0.0.1:{self.server_address[1]}/"
         self.thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
@@ -165,21 +179,25 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(200, page(to_json([])).encode(), "text/html")
         if path.startswith("/static/"):
             return self.file(path.removeprefix("/static/"))
+        pairs = sorted({*self.server.models.values()}, key=[*WORDS].index)
         answers = {
             "/languages": [
-                {"code": code, "name": name, "targets": [target for source, target in WORDS if source == code]}
+                {"code": code, "name": name, "targets": [target for source, target in pairs if source == code]}
                 for code, name in NAMES.items()
+                if any(code in pair for pair in pairs)
             ],
             "/v1/models": {
                 "models": [
-                    {"name": name, "source": source, "target": target, "ready": True}
-                    for name, (source, target) in MODELS.items()
+                    {"name": name, "source": source, "target": target, "ready": True, **self.server.learnt}
+                    for name, (source, target) in self.server.models.items()
                 ]
             },
             "/frontend/settings": {
                 "charLimit": 5000,
                 "keyRequired": bool(self.server.key),
-                "language": {"source": {"code": "de"}, "target": {"code": "en"}},
+                "language": dict(
+                    zip(("source", "target"), ({"code": code} for code in self.server.first), strict=True)
+                ),
             },
         }
         self.server.looked.append(path)
@@ -195,6 +213,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/v1/translate":
             return self.translate(body)
         source, target = MODELS[body["model"]]
+        if self.path == "/v1/alternatives":
+            others = {"model": body["model"], "source": source, "target": target, "alternatives": others_of(body)}
+            return self.tell(200, others)
         prediction = explained(body["source_text"], body["target_text"], body["model"], maps=True)
         sentence = {"before": "", "after": "", **to_json([prediction])["predictions"][0]}
         return self.tell(200, {"model": body["model"], "source": source, "target": target, "sentence": sentence})
@@ -208,12 +229,16 @@ class Handler(BaseHTTPRequestHandler):
         if source == "auto":
             source = next((code for (code, _), known in WORDS.items() if set(body["q"].split()) & set(known)), "en")
             detected = {"detectedLanguage": {"language": source, "confidence": 90.0}}
+        if source == body["target"]:
+            same = {"translatedText": body["q"], "score": 0.0, "sentences": [], **detected, "model": None}
+            return self.tell(200, {"model": None, "source": source, "target": source, "texts": [same]})
         model = body.get("model") or next(
             (name for name, pair in MODELS.items() if pair == (source, body["target"])), None
         )
         if model is None:
             return self.tell(400, {"error": f"{body['target']} is not supported"})
-        told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, "model": model}
+        seems = {"seems": {"language": body["target"], "confidence": 95.0}} if body["q"] == self.server.seems else {}
+        told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, **seems, "model": model}
         return self.tell(200, {"model": model, "source": source, "target": body["target"], "texts": [told]})
 
     def page(self) -> None:

@@ -1,8 +1,9 @@
 // The other translations to choose from, and what is worth a look.
-import { kinds } from "./data.js";
+import { certainty, kinds } from "./data.js";
 import { button, element } from "./elements.js";
-import { amount, compared, decimal, percent, visible } from "./text.js";
+import { amount, compared, percent, visible } from "./text.js";
 
+const UNREAD = /^(<unk>|<0x[0-9A-F]{2}>)$/; // pieces of what a vocabulary does not have
 const FEW = 6; // flags, and candidates, shown before all are asked for
 
 export function drawCandidates(viewer) {
@@ -14,7 +15,7 @@ export function drawCandidates(viewer) {
     const words = compared(written(each), written(prediction)).map(([word, changed]) => (changed ? element("mark", {}, word) : word));
     return element("li", {}, button({ "aria-pressed": String(rank === state.rank) }, () => viewer.choose({ rank }),
       element("span", { class: "quiet" }, String(rank + 1)), element("span", { class: "text", dir: "auto" }, ...words),
-      element("span", { class: "score" }, each.score === null ? "" : decimal(each.score))));
+      element("span", { class: "score", title: viewer.t("scoreTip") }, certainty(each) === null ? "" : percent(certainty(each)))));
   }), ...(shown.length < all.length ? [element("li", {}, button({}, () => showAll(viewer, "candidates"), viewer.t("more", all.length - FEW)))] : []));
 }
 
@@ -25,7 +26,10 @@ function written(prediction) {
 
 export function drawFlags(viewer) {
   const { parts, t } = viewer;
-  const { flags = [], explanation } = viewer.current();
+  const { flags: all = [], explanation } = viewer.current();
+  const grave = explanation ? warnings(all, explanation) : [];
+  parts.warnings.replaceChildren(...grave.map((kind) => element("p", {}, t(kind))));
+  const flags = grave.length ? all.filter((flag) => ["repeated", "unfinished"].includes(flag.kind)) : all;
   parts.flagsBox.hidden = !flags.length || !explanation;
   const shown = !explanation ? [] : viewer.allFlags || flags.length <= FEW + 1 ? flags : flags.slice(0, FEW);
   parts.flags.replaceChildren(...shown.map((flag) => {
@@ -35,6 +39,15 @@ export function drawFlags(viewer) {
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
       element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, `${t(flag.kind)}${value}`)));
   }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer, "flags"), t("more", flags.length - FEW)))] : []));
+}
+
+// What is true of most of a translation is told once, instead of word by word.
+export function warnings(flags, { source_tokens: tokens, source_words: sources, target_words: targets }) {
+  const most = (kind, words) => 2 * flags.filter((flag) => flag.kind === kind).length > Math.max(words.length - 1, 1); // but for the end
+  const strange = tokens.filter((token) => UNREAD.test(token)).length;
+  if (strange > 2 && 2 * strange > tokens.length) return ["mostlyUnread"];
+  if (most("untranslated", targets)) return ["mostlyUntranslated"];
+  return [most("unattended", sources) && "mostlySkipped", most("unsure", targets) && "mostlyUnsure"].filter(Boolean);
 }
 
 function showAll(viewer, name) {

@@ -151,6 +151,14 @@ export function chance(prediction, unit) {
   return values.includes(null) ? null : Math.exp(values.reduce((sum, value) => sum + value, 0));
 }
 
+// How sure the model was on the whole: the geometric mean of the probabilities of all pieces; null when they are not known.
+// `sure` is what the search told, where a forced pass has cut the text into other pieces since.
+export function certainty({ log_probs: logProbs, sure = null }) {
+  if (sure !== null) return sure;
+  if (!logProbs?.length || logProbs.includes(null)) return null;
+  return Math.exp(logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length);
+}
+
 export function confidence(value) {
   if (value === null) return "";
   if (value >= 0.8) return "sure";

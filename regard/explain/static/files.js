@@ -1,6 +1,7 @@
 // What is shown, as files: pictures, numbers, and a page that works from disk.
 import { button, svgElement } from "./elements.js";
 import { FONTS } from "./layout.js";
+import { menu } from "./menu.js";
 import { alone, mapDocument, PALETTE } from "./svg.js";
 import { visible } from "./text.js";
 
@@ -8,19 +9,20 @@ const SCALE = 2; // pixels of a PNG for each of the page's
 const LARGEST = 8192; // pixels of a side of a PNG
 
 export function connectFiles(viewer) {
-  const { parts, t } = viewer;
-  const offer = (group, key, kind, make, part = "") => group.append(button({ title: t(key, kind), "aria-label": t(key, kind) }, async () => {
+  const { t } = viewer;
+  const offer = (key, kind, make, part = "") => button({}, async () => {
     const made = await make();
     save(`${viewer.name}${part}.${kind.toLowerCase()}`, made.type, made.content);
-  }, kind));
+  }, t(key, kind));
   const title = () => viewer.current().text || viewer.name;
-  offer(parts.saveWords, "saveWords", "SVG", () => svg(wordsDocument(viewer, title())), "-words");
-  offer(parts.saveWords, "saveWords", "PNG", () => png(wordsDocument(viewer, title())), "-words");
-  offer(parts.saveMap, "savePicture", "SVG", () => svg(mapDocument(viewer, title())), "-map");
-  offer(parts.saveMap, "savePicture", "PNG", () => png(mapDocument(viewer, title())), "-map");
-  offer(parts.saveMap, "saveData", "CSV", () => ({ type: "text/csv;charset=utf-8", content: csv(viewer.view, viewer.state.share < 100 ? t("only", viewer.state.share) : "") }));
-  offer(parts.saveMap, "saveData", "JSON", () => ({ type: "application/json", content: JSON.stringify(shown(viewer)) }));
-  if (viewer.standalone) offer(parts.saveMap, "saveData", "HTML", async () => ({ type: "text/html", content: html(await viewer.standalone(), shown(viewer)) }));
+  viewer.parts.save.append(menu(t("save"),
+    offer("saveWords", "SVG", () => svg(wordsDocument(viewer, title())), "-words"),
+    offer("saveWords", "PNG", () => png(wordsDocument(viewer, title())), "-words"),
+    offer("savePicture", "SVG", () => svg(mapDocument(viewer, title())), "-map"),
+    offer("savePicture", "PNG", () => png(mapDocument(viewer, title())), "-map"),
+    offer("saveNumbers", "CSV", () => ({ type: "text/csv;charset=utf-8", content: csv(viewer.view, viewer.state.share < 100 ? t("only", viewer.state.share) : "") })),
+    offer("saveAll", "JSON", () => ({ type: "application/json", content: JSON.stringify(shown(viewer)) })),
+    ...(viewer.standalone ? [offer("savePage", "HTML", async () => ({ type: "text/html", content: html(await viewer.standalone(), shown(viewer)) }))] : [])));
 }
 
 // The prediction, what was chosen, and the words and weights that this shows.

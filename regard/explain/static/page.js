@@ -8,7 +8,7 @@ import { Viewer } from "./viewer.js";
 const TEXTS = {
   en: {
     sentences: "Sentences", empty: "There is no sentence on this page.", theme: { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" },
-    keys: "Arrow keys move · Enter pins · Esc frees · [ ] layer · , . head",
+    keys: "Arrow keys move · Enter pins · Esc unpins · [ ] layer · , . head",
   },
   zh: {
     sentences: "句子", empty: "本页没有句子。", theme: { auto: "主题：跟随系统", light: "主题：浅色", dark: "主题：深色" },

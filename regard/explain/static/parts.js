@@ -9,12 +9,13 @@ export function build(viewer) {
   const title = (name) => element("h2", { id: prefix + name }, t(name));
   const card = (name, ...children) => part(`${name}Box`, "section", { class: `card ${name}-card`, "aria-labelledby": prefix + name }, ...children);
   const words = card("words",
-    element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet" }),
+    element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet", title: t("scoreTip") }),
       part("unfinished", "span", { class: "badge", hidden: "" }, t("unfinished")),
       element("span", { class: "choices" },
         part("across", "span", { class: "choice", role: "group", "aria-label": t("across") }),
         part("unit", "span", { class: "choice", role: "group", "aria-label": t("unit") }),
-        part("saveWords", "span", { class: "choice", role: "group", "aria-label": t("save") }))),
+        part("save", "span"))),
+    part("warnings", "div", { class: "warnings", role: "status" }),
     part("flagsBox", "div", { class: "flags", hidden: "" }, element("span", { class: "quiet", id: `${prefix}flags` }, t("flags")),
       part("flags", "ul", { "aria-labelledby": `${prefix}flags` })),
     stage(viewer, part, parts),
@@ -22,18 +23,18 @@ export function build(viewer) {
     part("readout", "p", { class: "readout", role: "status" }),
     legend(part, t));
   const candidates = card("candidates", element("div", { class: "bar" }, title("candidates")), part("candidates", "ol", { class: "candidates" }));
-  const maps = part("maps", "div", { class: "maps" }, card("map",
-    element("div", { class: "bar" }, title("map"),
-      element("span", { class: "choices" }, part("saveMap", "span", { class: "choice", role: "group", "aria-label": t("save") }))),
+  const map = card("map",
+    element("div", { class: "bar" }, title("map")),
     controls(part, t),
     element("figure", { role: "group", "aria-labelledby": `${prefix}caption` }, part("heat", "div", { class: "heat scroll" }),
       element("figcaption", {}, part("caption", "span", { id: `${prefix}caption` }), part("ramp", "span", { class: "ramp", "aria-hidden": "true" }))),
     part("tableBox", "details", {}, element("summary", {}, t("table")),
-      part("table", "div", { class: "table scroll", tabindex: "0", role: "region", "aria-label": t("table") }))),
-    card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles" }),
-      element("p", { class: "quiet" }, t("tiles"))));
+      part("table", "div", { class: "table scroll", tabindex: "0", role: "region", "aria-label": t("table") })));
+  const overview = card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles" }),
+    element("p", { class: "quiet" }, t("tiles")));
   viewer.host.classList.add("viewer");
-  viewer.host.replaceChildren(element("div", { class: "view" }, words, candidates, part("none", "p", { class: "note" }, t("none")), maps));
+  viewer.host.replaceChildren(element("div", { class: "view" }, words, part("none", "p", { class: "note" }, t("none")), map,
+    element("div", { class: "beside" }, candidates, overview)));
   for (const box of [parts.heat, parts.table]) connectScrolling(box);
   return parts;
 }

@@ -49,10 +49,6 @@ export function amount({ shares }, value) {
   return shares ? percent(value) : String(+value.toPrecision(3)).replace("-", "−");
 }
 
-export function decimal(value) {
-  return value.toFixed(2).replace("-", "−");
-}
-
 // A text in parts as [text, changed]; changed are the words beyond the longest common part with the other.
 export function compared(text, other) {
   const cut = (string) => visible(string, false).match(CUT) || [];

@@ -4,7 +4,9 @@ import { button, element } from "./elements.js";
 import { isOn, solo, toggled } from "./selection.js";
 import { rightToLeft } from "./text.js";
 
-const SIZE = 56; // pixels of the longer side
+const MOST = 4; // tiles beside each other
+const FEW = 8; // heads in all that may have larger tiles
+const LONG = 2; // times as long as wide may a tile be
 
 export function drawTiles(viewer) {
   const { parts, view, state } = viewer;
@@ -13,11 +15,12 @@ export function drawTiles(viewer) {
   const maps = explanation ? mapsOf(explanation, kind) : [];
   parts.overviewBox.hidden = !view || maps.reduce((sum, map) => sum + map.weights.length, 0) < 2;
   if (parts.overviewBox.hidden) return;
+  parts.tiles.classList.toggle("few", maps.reduce((sum, map) => sum + map.weights.length, 0) <= FEW);
   const side = kind === "decoder" ? "target" : "source";
   const mirrored = rightToLeft(explanation[`${side}_tokens`]);
   parts.tiles.replaceChildren(...maps.map((map, layer) => element("div", { class: "layer-row" },
     element("span", { "aria-hidden": "true" }, String(layer + 1)),
-    element("span", { class: "heads" }, ...map.weights.map((matrix, head) => tile(viewer, { kind, maps, layer, head }, picture(viewer, matrix, mirrored)))))));
+    element("span", { class: "heads", "data-columns": columnsOf(map.weights.length) }, ...map.weights.map((matrix, head) => tile(viewer, { kind, maps, layer, head }, picture(viewer, matrix, mirrored)))))));
 }
 
 function tile(viewer, { kind, maps, layer, head }, drawn) {
@@ -39,13 +42,16 @@ function tile(viewer, { kind, maps, layer, head }, drawn) {
   return made;
 }
 
+// As many beside each other as fill all lines alike.
+export function columnsOf(heads) {
+  return Math.ceil(heads / Math.ceil(heads / MOST));
+}
+
 // Pixels, mirrored as the map is.
 function picture(viewer, matrix, mirrored) {
   const [height, width] = [Math.max(matrix.length, 1), Math.max(matrix[0]?.length ?? 1, 1)];
   const canvas = element("canvas", { width, height });
-  const scale = SIZE / Math.max(width, height);
-  canvas.style.width = `${Math.max(width * scale, 24)}px`;
-  canvas.style.height = `${Math.max(height * scale, 24)}px`;
+  canvas.style.aspectRatio = String(Math.min(Math.max(width / height, 1 / LONG), LONG));
   const pen = canvas.getContext("2d");
   const { color, caretColor } = getComputedStyle(viewer.parts.ramp);
   const range = measured(matrix);

@@ -115,7 +115,7 @@ export class Viewer {
 
   draw() {
     const { parts, view } = this;
-    parts.maps.hidden = !view;
+    parts.mapBox.hidden = !view;
     parts.none.hidden = Boolean(view);
     drawCandidates(this);
     drawFlags(this);

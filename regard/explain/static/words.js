@@ -1,16 +1,17 @@
 // The two lines of words: to point at, to pin, to walk through by keyboard.
-import { chance, confidence } from "./data.js";
+import { certainty, chance, confidence } from "./data.js";
 import { button, choice, element } from "./elements.js";
-import { decimal, hiddenCodes, percent, rightToLeft, visible } from "./text.js";
+import { hiddenCodes, percent, rightToLeft, visible } from "./text.js";
 
 const MOST_ACROSS = 60; // words of a column that nobody asked for
 
 export function drawWords(viewer) {
   const { parts, view, state, t } = viewer;
   const prediction = viewer.current();
-  parts.score.textContent = prediction.score === null ? "" : t("score", decimal(prediction.score));
+  const sure = certainty(prediction);
+  parts.score.textContent = sure === null ? "" : t("score", percent(sure));
   parts.unfinished.hidden = prediction.finished;
-  for (const name of ["stage", "readout", "across", "unit", "saveWords"]) parts[name].hidden = !view;
+  for (const name of ["stage", "readout", "across", "unit", "save"]) parts[name].hidden = !view;
   parts.plain.hidden = Boolean(view);
   parts.plain.textContent = visible(prediction.text, false);
   parts.legend.hidden = !view || view.rowSide !== "target" || !view.rows.some((unit) => chance(prediction, unit) !== null);

@@ -108,6 +108,7 @@ class TextAnswer(BaseModel):
     translatedText: str  # noqa: N815  as LibreTranslate spells it
     score: float | None
     detectedLanguage: Link | None = None  # noqa: N815  as LibreTranslate spells it
+    seems: Link | None = None  # the language of the target, where the text is in that one although another was named
     model: str | None
     sentences: list[SentenceAnswer]
 

@@ -17,7 +17,7 @@ from regard.serve.engine import Options, Translates
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
-from regard.serve.translating import Question, Translated, answered, nth, prepared
+from regard.serve.translating import SAMPLE, SURE, Detected, Question, Translated, answered, detect, nth, prepared
 
 SCORE_DIGITS = 3
 INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256", "pairs", "bleu", "demo")
@@ -50,7 +50,8 @@ def router(service: Service) -> APIRouter:
         wanted.check(least_size(found, options.n_best))
         await answered(service, found, options)
         size = LARGE if options.explain else whole.size * options.n_best
-        return await in_thread(size, _translated, found, (source, target), wanted)
+        seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]
+        return await in_thread(size, _translated, found, seem, (source, target), wanted)
 
     return routes
 
@@ -62,7 +63,9 @@ def _model(engine: Translates, told: bool) -> dict[str, Any]:
     return {"name": engine.name, **codes, "ready": engine.ready, **info, "examples": examples}
 
 
-def _translated(found: list[Translated], pair: tuple[str, str], wanted: Wanted) -> Response:
+def _translated(
+    found: list[Translated], seem: list[Detected | None], pair: tuple[str, str], wanted: Wanted
+) -> Response:
     engines = {one.engine.name: one.engine for one in found if one.engine is not None}
     names, sources = list(engines), {one.source for one in found}
     source = sources.pop() if len(sources) == 1 else pair[0]
@@ -70,17 +73,27 @@ def _translated(found: list[Translated], pair: tuple[str, str], wanted: Wanted) 
         "model": names[0] if len(names) == 1 else None,
         "source": outward(source),
         "target": outward(pair[1]),
-        "texts": [_text(one) for one in found],
+        "texts": [_text(one, guess) for one, guess in zip(found, seem, strict=True)],
     }
     return json_answer(answer, wanted)
 
 
-def _text(one: Translated) -> dict[str, Any]:
+def _seems(service: Service, one: Translated, text: str) -> Detected | None:
+    """The target's language, where a text clearly is in it already, although another one was named."""
+    if one.detected is not None or one.engine is None:
+        return None
+    guess = detect(service, text[:SAMPLE])[0]
+    return guess if guess.language == one.target and guess.confidence >= SURE else None
+
+
+def _text(one: Translated, seems: Detected | None) -> dict[str, Any]:
     score = one.score
     answer: dict[str, Any] = {"translatedText": one.text}
     answer["score"] = round(score, SCORE_DIGITS) if math.isfinite(score) else None
     if one.detected is not None:
         answer["detectedLanguage"] = told(one.detected)
+    if seems is not None:
+        answer["seems"] = told(seems)
     answer["model"] = None if one.engine is None else one.engine.name
     sentences: list[dict[str, Any]] = [written(sentence) for sentence in one.sentences]
     for number, column in enumerate(_in_place(one)):

@@ -15,7 +15,7 @@ from regard.tasks import Task
 
 METRICS, DEMO = "metrics.jsonl", "demo.json"  # which lies beside a model that the demo has made
 READ, SHOWN = 200, 4  # sentences that are read to choose from; that are chosen
-SHORTEST, LONGEST = 8, 70  # characters of an example
+SHORTEST, LONGEST = 8, 50  # characters of an example
 SEED = 1  # of the sentences of the demo's grammar
 
 

@@ -11,6 +11,7 @@ import { Output } from "./output.js";
 import { Pairs, read } from "./pairs.js";
 import { connectShortcuts, drawShortcuts } from "./shortcuts.js";
 import { drawSource, light } from "./source.js";
+import { drawStart } from "./start.js";
 import { Suggesting } from "./suggesting.js";
 import { TEXTS } from "./texts.js";
 
@@ -33,7 +34,7 @@ const files = new FileTab({ t, explained: (fault) => explained(fault, about), ke
   pair: () => ({ source: pairs.source, target: pairs.target }), switched });
 const outputs = [0, 1].map((which) => new Output({
   t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
-  lights: light,
+  lights: light, name: (code) => about.name(code), refused: tellFault,
   chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
 }));
 byId("outputs").append(...outputs.map((output) => output.pane));
@@ -118,7 +119,7 @@ function drawAll() {
   byId("outputs").classList.toggle("two", two);
   byId("viewers").classList.toggle("two", two);
   text.lang = pairs?.from() ?? "";
-  byId("intro").hidden = Boolean(text.value.trim());
+  drawStart(t, { model: pairs?.shown(), name: about.name, written: Boolean(text.value.trim()), tried });
   byId("viewers").hidden = !text.value.trim();
   drawSource(t, { limit: about.limit, detected: told && pairs.source === "auto" ? t("detected", pairs.name(told.language), percent(told.confidence / 100)) : "" });
 }
@@ -145,6 +146,12 @@ function share() {
   const address = link({ source: pairs.from() ?? "auto", target: pairs.target, model: pairs.model, other: pairs.other, text: text.value });
   history.replaceState(null, "", address);
   return put(address, t("shared"));
+}
+
+function tried(sentence) {
+  text.value = sentence;
+  translate();
+  text.focus();
 }
 
 // Between the text and a whole file.
@@ -179,7 +186,7 @@ function choose(settings) {
   const last = read("pair");
   text.value = written ?? text.value;
   const proposed = [settings?.language?.source?.code, settings?.language?.target?.code];
-  const [from, to] = [source ?? last[0] ?? proposed[0] ?? "auto", target ?? last[1] ?? proposed[1] ?? ""];
+  const [from, to] = [source ?? pairs.only() ?? last[0] ?? proposed[0] ?? "auto", target ?? last[1] ?? proposed[1] ?? ""];
   const changes = { source: from, target: to, model: model ?? "", other: other ?? "" };
   if (pairs.serves(source, target)) return pairs.choose(changes);
   asking.abort(); // nobody chose the languages that are left to choose from: nothing is asked until somebody does, or writes
@@ -226,6 +233,6 @@ connectShortcuts({
   translate: () => (files.opened ? files.translate() : translate()), clear, swap: () => pairs?.swap(),
   share: () => !files.opened && share(), copy: () => !files.opened && outputs[0].answer && put(outputs[0].whole()),
   focus: () => { files.open(false); text.focus(); },
-}, (event) => !files.opened && compared().map((output) => output.viewer.key(event)).some(Boolean));
+}, (event) => !files.opened && compared().map((output) => output.pressed(event)).some(Boolean));
 spoken(connectSettings(byId("language"), byId("theme"), TEXTS, spoken));
 start();

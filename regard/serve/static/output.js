@@ -1,9 +1,10 @@
 // One translation: its text, sentence by sentence and word by word, and the view of the sentence that is chosen.
-import { candidate, chance, confidence } from "./explain/data.js";
+import { candidate, certainty, chance, confidence } from "./explain/data.js";
 import { button, element } from "./explain/elements.js";
 import { percent } from "./explain/text.js";
 import { Viewer } from "./explain/viewer.js";
 import { ask, patiently, rest } from "./api.js";
+import { Alternatives } from "./alternatives.js";
 import { cut, lit, starts } from "./marks.js";
 
 const REST = 150; // milliseconds before the maps of a new sentence are asked for
@@ -14,21 +15,25 @@ function written(prediction) {
 }
 
 export class Output {
-  // `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
-  // `suggested` what a better translation can be sent for.
-  constructor({ t, lights, chosen, copied, shared, suggested }) {
-    Object.assign(this, { t, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
+  // `name` tells a language by its code; `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
+  // `suggested` what a better translation can be sent for, `refused` why there are no other words.
+  constructor({ t, name, lights, chosen, copied, shared, suggested, refused }) {
+    Object.assign(this, { t, name, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
     this.title = element("h2", { class: "by" });
     this.text = element("div", { class: "output", role: "group", "aria-live": "polite", "aria-busy": "false", dir: "auto" });
     this.status = element("span", { class: "quiet" });
+    this.note = element("p", { class: "same", role: "status", hidden: "" });
     const suggest = () => suggested({ q: this.asked, source: this.from(), target: this.answer.target, ...(this.key ? { api_key: this.key } : {}) }, this.whole());
     this.buttons = { suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
-    this.pane = element("div", { class: "translation" }, this.title, this.text,
+    this.pane = element("div", { class: "translation" }, this.title, this.note, this.text,
       element("div", { class: "foot" }, this.status, element("span", { class: "buttons" }, ...Object.values(this.buttons))));
+    this.alternatives = new Alternatives(this.pane, { t, chosen: (found) => this.replace(found), refused });
     this.heading = element("h2", { class: "why" });
+    this.steps = [-1, 1].map((by) => button({ class: "round" }, () => this.step(by), by < 0 ? "‹" : "›"));
+    this.bar = element("div", { class: "walk" }, this.steps[0], this.heading, this.steps[1]);
     this.place = element("section", { class: "place", hidden: "" });
     const host = element("div");
-    this.place.append(this.heading, host);
+    this.place.append(this.bar, host);
     this.viewer = new Viewer(host, { standalone: () => ask("static/explain/standalone.html", { text: true }), complete: (...what) => this.complete(...what) });
     this.viewer.whenPointed = (told) => this.light(told);
     this.viewer.whenChosen = (rank) => { this.ranks[this.at] = rank; this.draw(); };
@@ -50,6 +55,8 @@ export class Output {
     this.t = t;
     for (const [name, each] of Object.entries(this.buttons)) each.textContent = t(name);
     this.text.setAttribute("aria-label", t("translation"));
+    this.alternatives.t = t;
+    this.steps.forEach((each, at) => { each.title = t(at ? "nextSentence" : "sentenceBefore"); each.setAttribute("aria-label", each.title); });
     this.viewer.speak(t("tag") === "en" ? "en" : "zh");
     this.draw();
   }
@@ -63,6 +70,7 @@ export class Output {
   // An answer of /v1/translate to one text, or null when there is nothing to show.
   show(answer, { asked = "", took = "", key = null } = {}) {
     this.asking?.abort();
+    this.alternatives.close();
     Object.assign(this, { answer, asked, key, took, ranks: [] });
     this.starts = starts(asked, this.sentences());
     this.at = Math.min(this.at, Math.max(this.sentences().length - 1, 0));
@@ -97,13 +105,62 @@ export class Output {
     this.chosen(at);
   }
 
+  // A key that nobody else took: from sentence to sentence, other words, and those of the view.
+  pressed(event) {
+    const actions = { n: () => this.step(1), p: () => this.step(-1), a: () => this.open() };
+    return actions[event.key]?.() || this.viewer.key(event);
+  }
+
+  // To the next sentence, or the one before; false at the ends.
+  step(by) {
+    const at = this.at + by;
+    if (!this.sentences()[at]) return false;
+    this.select(at);
+    return true;
+  }
+
+  // Other words for the one that is pointed at, or pinned, in the view below.
+  open() {
+    const { pointed, state, view } = this.viewer;
+    const what = pointed ?? state.pinned;
+    if (view?.rowSide !== "target" || state.unit !== "words" || what?.line !== "queries") return false;
+    const words = this.words();
+    const place = this.cut(this.at).filter(([, word]) => word !== null).findIndex(([, word]) => word === what.at);
+    return Boolean(words[place]) && this.offerOthers(words[place], what.at);
+  }
+
+  // Where a sentence has what no model is shown, the server knows nothing of it, and there is nothing to choose from.
+  offerOthers(element, word) {
+    const told = this.shown(this.at), sentence = this.sentences()[this.at];
+    if (!told.explanation || written(told) !== told.text) return false;
+    this.alternatives.open(element, { source_text: sentence.source, target_text: told.text, word, source: this.from(), target: this.answer.target,
+      model: this.model(), ...(this.key ? { api_key: this.key } : {}) });
+    return true;
+  }
+
+  // Another translation of the sentence that is looked at.
+  replace(found) {
+    const sentence = this.sentences()[this.at];
+    const all = [sentence, ...sentence.alternatives];
+    const known = all.findIndex((each) => each.text === found.text);
+    if (known < 0) sentence.alternatives.push({ ...found, translation: found.text });
+    this.viewer.choose({ rank: known < 0 ? all.length : known });
+  }
+
+  // The words of the translation of the sentence that is looked at.
+  words() {
+    return [...this.text.querySelectorAll(this.sentences().length > 1 ? '.sentence[aria-pressed="true"] .word' : ".word")];
+  }
+
   draw() {
     const { answer, t } = this;
     const several = this.sentences().length > 1;
     this.title.textContent = answer && this.several ? t("by", this.model()) : "";
     this.title.hidden = !this.title.textContent;
     this.heading.textContent = answer ? [this.several ? this.model() : "", several ? t("sentence", this.at + 1, this.sentences().length) : ""].filter(Boolean).join(" · ") : "";
-    this.heading.hidden = !this.heading.textContent;
+    this.bar.hidden = !this.heading.textContent;
+    this.steps.forEach((each, at) => { each.hidden = !several; each.disabled = !this.sentences()[this.at + (at ? 1 : -1)]; });
+    this.drawNote();
     for (const each of Object.values(this.buttons)) each.hidden = !answer;
     this.buttons.suggest.hidden = !this.offered || !this.sentences().length;
     const drawn = JSON.stringify(answer && [this.at, t("tag"), answer.texts[0].translatedText, this.sentences().map((_, at) => this.cut(at))]);
@@ -114,6 +171,15 @@ export class Output {
     this.viewer.name = `regard-${answer.source ?? ""}-${answer.target ?? ""}`;
     const parts = this.sentences().flatMap((sentence, at) => [sentence.before, this.sentence(at, several), sentence.after]);
     return this.text.replaceChildren(...(parts.length ? parts : [answer.texts[0].translatedText]));
+  }
+
+  // A text that is in the language of the translation already.
+  drawNote() {
+    const { answer, t } = this;
+    const [text] = answer?.texts ?? [];
+    const same = Boolean(text) && !text.sentences.length && this.from() === answer.target && /\p{L}/u.test(this.asked);
+    this.note.textContent = same ? t("same", this.name(answer.target)) : text?.seems ? t("seems", this.name(answer.target)) : "";
+    this.note.hidden = !this.note.textContent;
   }
 
   // The parts of a sentence: [text, position of the word, how sure it is].
@@ -143,7 +209,11 @@ export class Output {
     const fits = () => at === this.at && state.unit === "words" && this.viewer.view?.rowSide === "target";
     made.addEventListener("pointerenter", () => { if (fits()) this.viewer.point(meant); });
     made.addEventListener("pointerleave", () => { if (fits()) this.viewer.point(null); });
-    made.addEventListener("click", () => { if (fits()) this.viewer.pin(meant); });
+    made.addEventListener("click", () => {
+      if (at !== this.at) return; // it only chooses the sentence
+      if (fits()) this.viewer.pin(meant);
+      this.offerOthers(made, word);
+    });
     return made;
   }
 
@@ -151,7 +221,7 @@ export class Output {
   light(told) {
     const { source, target } = lit(this.viewer, this.asked, this.starts[this.at], told);
     this.lights(source);
-    const words = [...this.text.querySelectorAll(this.sentences().length > 1 ? '.sentence[aria-pressed="true"] .word' : ".word")];
+    const words = this.words();
     let start = 0, at = 0;
     for (const [part, word] of this.answer && this.shown(this.at) ? this.cut(this.at) : []) {
       const mark = word !== null && target.find(([from, to]) => from < start + part.length && to > start);
@@ -177,6 +247,7 @@ export class Output {
       const question = { body: { ...body, ...(key ? { api_key: key } : {}) }, signal: asking.signal };
       const found = await patiently(() => ask("v1/explain", question), asking.signal, () => {});
       const { explanation, log_probs: logProbs, flags } = found.sentence;
+      told.sure ??= certainty(told);
       if (explanation) Object.assign(told, { explanation, log_probs: logProbs, flags: told.finished ? flags : told.flags });
       told.asked = true;
     } catch (error) {

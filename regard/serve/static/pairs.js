@@ -56,6 +56,17 @@ export class Pairs {
     return this.languages.map((language) => language.code);
   }
 
+  // The language that is read where there is one alone.
+  only() {
+    const [first, ...others] = this.sources();
+    return others.length ? null : first ?? null;
+  }
+
+  // The model that answers, as far as it is known.
+  shown() {
+    return this.models.find((model) => model.name === this.model) ?? this.models.find((model) => model.target === this.target);
+  }
+
   // The language the text is in, as far as it is known.
   from() {
     return this.source === "auto" ? this.detected : this.source;
@@ -120,8 +131,7 @@ export class Pairs {
     byId("model-label").hidden = names.length < 2;
     byId("other-label").hidden = !this.other || names.length < 3;
     byId("compare").setAttribute("aria-pressed", String(Boolean(this.other)));
-    byId("compare").disabled = names.length < 2;
-    byId("compare").title = names.length < 2 ? t("alone") : "";
+    byId("compare").hidden = names.length < 2;
     byId("swap").disabled = !this.reversible();
     byId("swap").title = this.reversible() ? t("swap") : t("irreversible");
     this.drawRecent();

@@ -304,3 +304,11 @@ def test_examples_are_told_where_nobody_needs_a_key(settings, told):
     with served([engine], settings) as found:
         [model] = found.get("/v1/models").json()["models"]
     assert (model["pairs"], model["bleu"], model["demo"], model["examples"]) == (12, 30.5, False, told)
+
+
+@pytest.mark.parametrize(
+    ("q", "source", "seems"), [("hallo guten", "en", "de"), ("hallo guten", "auto", None), ("Hello", "en", None)]
+)
+def test_a_text_that_seems_to_be_in_the_language_of_the_target(client, q, source, seems):
+    [text] = ask(client, q=q, source=source, target="de").json()["texts"]
+    assert text.get("seems", {}).get("language") == seems

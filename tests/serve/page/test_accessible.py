@@ -23,7 +23,7 @@ def test_axe_finds_nothing_serious(visit, serious, look):
     fragment, settings = LOOKS[look]
     page = visit(fragment or "#source=de&target=en&q=das+alte+Haus+ist+klein.+Guten+Wort!", **settings)
     page.tab.locator(".tile").first.wait_for()
-    page.view.locator("summary").click()
+    page.view.locator(".map-card summary").click()
     page.view.locator(".queries .token").nth(1).click()
     if not fragment:
         page.tab.locator("#compare").click()
@@ -97,5 +97,5 @@ def test_the_keyboard_reaches_everything(visit):
         "Share",
         "Copy",
     }
-    wanted |= {"das", "the", "Columns", "Pieces", "Save the map as SVG", "Save as HTML", "Layer 2, head 3"}
+    wanted |= {"das", "the", "Columns", "Pieces", "Download", "Layer 2, head 3"}
     assert wanted - reached == set()

@@ -11,14 +11,14 @@ TOLD = {  # by what the server says: status, a piece of the page's words in Engl
     "English (en) is not available as a target language from Chinese (zh-Hans)": (
         400, "translates from Simplified Chinese into English", "译成英语的模型", False,
     ),
-    "Invalid API key": (403, "does not know this API key", "不认识此 API 密钥", False),
+    "Invalid API key": (403, "does not know this API key", "此 API 密钥无效", False),
     "Please contact the server operator to get an API key": (400, "needs an API key", "需要 API 密钥", False),
-    "Too many request limits violations": (403, "does not answer you", "不再应答", False),
+    "Too many request limits violations": (403, "no longer answers you", "不再响应", False),
     "text 1 does not fit into memory": (413, "too little memory", "内存不足", False),
     "Invalid request: q: what else": (400, "refused this: q: what else", "拒绝了此请求：q: what else", False),
-    "Slowdown: 5 per 1 minute": (429, "asked too often", "过于频繁", True),
+    "Slowdown: 5 per 1 minute": (429, "Too many requests", "过于频繁", True),
     "request timed out before the model came to it": (503, "too busy", "太忙", True),
-    "Internal server error": (500, "failed at this text", "未能翻译", True),
+    "Internal server error": (500, "could not translate this text", "未能翻译", True),
 }  # fmt: skip
 EXPLAINED = """async ([message, status, language]) => {
     const [{ explained }, { Refused }, { TEXTS }, { speaker }] = await Promise.all(
@@ -51,10 +51,10 @@ def test_after_a_fault_no_earlier_translation_stands_beside_the_text(visit, serv
     page.button("Copy").click()
     server.refusals = [(500, {}, "Internal server error")]
     page.field.fill("das Haus")
-    expect(alert(page)).to_contain_text("The server failed at this text.")
+    expect(alert(page)).to_contain_text("The server could not translate this text.")
     expect(page.output).to_be_empty()
     expect(page.output).to_have_attribute("aria-busy", "false")
-    for name in ("Copy", "Share", "Save the map as SVG"):
+    for name in ("Copy", "Share", "Map (SVG)"):
         expect(page.button(name)).to_be_hidden()
     page.tab.evaluate("navigator.clipboard.writeText('mine')")
     page.tab.keyboard.press("Control+Shift+C")

@@ -25,7 +25,7 @@ def page(visit):
 
 
 def test_the_map_as_svg(page):
-    root = ElementTree.fromstring(page.saved("Save the map as SVG"))
+    root = ElementTree.fromstring(page.saved("Map (SVG)"))
     tips = [each.text for each in root.iter(f"{SVG}title")]
     assert tips[0] == "the old house is small"
     assert "“house” looks at “Haus”: 80%" in tips
@@ -37,12 +37,12 @@ def test_the_map_as_svg(page):
 
 
 def test_the_words_as_svg(page):
-    root = ElementTree.fromstring(page.saved("Save the words as SVG"))
+    root = ElementTree.fromstring(page.saved("Words (SVG)"))
     assert [each.text for each in root.iter(f"{SVG}text")] == [*WORDS[0], *WORDS[1]]
     assert len(list(root.iter(f"{SVG}path"))) == 1  # the curve of the pinned word
 
 
-@pytest.mark.parametrize("name", ["Save the map as PNG", "Save the words as PNG"])
+@pytest.mark.parametrize("name", ["Map (PNG)", "Words (PNG)"])
 def test_a_picture_of_pixels(page, name):
     content = page.saved(name)
     assert content.startswith(b"\x89PNG")
@@ -59,7 +59,7 @@ def test_a_picture_of_pixels(page, name):
 
 
 def test_the_numbers_as_csv(page):
-    rows = list(csv.reader(io.StringIO(page.saved("Save as CSV").decode("utf-8-sig"))))
+    rows = list(csv.reader(io.StringIO(page.saved("Numbers (CSV)").decode("utf-8-sig"))))
     assert rows[0] == ["", *WORDS[0]]
     assert rows[3] == ["house", "0.04", "0.04", "0.8", "0.04", "0.04"]
     assert [row[0] for row in rows[1:]] == WORDS[1]
@@ -70,16 +70,17 @@ def test_weights_that_are_not_shown_are_no_zeros(page):
     slider.focus()
     for _ in range(14):
         page.tab.keyboard.press("ArrowLeft")
-    rows = list(csv.reader(io.StringIO(page.saved("Save as CSV").decode("utf-8-sig"))))
+    rows = list(csv.reader(io.StringIO(page.saved("Numbers (CSV)").decode("utf-8-sig"))))
     assert rows[0] == ["strongest 30%", *WORDS[0]]
     assert rows[3] == ["house", "", "", "0.8", "", ""]
 
 
 def test_no_two_files_have_one_name(page):
     names = []
-    for name in ("map as SVG", "map as PNG", "words as SVG", "words as PNG"):
+    for name in ("Map (SVG)", "Map (PNG)", "Words (SVG)", "Words (PNG)"):
+        page.view.locator(".menu summary").click()
         with page.tab.expect_download() as waited:
-            page.button(f"Save the {name}").click()
+            page.button(name).click()
         names.append(waited.value.suggested_filename)
     assert names == [f"regard-de-en-{part}" for part in ("map.svg", "map.png", "words.svg", "words.png")]
 
@@ -88,12 +89,12 @@ def test_a_formula_is_none_in_a_table(visit):
     page = visit()
     page.write("=1+1 @x")
     page.explained()
-    rows = list(csv.reader(io.StringIO(page.saved("Save as CSV").decode("utf-8-sig"))))
+    rows = list(csv.reader(io.StringIO(page.saved("Numbers (CSV)").decode("utf-8-sig"))))
     assert rows[0] == ["", "'=1+1", "'@x"]
 
 
 def test_all_as_json(page):
-    told = json.loads(page.saved("Save as JSON"))
+    told = json.loads(page.saved("All data (JSON)"))
     assert told["predictions"][0]["text"] == "the old house is small"
     assert told["shown"]["rows"] == WORDS[1]
     assert told["shown"]["weights"][2][2] == PEAK
@@ -103,7 +104,7 @@ def test_all_as_json(page):
 def test_a_page_that_works_from_disk(page, browser, tmp_path):
     page.view.get_by_role("combobox", name="Attention").select_option("encoder")
     page.button("Layer 2, head 3").dblclick()
-    (tmp_path / "saved.html").write_bytes(page.saved("Save as HTML"))
+    (tmp_path / "saved.html").write_bytes(page.saved("Page of its own (HTML)"))
     saved = type(page)(browser, (tmp_path / "saved.html").as_uri())
     expect(saved.tab.get_by_role("combobox", name="Attention")).to_have_value("encoder")
     expect(saved.button("Layer 2, head 3")).to_have_attribute("aria-pressed", "true")

@@ -67,7 +67,7 @@ def opened(browser, tmp_path):
 def walk(frame, sentences: int) -> list[str]:
     """The words of every sentence, after all that shows them was opened."""
     words = []
-    frame.locator("summary").click()
+    frame.locator(".map-card summary").click()
     for at in range(sentences):
         frame.locator("nav button").nth(at).click()
         frame.locator(".queries .token").first.hover()
@@ -107,13 +107,13 @@ def test_the_served_page_and_what_it_saves(visit, opened):
         page.view.locator(".queries .token").first.click()
         assert page.output.evaluate("output => output.textContent") == " ".join(words)
         for kind in ("HTML", "SVG"):
-            saved = page.saved("Save as HTML" if kind == "HTML" else "Save the map as SVG")
+            saved = page.saved("Page of its own (HTML)" if kind == "HTML" else "Map (SVG)")
             file = opened(saved, f"saved{start}.{kind.lower()}")
             shown = [
                 text.strip() for text in file.all(".queries .token" if kind == "HTML" else "title").all_text_contents()
             ]
             assert len(shown) == (25 if kind == "HTML" else 626)
-        opened(page.saved("Save the words as SVG"), f"words{start}.svg")
+        opened(page.saved("Words (SVG)"), f"words{start}.svg")
 
 
 def test_a_link_with_hostile_text_runs_nothing(visit):

@@ -261,3 +261,54 @@ def test_what_the_model_was_not_shown_is_put_back(visit):
     page.output.get_by_text("Good", exact=True).click()
     page.word("Translation", "Good").hover()
     expect(page.lit).to_have_text(["Guten", "Morgen!"])
+
+
+def test_how_sure_the_model_is_in_plain_words(visit):
+    """Of five words and the end: (0.95³ · 0.3²)^(1/6)."""
+    page = visit()
+    page.write()
+    expect(page.view.get_by_text("65% sure", exact=True)).to_be_visible()
+
+
+def test_what_is_true_of_most_words_is_told_once(visit):
+    page = visit()
+    page.write("Wort Ding Sache das Stein")
+    told = page.view.locator(".warnings")
+    expect(told).to_have_text("Most of this was not translated: the model does not know these words.")
+    expect(page.view.locator(".flags")).to_be_hidden()
+    page.write("das Wort ist klein")
+    expect(told).to_be_empty()
+    expect(page.view.locator(".flags")).to_be_visible()
+
+
+def test_files_stand_in_one_menu(visit):
+    page = visit()
+    page.write()
+    page.explained()
+    entry = page.button("Numbers (CSV)")
+    expect(entry).to_be_hidden()
+    page.view.locator(".menu summary").press("Enter")
+    expect(entry).to_be_visible()
+    page.tab.keyboard.press("Escape")
+    expect(entry).to_be_hidden()
+
+
+def test_no_card_is_longer_than_what_it_holds(visit):
+    text = "+".join(["das+alte+Haus+ist+klein"] * 4)
+    page = visit(f"#source=de&target=en&q={text}", viewport={"width": 1280, "height": 800})
+    page.explained()
+    card, last = page.view.locator(".candidates-card"), page.view.locator(".candidates li").last
+    boxes = [each.bounding_box() for each in (card, last)]
+    assert boxes[0]["y"] + boxes[0]["height"] - boxes[1]["y"] - boxes[1]["height"] < 30
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_tiles_fill_their_card(visit, width):
+    page = visit(viewport={"width": width, "height": 800})
+    page.write()
+    page.explained()
+    boxes = [page.view.locator(".tile").nth(at).bounding_box() for at in range(3)]
+    assert all(box["width"] >= 70 for box in boxes)
+    assert [box["y"] for box in boxes] == [boxes[0]["y"]] * (3 if width == 320 else 2) + [boxes[2]["y"]] * (
+        width == 1280
+    )

@@ -89,3 +89,23 @@ def test_data_inside_a_page_are_only_data(call):
     made = call("files", "html", '<p></p><script type="application/json" id="data">{}</script><i>', data)
     assert made.count("<") == 5
     assert r"\u003c/script\u003e\u003c!--\u2028 $\u0026 $1" in made
+
+
+@pytest.mark.parametrize(("heads", "columns"), [(1, 1), (3, 3), (4, 4), (6, 3), (8, 4), (9, 3), (16, 4)])
+def test_rows_of_tiles_are_alike(call, heads, columns):
+    assert call("tiles", "columnsOf", heads) == columns
+
+
+@pytest.mark.parametrize(
+    ("tokens", "kinds", "told"),
+    [
+        (["▁", "<0xE4>", "<0xBD>", "<0xA0>", "</s>"], ["unsure"], ["mostlyUnread"]),
+        (["▁a", "▁b", "</s>"], ["untranslated", "untranslated", "unsure", "unsure"], ["mostlyUntranslated"]),
+        (["▁a", "▁b", "</s>"], ["unsure", "unsure", "unattended", "unattended"], ["mostlySkipped", "mostlyUnsure"]),
+        (["▁a", "▁b", "</s>"], ["unsure", "repeated", "untranslated", "unattended"], []),
+    ],
+)
+def test_warnings_of_a_whole_translation(call, tokens, kinds, told):
+    words = [{"text": token} for token in tokens[-3:]]
+    explanation = {"source_tokens": tokens, "source_words": words, "target_words": words}
+    assert call("candidates", "warnings", [{"kind": kind} for kind in kinds], explanation) == told

@@ -153,7 +153,7 @@ def test_a_link_holds_the_text(visit):
     page = visit(permissions=["clipboard-read", "clipboard-write"])
     page.write()
     page.button("Share").click()
-    expect(page.tab.get_by_text("The link is copied")).to_be_visible()
+    expect(page.tab.get_by_text("The link has been copied")).to_be_visible()
     address = page.tab.evaluate("navigator.clipboard.readText()")
     assert address.endswith("#source=de&target=en&model=plain&q=das+alte+Haus+ist+klein")
     other = visit(address[address.index("#") :])
