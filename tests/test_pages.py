@@ -1,0 +1,39 @@
+"""The pages of the project: links lead somewhere, and both READMEs say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+HALF_WIDTH = re.compile(r"[\u4e00-\u9fff*][,;:(]|[,;(][\u4e00-\u9fff]|\)[,;:]")  # marks beside Chinese
+
+
+def prose(name: str) -> str:
+    return CODE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", CODE.sub("", page.read_text(encoding="utf-8")))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_both_readmes_have_the_same_sections_and_points():
+    english, chinese = prose("README.md"), prose("README.zh-CN.md")
+    for mark in (r"^## ", r"^- \*\*", r"^\| "):
+        assert len(re.findall(mark, english, re.MULTILINE)) == len(re.findall(mark, chinese, re.MULTILINE)), mark
+
+
+def test_what_a_newcomer_needs_stands_before_the_tree():
+    first, _, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The tree")
+    wanted = ("git clone", "Python 3.11", "CPU", "minutes", "docs/data.md", "docs/tutorial.md", "docs/settings.md")
+    assert [word for word in wanted if word not in first] == []
+
+
+@pytest.mark.parametrize("name", ["README.zh-CN.md", "docs/tutorial.zh-CN.md"])
+def test_chinese_has_full_width_marks(name):
+    assert HALF_WIDTH.findall(prose(name)) == []
