@@ -34,6 +34,12 @@ def test_what_a_newcomer_needs_stands_before_the_tree():
     assert [word for word in wanted if word not in first] == []
 
 
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert [page for page in sorted(pages) if f"]({page})" not in index] == []
+
+
 @pytest.mark.parametrize("name", ["README.zh-CN.md", "docs/tutorial.zh-CN.md"])
 def test_chinese_has_full_width_marks(name):
     assert HALF_WIDTH.findall(prose(name)) == []
