@@ -1,9 +1,12 @@
 """The pages of the project: links lead somewhere, and both READMEs say the same."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
+from regard.results import AttentionMap, Explanation, Prediction
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -32,6 +35,12 @@ def test_what_a_newcomer_needs_stands_before_the_tree():
     first, _, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The tree")
     wanted = ("git clone", "Python 3.11", "CPU", "minutes", "docs/data.md", "docs/tutorial.md", "docs/settings.md")
     assert [word for word in wanted if word not in first] == []
+
+
+def test_the_page_of_python_names_every_field():
+    page = (ROOT / "docs/how-to/python.md").read_text(encoding="utf-8")
+    named = [field.name for kind in (Prediction, Explanation, AttentionMap) for field in fields(kind)]
+    assert [name for name in named if f"`{name}`" not in page] == []
 
 
 def test_every_page_is_in_the_index():
