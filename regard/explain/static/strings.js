@@ -21,7 +21,7 @@ const STRINGS = {
     table: "Table of the numbers", large: "This map is too large to list in full. For each word, these are the five words it looks at most.",
     most: (rank) => `No. ${rank}`,
     overview: "Every layer and head", tiles: "Click to add or remove a head. Double-click, or Shift+Enter, to show it alone.",
-    candidates: "Other translations", flags: "Worth a look", more: (count) => `${count} more …`,
+    candidates: "Choose a translation", flags: "Worth a look", more: (count) => `${count} more …`,
     repeated: "repeated", untranslated: "copied from the source", unattended: "barely looked at", unsure: "unsure",
     mostlyUntranslated: "Most of this was not translated: the model does not know these words.",
     mostlyUnsure: "The model is unsure of most of this translation: do not rely on it.",
@@ -53,7 +53,7 @@ const STRINGS = {
     table: "数值表格", large: "此图过大，无法全部列出；下面是每个词最关注的五个词。",
     most: (rank) => `第 ${rank} 位`,
     overview: "各层各头", tiles: "点击可加入或移除一个头；双击或按 Shift+Enter 只看这个头。",
-    candidates: "其他译法", flags: "值得留意", more: (count) => `还有 ${count} 处……`,
+    candidates: "可选译文", flags: "值得留意", more: (count) => `还有 ${count} 处……`,
     repeated: "重复", untranslated: "照抄原文", unattended: "几乎未被关注", unsure: "没把握",
     mostlyUntranslated: "大部分内容没有翻译：模型不认识这些词。",
     mostlyUnsure: "模型对这段译文大多没有把握，请勿依赖。",
@@ -68,8 +68,8 @@ const STRINGS = {
 
 // What a text without a source is called: a language model translates nothing.
 export const ALONE = {
-  en: { target: "Text", decoder: "Inside the text", candidates: "Other texts", none: "There is no attention to show for this text." },
-  zh: { target: "文本", decoder: "文本内部", candidates: "其他结果", none: "此文本没有注意力数据。" },
+  en: { target: "Text", decoder: "Inside the text", candidates: "Choose a text", none: "There is no attention to show for this text." },
+  zh: { target: "文本", decoder: "文本内部", candidates: "可选结果", none: "此文本没有注意力数据。" },
 };
 
 // The function that tells a text in a language; `more` has texts of the page around the viewer, by language.
