@@ -1,5 +1,7 @@
 """regard train"""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,9 +74,13 @@ def train_command(
     changes += [f"data.{name}={quoted(file)}" for name, file in named.items() if file is not None]
     changes += [f"run={quoted(str(run))}"] if run else []
     resumed = resume and config is None
-    experiment = _resumed(changes) if resumed else read_experiment(config, changes, start=start)
+    experiment = _resumed(changes) if resumed else read_experiment(config, changes, start=start, say=_say(quiet))
     if not train_run(experiment, resume=resume, quiet=quiet):
         raise typer.Exit(INTERRUPTED)
+
+
+def _say(quiet: bool) -> Callable[[str], None]:
+    return lambda line: None if quiet else print(line, file=sys.stderr, flush=True)
 
 
 def _resumed(changes: list[str]) -> "Experiment":

@@ -1,7 +1,7 @@
 """Defaults by the size of the data < file < changes → an experiment, or all that is wrong with it."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -29,6 +29,7 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
+from regard.experiment.planning import may_be_planned, planned_defaults
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for
 from regard.experiment.upgrade import check_files, upgraded
@@ -38,10 +39,17 @@ from regard.tasks import TASKS, task_class
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
 
-def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Path | None = None) -> Experiment:
+def read_experiment(
+    path: Path | None,
+    changes: Iterable[str] = (),
+    *,
+    start: Path | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Experiment:
     """The complete settings of a new run, which continues the run `start` where one is given.
 
     A file of pairs (.tsv, .csv, .jsonl, .tmx) may stand in the place of a config: it is the training part.
+    With `say`, a time limit alone plans network and schedule by the speed of this machine, and says so.
     Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
     """
     with deferred_warnings():
@@ -49,7 +57,7 @@ def read_experiment(path: Path | None, changes: Iterable[str] = (), *, start: Pa
         if reader is not None:
             path, changes = None, [f"data.train={quoted(str(reader['file']))}", *changes]
         said = _read({} if path is None else read_yaml(path), changes)
-        return _completed(said, {} if start is None else continued(start))
+        return _completed(said, {} if start is None else continued(start), say)
 
 
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:
@@ -113,7 +121,7 @@ def too_long_sources(experiment: Experiment, most: int | None) -> Iterator[Fault
         yield Fault("decoding.max_source", problem, f"{most} or less, or leave it out")
 
 
-def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
+def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], None] | None) -> Experiment:
     """What was said, on the settings of a run to start from, on defaults."""
     settings = _with_model(with_text(merge(base, said)))
     given = read_settings(Experiment, settings)
@@ -121,13 +129,16 @@ def _completed(said: dict[str, Any], base: dict[str, Any]) -> Experiment:
     faults = [*given.data.faults(tuple(given.columns)), *_impossible(given, said)]
     if faults:
         raise ConfigError.of(faults)
-    defaults = lay(defaults_for(count_examples(given)), task.defaults)
+    pairs = count_examples(given)
+    sizes = planned_defaults(given, pairs, say) if say and may_be_planned(said, given) else defaults_for(pairs)
+    defaults = lay(sizes, task.defaults)
     known = MODELS.settings(given.model.name)
     sized = {name: value for name, value in defaults["model"].items() if name in known}
     defaults["model"] = {"name": given.model.name, **sized}
     defaults["training"]["metric"] = task.metric
     if any(limit in settings.get("training", {}) for limit in LIMITS):
-        defaults["training"].pop("max_updates")
+        for limit in LIMITS:
+            defaults["training"].pop(limit, None)
     if given.training.batch_sentences is not None:
         defaults["training"]["batch_tokens"] = None
     experiment = read_settings(Experiment, lay(defaults, settings))

@@ -2,11 +2,13 @@
 
 | pairs       | pieces | dim | layers | feed-forward | heads | dropout | tokens a batch | warm-up | updates |
 |-------------|-------:|----:|-------:|-------------:|------:|--------:|---------------:|--------:|--------:|
+| < 5,000     |  2,000 | 128 |      2 |          256 |     4 |     0.3 |          1,024 |     200 |   5,000 |
 | < 20,000    |  4,000 | 128 |      3 |          256 |     4 |     0.3 |          2,048 |     400 |  10,000 |
 | < 500,000   |  8,000 | 256 |      4 |          512 |     4 |     0.3 |          4,096 |   1,000 |  40,000 |
 | more        | 32,000 | 512 |      6 |        2,048 |     8 |     0.1 |          8,192 |   4,000 | 200,000 |
 
 Up to 2,000 pairs, at most a twentieth, are held out as a dev part when there is none, and as many as a test part;
+validations come about once an epoch, every 50 to 500 updates, and less than 20,000 pairs are read 60 times at most;
 training stops early when it no longer gets better on the dev part. Every number can be overridden; a run keeps those
 it was made with.
 """
@@ -16,7 +18,13 @@ from typing import Any, NamedTuple
 LARGE = 500_000  # pairs; there is no need to count further
 
 
-class _Size(NamedTuple):
+PIECES = 16  # of a sentence, to guess what is not counted
+EPOCHS = 60  # of few pairs, at most
+
+
+class Size(NamedTuple):
+    """A network and a training for so much data."""
+
     pairs: int  # fewer than these
     pieces: int
     dim: int
@@ -30,16 +38,28 @@ class _Size(NamedTuple):
     learning_rate: float
 
 
-_SIZES = (
-    _Size(20_000, 4_000, 128, 3, 256, 4, 0.3, 2_048, 400, 10_000, 5e-3),
-    _Size(LARGE, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
+SIZES = (
+    Size(5_000, 2_000, 128, 2, 256, 4, 0.3, 1_024, 200, 5_000, 5e-3),
+    Size(20_000, 4_000, 128, 3, 256, 4, 0.3, 2_048, 400, 10_000, 5e-3),
+    Size(LARGE, 8_000, 256, 4, 512, 4, 0.3, 4_096, 1_000, 40_000, 2e-3),
+    Size(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4),
 )
-_LARGEST = _Size(0, 32_000, 512, 6, 2_048, 8, 0.1, 8_192, 4_000, 200_000, 7e-4)
 
 
 def defaults_for(pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, for a training set of so many sentence pairs."""
-    size = next((size for size in _SIZES if pairs < size.pairs), _LARGEST)
+    return settings_of(size_for(pairs), pairs)
+
+
+def size_for(pairs: int) -> Size:
+    """Return the size of network for so many pairs, where time is no matter."""
+    return next((size for size in SIZES if pairs < size.pairs), SIZES[-1])
+
+
+def settings_of(size: Size, pairs: int) -> dict[str, Any]:
+    """Settings, as a file would say them, of a size."""
+    epoch = pairs * PIECES // size.batch_tokens
+    limits = {"max_epochs": EPOCHS} if pairs < SIZES[1].pairs else {}
     share = round(min(2_000, pairs / 20) / max(pairs, 1), 6)
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
@@ -57,6 +77,8 @@ def defaults_for(pairs: int) -> dict[str, Any]:
         "training": {
             "batch_tokens": size.batch_tokens,
             "max_updates": size.updates,
+            **limits,
+            "validate_every": min(500, max(50, epoch)),
             "learning_rate": size.learning_rate,
             "schedule": {"name": "inverse_sqrt", "warmup": size.warmup},
         },

@@ -1,9 +1,11 @@
 """From settings to a trained run."""
 
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
@@ -54,7 +56,8 @@ def train(
     task = ["task.name=language_model"] if text is not None else []
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
     file, origin = (None if one is None else Path(one) for one in (config, start))
-    experiment = named(read_experiment(file, [*task, *changes, *words], start=origin))
+    say = partial(print, file=sys.stderr, flush=True) if not quiet else lambda line: None
+    experiment = named(read_experiment(file, [*task, *changes, *words], start=origin, say=say))
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 

@@ -29,7 +29,7 @@ def test_two_files_are_enough(files):
     experiment = read_experiment(None, files)
     assert experiment.data.language_pair() == ("en", "de")
     assert experiment.model.settings["dim"] == 128
-    assert (experiment.training.max_updates, experiment.data.dev_share) == (10_000, 0.05)
+    assert (experiment.training.max_updates, experiment.data.dev_share) == (5_000, 0.05)
 
 
 def test_longer_sources_than_the_model_has_places_are_refused_where_they_are_asked_for(files):
