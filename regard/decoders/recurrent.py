@@ -15,6 +15,7 @@ from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
+from regard.layers.intra_attention import IntraAttention, IntraPast
 from regard.layers.recurrent import RECURRENT, Cell, Past, Stack, note_no_residual
 from regard.layers.shared_source import begin, look, shared
 from regard.ops.dropout import Dropout
@@ -28,6 +29,7 @@ class RecurrentPast(NamedTuple):
     stack: tuple[Past, ...]
     fed: Tensor  # (rows, dim): the state written last, for input feeding
     fixed: Tensor  # (rows, fixed_dim): what every step reads without attention
+    intra: IntraPast | None = None  # its own earlier states, where it looks at them
 
 
 class RecurrentDecoder(Decoder):
@@ -42,7 +44,8 @@ class RecurrentDecoder(Decoder):
     or nothing more (linear), as wide as the embedding. s_0 = tanh(W final), of both directions where the encoder has
     two, or W c for a summary, or the encoder's own with `copy_past`: a layer of two directions of the decoder's width
     starts two layers, by its forward and by its backward state (https://github.com/tensorflow/nmt). Without a source
-    there is no c, and s_0 = 0.
+    there is no c, and s_0 = 0. With `intra_attention` the readout also reads what s_i sees of s_1 … s_(i-1), by
+    `model.self_attention` (https://arxiv.org/abs/1705.04304, section 2.2).
     """
 
     aliases = (
@@ -51,6 +54,7 @@ class RecurrentDecoder(Decoder):
         alias("cho", {"reads": "summary"}),
         alias("gnmt", {"order": "gnmt"}),
         alias("input_feeding", {"input_feeding": True}),
+        alias("intra_decoder", {"order": "luong", "intra_attention": True}),
         alias("luong", {"order": "luong"}),
         alias("sutskever", {"reads": "start"}),
     )
@@ -79,6 +83,7 @@ class RecurrentDecoder(Decoder):
         ] = None,
         copy_past: Annotated[bool, Doc("Start from the encoder's own states, layer by layer.")] = False,
         readout: Annotated[Literal["tanh", "maxout", "linear"], Doc("Layer between the state and the head.")] = "tanh",
+        intra_attention: Annotated[bool, Doc("Look at its own earlier states, too, and read out what it saw.")] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
@@ -97,17 +102,20 @@ class RecurrentDecoder(Decoder):
         note_no_residual(num_layers, residual_from)
         self.stack = Stack(layers, dropout=dropout, residual_from=residual_from)
         self.starts = None if copy_past or alone else nn.Linear(given_dim, hidden_dim * num_layers)
+        self.intra = IntraAttention(sockets.causal(hidden_dim), hidden_dim) if intra_attention else None
         read_dim = hidden_dim + {"bahdanau": context_dim + self.dim, "luong": context_dim, "gnmt": 0}[order]
+        read_dim += 0 if self.intra is None else self.intra.context_dim
         self.to_state = nn.Linear(read_dim, self.dim * (2 if readout == "maxout" else 1))
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         if seen is None:
             nothing = self.to_state.weight.new_zeros(rows, self.dim)
             layers = tuple(layer.nothing(nothing) for layer in self.stack.layers)
-            return DecoderState(RecurrentPast(layers, nothing, nothing[:, :0]))
+            return DecoderState(RecurrentPast(layers, nothing, nothing[:, :0], self._nothing_own(nothing)))
         final = seen.final if self.to_summary is None else torch.tanh(self.to_summary(seen.final))
         first = self._first(seen, final)
-        past = RecurrentPast(first, final.new_zeros(len(final), self.dim), final[:, : self.fixed_dim])
+        fed, fixed = final.new_zeros(len(final), self.dim), final[:, : self.fixed_dim]
+        past = RecurrentPast(first, fed, fixed, self._nothing_own(final))
         if self.attention is None:
             return DecoderState(past)
         query_dim = first[-1][0].shape[-1]
@@ -140,11 +148,19 @@ class RecurrentDecoder(Decoder):
             inputs, beside = ([*inputs, context], None) if self.order == "bahdanau" else (inputs, context)
             outputs, layers = self.stack(torch.cat(inputs, dim=-1), None, past.stack, beside)
             read = [outputs, vectors, context] if self.order == "bahdanau" else [outputs]
+        intra = past.intra
+        if self.intra is not None and intra is not None:
+            own, intra = self.intra(outputs, intra)
+            read.append(own)
         states = self._written(torch.cat(read, dim=-1))
         fed = states[:, -1] if states.shape[1] else past.fed
         source = state.source.after([seen])
-        after = state._replace(layers=RecurrentPast(layers, fed, past.fixed), source=source)
+        after = state._replace(layers=RecurrentPast(layers, fed, past.fixed, intra), source=source)
         return Decoded(self.dropout(states), seen.weights), after
+
+    def _nothing_own(self, like: Tensor) -> IntraPast | None:
+        """No state of its own yet."""
+        return None if self.intra is None else self.intra.nothing(like.new_zeros(len(like), self.stack.dim))
 
     def _written(self, read: Tensor) -> Tensor:
         states: Tensor = self.to_state(read)

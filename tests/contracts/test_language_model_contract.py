@@ -25,6 +25,7 @@ TEXTS = [[4, 5, 6, 9, EOS], [7, 8, 9, 10, 11, 4, EOS], [5, EOS]]
 KINDS = {
     **{name: small(name) for name in DECODERS},
     **{f"recurrent-{cell}": small("recurrent", order="luong", cell=Choice(cell)) for cell in RECURRENT},
+    "recurrent-intra": small("recurrent", order="luong", intra_attention=True),
     **{f"bytenet-{name}": small("bytenet", norm=Choice(name)) for name in NORMALISATIONS},
 }
 

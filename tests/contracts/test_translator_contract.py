@@ -86,6 +86,13 @@ SYSTEMS = {  # where a part's settings change what it is
         "encoder": Choice("recurrent", {"cell": Choice("lstm"), "num_layers": 1, "hidden_dim": 8}),
         "decoder": Choice("recurrent", {"cell": Choice("lstm"), "order": "luong", "copy_past": True}),
     },
+    "summariser": {
+        "encoder": Choice("recurrent", {"cell": Choice("lstm")}),
+        "decoder": Choice("recurrent", {"cell": Choice("lstm"), "order": "luong", "intra_attention": True}),
+        "score": Choice("bilinear"),
+        "span": (Choice("temporal"),),
+        "head": "pointer",
+    },
     "cho": {
         "encoder": Choice("recurrent", {"bidirectional": False}),
         "decoder": Choice("recurrent", {"reads": "summary", "readout": "maxout"}),

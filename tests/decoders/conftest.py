@@ -11,6 +11,7 @@ from regard.decoders.recurrent import RecurrentDecoder
 from regard.layers.embedders.words import WordEmbedder
 from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded
+from regard.registry import Choice
 
 VOCAB, DIM, HIDDEN, SOURCE_DIM = 9, 5, 4, 6
 
@@ -40,11 +41,15 @@ def _decoder(attention: AttentionSettings | None = None, **settings: object) -> 
         return build_attention(attention, query_dim, key_dim)
 
     def never(dim: int) -> Attention:
-        raise AssertionError("a recurrent decoder does not look at itself")
+        raise AssertionError("a recurrent decoder does not look at what is still to be written")
+
+    def causal(dim: int) -> Attention:
+        assert settings.get("intra_attention"), "only then a recurrent decoder looks at itself"
+        return build_attention(AttentionSettings(score=Choice("bilinear")), dim, dim, causal=True)
 
     embedder = WordEmbedder(VOCAB, DIM, scale=False, dropout=0.0)
     settings = {"hidden_dim": HIDDEN, "dropout": 0.0, **settings}
-    made = RecurrentDecoder(embedder, SOURCE_DIM, Sockets(cross, never, never), **settings).double()
+    made = RecurrentDecoder(embedder, SOURCE_DIM, Sockets(cross, never, causal), **settings).double()
     for parameter in made.parameters():  # nothing stays zero or orthogonal, so nothing cancels out
         torch.nn.init.normal_(parameter, std=0.4)
     return made

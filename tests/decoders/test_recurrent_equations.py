@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.decoders.recurrent import RecurrentDecoder
-from regard.models import AttentionSettings
+from regard.layers.intra_attention import IntraAttention
+from regard.models import AttentionSettings, build_attention
 from regard.records import Encoded
 from regard.registry import Choice
 
@@ -81,6 +82,23 @@ def luong(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> 
     return states, rows
 
 
+def summariser(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Luong's, and what s_t sees of s_1 … s_(t-1) is read out with it; nothing at the first step."""
+    step, pasts, written = cells_of(model), begin(model, final), []
+    own, states, rows = model.intra.attention.score.from_key.weight, [], []
+    for y in model.embedder.table[ids]:
+        pasts = step(y, pasts)
+        top = pasts[-1][0]
+        context, weights = read([top @ (model.attention.score.from_key.weight @ key) for key in keys], keys)
+        earlier = torch.zeros_like(top)
+        if written:
+            earlier, _ = read([top @ (own @ before) for before in written], written)
+        states.append(out(model, context, top, earlier))
+        written.append(top)
+        rows.append(weights)
+    return states, rows
+
+
 def cho(model: RecurrentDecoder, keys: Tensor, final: Tensor, ids: Tensor) -> tuple[list[Tensor], list[Tensor]]:
     """c is the last state, or tanh(V h + b) of it; s_0 = tanh(V' c), s_t = f(s_(t-1), [y; c]); y and c are read out."""
     c = final
@@ -147,6 +165,22 @@ def test_luong(cell, feeding, num_layers, make, encoded, ids, assert_agrees):
     attention = AttentionSettings(score=Choice("bilinear"))
     model = make(attention, order="luong", cell=Choice(cell), input_feeding=feeding, num_layers=num_layers)
     assert_equal(model, encoded(), ids, luong, assert_agrees, "A34", "C04")
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_attention_to_its_own_earlier_states(cell, num_layers, make, encoded, ids, assert_agrees):
+    attention = AttentionSettings(score=Choice("bilinear"))
+    model = make(attention, order="luong", cell=Choice(cell), num_layers=num_layers, intra_attention=True)
+    assert_equal(model, encoded(), ids, summariser, assert_agrees, "A33", "C15")
+
+
+def test_own_earlier_states_by_hand():
+    """Three states with scores of 0: nothing, the first one, the mean of the first two."""
+    intra = IntraAttention(build_attention(AttentionSettings(score=Choice("uniform")), 1, 1, causal=True), 1)
+    contexts, past = intra(torch.tensor([[[2.0], [6.0], [5.0]]]), intra.nothing(torch.zeros(1, 1)))
+    assert contexts.flatten().tolist() == [0.0, 2.0, 4.0]
+    assert (past.written, past.last.tolist()) == (3, [[5.0]])
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])

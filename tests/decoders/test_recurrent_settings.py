@@ -39,6 +39,17 @@ SETTINGS += [
     for reads in ("states", "final")
     if cell not in CHOICES["cell"]
 ]
+SETTINGS += [
+    {
+        **{**SETTINGS[0], "cell": "lstm", "reads": reads},
+        "order": order,
+        "input_feeding": feeding,
+        "intra_attention": True,
+    }
+    for order in CHOICES["order"]
+    for reads in ("states", "final")
+    for feeding in (False, True)
+]
 
 
 def takes_unequal_widths(score: str) -> bool:

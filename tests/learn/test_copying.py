@@ -44,13 +44,14 @@ def padded(rows: list[list[int]]) -> Sequences:
     return Sequences(items, items != PAD)
 
 
-def trained(attention: AttentionSettings, task: Rows, head: str = "linear") -> Translator:
+def trained(attention: AttentionSettings, task: Rows, head: str = "linear", **decoder: object) -> Translator:
     settings = dict(
         dim=DIM,
         position=None,
         encoder=Choice("recurrent", {"hidden_dim": DIM}),
-        decoder=Choice("recurrent", {"hidden_dim": DIM}),
+        decoder=Choice("recurrent", {"hidden_dim": DIM, **decoder}),
         attention=attention,
+        self_attention=AttentionSettings(score=Choice("bilinear")),
         head=Choice(head),
         dropout=0.0,
     )
@@ -86,6 +87,13 @@ def test_attention_forced_forward_copies_everything(mode):
     span = Choice("forced_forward", {"mode": mode})
     attention = AttentionSettings(score=Choice("additive", {"hidden_dim": DIM}), span=(span,))
     assert share_written_right(trained(attention, identity), identity) == 1.0
+
+
+@pytest.mark.slow  # 20 seconds
+def test_a_decoder_that_looks_at_itself_too_copies_the_flagged_letters():
+    attention = AttentionSettings(score=Choice("bilinear"), span=(Choice("temporal"),))
+    model = trained(attention, flagged, head="pointer", order="luong", cell=Choice("lstm"), intra_attention=True)
+    assert share_written_right(model, flagged) >= 0.95
 
 
 @pytest.mark.slow  # 20 seconds
