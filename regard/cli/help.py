@@ -38,7 +38,8 @@ def _lines(one: "Described", indent: str) -> list[str]:
     lines = [f"{indent}{name}{of}", f"{indent}    {one.about}", f"{indent}    {_type(one)}"]
     if one.choices and not indent:
         lines.append(f"    choices: {', '.join(one.choices)}")
-        lines.append(f"    settings of one of them: regard help {one.place}.{one.choices[0]}")
+        shown = one.default if one.default in one.choices else one.choices[0]
+        lines.append(f"    settings of one of them: regard help {one.place}.{shown}")
     return lines
 
 
