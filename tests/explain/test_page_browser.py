@@ -236,7 +236,7 @@ def test_weights_below_zero_are_seen_and_no_per_cents(visit):
     assert told == "“x” looks at b −2 · a 0.5"
     assert seen.all(".keys .token.below").count() == seen.all(".links path.below").count() == 1
     caption = seen.all("figcaption").inner_text()
-    assert "no shares" in caption and "Full colour: 4." in caption and "below zero" in caption
+    assert "do not sum to one" in caption and "Full colour: 4." in caption and "below zero" in caption
     seen.all(".map-card summary").click()
     seen.all(".table table").wait_for()  # drawn when the browser tells of the opening, which is a moment later
     assert "−2.000" in seen.all(".table").inner_text()
