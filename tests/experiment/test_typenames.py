@@ -6,10 +6,14 @@ from typing import Annotated, Any, Literal
 import pytest
 from annotated_types import Ge, Le
 
+from regard.config import PartOf
 from regard.encoders import EncoderChoice
 from regard.experiment import MECHANISMS, TABLES, catalogue
 from regard.experiment.typenames import typename
 from regard.layers.recurrent import Cell
+from regard.models import AttentionSettings
+from regard.objectives import PENALTIES
+from regard.registry import Choice
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,8 @@ from regard.layers.recurrent import Cell
         (EncoderChoice, "an encoder"),
         (Mapping[str, int] | None, "group of int or null"),
         (Mapping[str, Any], "group of settings"),
+        (AttentionSettings, "group of settings"),
+        (tuple[Annotated[Choice, PartOf(PENALTIES)], ...], "list of penalties"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
