@@ -60,13 +60,14 @@ class Prediction:
     finished: bool = True  # False when the length limit cut it off
     alternatives: list["Prediction"] = field(default_factory=list)  # the rest of the n best, best first
     explanation: Explanation | None = None
+    warning: str = field(default="", kw_only=True)  # why it is not what was asked for, where that is known
 
     def __str__(self) -> str:
         return self.text
 
     def details(self) -> dict[str, Any]:
         """Return what JSON tells besides the text and its score."""
-        return {}
+        return {"warning": self.warning} if self.warning else {}
 
     def __repr__(self) -> str:
         more = f", {len(self.alternatives)} alternatives" if self.alternatives else ""
@@ -79,6 +80,18 @@ class TextPrediction(Prediction):
     """A text that was written."""
 
     ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
+
+
+@dataclass(frozen=True, repr=False)
+class DocumentPrediction(Prediction):
+    """A text of several sentences: `parts` are theirs, `text` has all that stands between them, too."""
+
+    parts: list[Prediction] = field(default_factory=list, kw_only=True)
+
+    def details(self) -> dict[str, Any]:
+        """Each sentence with its answer."""
+        parts = [{"source": one.source, "text": one.text, "score": one.score, **one.details()} for one in self.parts]
+        return {**super().details(), "sentences": parts}
 
 
 @dataclass(frozen=True, repr=False)

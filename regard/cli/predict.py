@@ -1,7 +1,7 @@
 """regard predict"""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain, count
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.cli.files import check_writable, chunks_of_lines, open_text
+from regard.cli.group import tell
 from regard.cli.rows import row
 from regard.errors import ConfigError, DataError, Fault
 
 if TYPE_CHECKING:
     from regard.predictor import Predictor
     from regard.results import Prediction
+
+    Answer = Callable[[list[str]], list[Prediction]]
 
 N_BEST = "decoding.search.n_best"
 
@@ -33,6 +36,7 @@ Search = Annotated[str | None, typer.Option(metavar="NAME", help="greedy, beam o
 Best = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
 Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
 Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
+Raw = Annotated[bool, typer.Option("--raw", help="Read each line as one sentence, with nothing kept or split.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -46,9 +50,13 @@ def predict_command(
     n_best: Best = 1,
     scores: Scores = False,
     alignment: Alignment = False,
+    raw: Raw = False,
     as_json: Json = False,
 ) -> None:
     """Translate (the same as `regard translate`): one line out for each line in, as soon as it is read.
+
+    A line may hold several sentences; addresses, numbers and emoji in it are kept. With --raw or --alignment a line is
+    one sentence.
 
     A language model goes on with each line; after an empty one it begins a text.
 
@@ -66,7 +74,8 @@ def predict_command(
     with ExitStack() as stack:
         stream = stack.enter_context(open_text(input_file)) if input_file else sys.stdin.buffer
         written, numbers = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json), count()
-        answers = _predicted(predictor, chunks_of_lines(stream, name), name, alignment)
+        answer = partial(predictor.predict, explain=alignment) if raw or alignment else predictor.translate
+        answers = _predicted(answer, chunks_of_lines(stream, name), name)
         _write(([written(one, next(numbers)) for one in some] for some in answers), output_file)
 
 
@@ -90,14 +99,15 @@ def _loaded(run: Path, changes: list[str], n_best: int) -> "Predictor":
         raise ConfigError.of(told) from error
 
 
-def _predicted(
-    predictor: "Predictor", chunks: Iterator[list[str]], name: str, explain: bool
-) -> "Iterator[list[Prediction]]":
+def _predicted(answer: "Answer", chunks: Iterator[list[str]], name: str) -> "Iterator[list[Prediction]]":
     """Predictions, chunk by chunk. At a fault those of the lines before it, then the fault, with how many they were."""
     done = 0
     try:
         for texts in chunks:
-            found, fault = _answered(predictor, texts, explain)
+            found, fault = _answered(answer, texts)
+            for line, one in enumerate(found, start=done + 1):
+                if one.warning:
+                    tell(f"{name}:{line}: {one.warning}", "warning")
             if found:
                 yield found
             done += len(found)
@@ -109,13 +119,13 @@ def _predicted(
         raise DataError(name, error.problem, line=error.line, hint=hint) from error
 
 
-def _answered(predictor: "Predictor", texts: list[str], explain: bool) -> "tuple[list[Prediction], DataError | None]":
+def _answered(answer: "Answer", texts: list[str]) -> "tuple[list[Prediction], DataError | None]":
     """Predictions of the lines before the first that has none, and why it has none."""
     try:
-        return predictor.predict(texts, explain=explain), None
+        return answer(texts), None
     except DataError as error:
         good = texts[: (error.line or 1) - 1]
-        return (predictor.predict(good, explain=explain) if good else []), error
+        return (answer(good) if good else []), error
 
 
 def _write(rows: Iterator[list[str]], path: Path | None) -> None:

@@ -78,6 +78,11 @@ class Document:
                 gaps[place] = " "
         return gaps
 
+    def alternatives(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> list[str]:
+        """Return other translations of the document, of the next best of each sentence."""
+        count = max((len(one.alternatives) for one in predictions), default=0)
+        return [self.rebuild([nth(one, number) for one in predictions], pair) for number in range(count)]
+
     def rebuild(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> str:
         """Return the translated document. Raises ValueError unless there is one prediction per text.
 
@@ -88,6 +93,12 @@ class Document:
         parts = [part for gap, text in zip(gaps, written, strict=True) for part in (gap, text)]
         whole = "".join(_spaced([*parts, self.rest]))
         return self.relabel(whole, *pair) if pair and self.relabel else whole
+
+
+def nth(prediction: Prediction, number: int) -> Prediction:
+    """Return an alternative; the best where a sentence has fewer."""
+    others = prediction.alternatives
+    return others[number] if number < len(others) else prediction
 
 
 def _tags(found: Placeholder, text: str) -> bool:

@@ -37,6 +37,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
         features=features_of(settings),
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,
+        languages=experiment.data.language_pair(),
     )
 
 

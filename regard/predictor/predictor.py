@@ -2,15 +2,18 @@
 
 import copy
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import torch
 
 from regard.attention import is_recording
 from regard.decoding import Engine, Feature, Search
+from regard.documents.document import Document, nth
 from regard.errors import DataError
 from regard.explain.maps import without_end
 from regard.models import Model
@@ -19,7 +22,7 @@ from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
 from regard.records import Batch
-from regard.results import Prediction
+from regard.results import DocumentPrediction, Prediction
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.task import Ids, unzipped
 from regard.text.clean import clean
@@ -48,11 +51,13 @@ class Predictor:
         features: Sequence[Feature] = (),
         batch_tokens: int = 24576,
         max_source: int = 1024,
+        languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
-        """`features` go with every search that a call of `predict` names."""
+        """`features` go with every search that a call of `predict` names; `languages` are codes, where known."""
         keep_memory()
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [max_source, model.max_source, engine.max_source]
+        self.languages = languages
         self.batch_tokens, self.max_source = batch_tokens, min(one for one in limits if one is not None)
 
     def __repr__(self) -> str:
@@ -67,24 +72,83 @@ class Predictor:
         return copy.deepcopy(self, shared)
 
     def predict(
-        self, texts: Iterable[str | Given], *, explain: bool = False, search: Search | None = None
+        self,
+        texts: Iterable[str | Given],
+        *,
+        explain: bool = False,
+        search: Search | None = None,
+        safeguards: bool = True,
     ) -> Predictions:
-        """One prediction per text, in order; with `explain` each carries what it looked at.
+        """One prediction per text, in order, each read as one sentence; with `explain` each has what it looked at.
 
         Where a task reads several columns, an example by column stands in for a text. A translator answers nothing with
         nothing; a language model, which goes on with a text, begins one. `search` stands in for that of the run.
+        With `safeguards` a text in a script that training never saw is copied, and a loop in a translation is cut; the
+        prediction's `warning` says so.
         Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         examples = [self.task.given(one) if isinstance(one, str) else one for one in _listed(texts, "predict([text])")]
         rows = self._encode(examples)
         answers = [self.task.unasked(example) for example in examples]
+        if safeguards:
+            answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
         found = iter(self._in_batches([rows[row] for row in asked], predict, width=engine.width))
         predictions = Predictions(next(found) if answer is None else answer for answer in answers)
+        if safeguards:
+            predictions = Predictions(map(self.task.safeguarded, predictions))
         return self.explained(predictions) if explain else predictions
+
+    def translate(self, texts: Iterable[str], *, search: Search | None = None) -> Predictions:
+        """One prediction per text of any length: its sentences are predicted one by one, and put together again.
+
+        Line ends, addresses, numbers and emoji stay as they are. A text of several sentences has a DocumentPrediction.
+        Where the task answers a text as a whole, this is `predict`.
+        """
+        read = _listed(texts, "translate([text])")
+        documents = [self.task.document(text, self.languages[0]) for text in read]
+        asked = [[text] if document is None else document.texts for text, document in zip(read, documents, strict=True)]
+        try:
+            found = iter(self.predict([one for some in asked for one in some], search=search))
+        except DataError as error:
+            ends = list(accumulate(map(len, asked)))
+            raise DataError(
+                error.path, error.problem, line=bisect_left(ends, error.line or 1) + 1, hint=error.hint
+            ) from error
+        answers = [[next(found) for _ in some] for some in asked]
+        return Predictions(
+            parts[0] if document is None else self._composed(text, document, parts)
+            for text, document, parts in zip(read, documents, answers, strict=True)
+        )
+
+    def _composed(self, text: str, document: Document, parts: list[Prediction]) -> Prediction:
+        """The prediction of a text, by those of its sentences."""
+        if document.explain:  # where placeholders go
+            parts = [*self.explained(parts)]
+        pair = None if None in self.languages else (str(self.languages[0]), str(self.languages[1]))
+        whole = document.rebuild(parts, pair)
+        if len(parts) == 1:
+            alternatives = [
+                replace(one, source=text, text=document.rebuild([one], pair)) for one in parts[0].alternatives
+            ]
+            return replace(parts[0], source=text, text=whole, alternatives=alternatives)
+        others: list[Prediction] = [
+            DocumentPrediction(text, other, math.fsum(nth(one, number).score for one in parts))
+            for number, other in enumerate(document.alternatives(parts, pair))
+        ]
+        return DocumentPrediction(
+            text,
+            whole,
+            math.fsum(one.score for one in parts),
+            [value for one in parts for value in one.log_probs],
+            all(one.finished for one in parts),
+            others,
+            warning="; ".join(dict.fromkeys(one.warning for one in parts if one.warning)),
+            parts=parts,
+        )
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
@@ -116,7 +180,7 @@ class Predictor:
         """Answers and losses of examples by column, for measures; each is computed when it is first asked for."""
         computed = self.task.outcome(self.model, self.engine, examples, self.batch_tokens)
         given = unzipped({name: examples[name] for name in self.task.inputs})
-        return Outcome(examples, lambda: self.predict(given), lambda: computed.losses)
+        return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
 
     def _encode(self, examples: Sequence[Given]) -> list[Ids]:
         for line, example in enumerate(examples, start=1):

@@ -14,6 +14,7 @@ from regard.data.packing import chunks
 from regard.data.streams import PlannedStream
 from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature
+from regard.documents.document import Document
 from regard.errors import ConfigError, nearest
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics
@@ -110,6 +111,18 @@ class Task(ABC):
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
         """Return the answer that needs no model, if there is one for this example."""
+        return None
+
+    def unanswerable(self, example: Mapping[str, str]) -> Prediction | None:
+        """Return what stands for the answer of an example that the model cannot answer, as a copy of it."""
+        return None
+
+    def safeguarded(self, prediction: Prediction) -> Prediction:
+        """Return an answer without what a model may go astray with."""
+        return prediction
+
+    def document(self, text: str, language: str | None) -> Document | None:
+        """Return a text split into what is answered one by one; None: it is answered as a whole."""
         return None
 
     # what is learnt from

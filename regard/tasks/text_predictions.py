@@ -1,11 +1,19 @@
 """What tasks share whose answers are texts that a search writes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
-from regard.records import PAD, Sequences
+from regard.pieces import byte_of
+from regard.records import PAD, UNK, Sequences
 from regard.results import TextPrediction
+
+COPIED = "its script was never learnt: copied"
+LOOPED = "went round in a loop, which was cut"
+UNKNOWN = 0.5  # of a text's letters, in bytes, that are spelt out because the vocabulary has no pieces for them
+LONGEST, TIMES = 8, 4  # pieces of a loop, and how often in succession they make one
+PIECES = 8  # of all its rounds together, at least
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
@@ -20,3 +28,33 @@ def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColum
 def rows_of(sequences: Sequences) -> list[list[int]]:
     """Return the ids of each row, without padding."""
     return [[token for token in ids if token != PAD] for ids in sequences.items.tolist()]
+
+
+def unknown_script(text: str, column: TextColumn) -> bool:
+    """Return whether the vocabulary has no pieces for most letters of a text: training never saw its script."""
+    letters = "".join(character for character in text if character.isalpha())
+    ids = column.encode(letters)
+    spelt = sum(one == UNK or byte_of(piece) is not None for one, piece in zip(ids, column.pieces(ids), strict=True))
+    return spelt > UNKNOWN * len(letters.encode(errors="replace"))
+
+
+def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:
+    """Return a prediction cut after the first round of a loop, where it has one and its source has none."""
+    ids = prediction.ids or []
+    end = _loop(ids)
+    if end is None or _loop(source) is not None:
+        return prediction
+    text, log_probs = target.decode(ids[:end]), prediction.log_probs[:end]
+    return replace(prediction, text=text, ids=ids[:end], log_probs=log_probs, finished=False, warning=LOOPED)
+
+
+def _loop(ids: Sequence[int]) -> int | None:
+    """Return where the second round of the first loop begins; None where nothing goes round."""
+    for start in range(len(ids) - PIECES + 1):
+        for length in range(1, min(LONGEST, (len(ids) - start) // TIMES) + 1):
+            end = start + length
+            while end < len(ids) and ids[end] == ids[end - length]:
+                end += 1
+            if end - start >= max(PIECES, TIMES * length):
+                return start + length
+    return None

@@ -1,11 +1,14 @@
 """Translation: a source text and a target text."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import Columns, TextColumn
 from regard.decoding import Engine, forced
+from regard.documents.document import Document
+from regard.documents.plain_text import plain_document
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
@@ -13,7 +16,8 @@ from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.task import Ids, Task, Wording
-from regard.tasks.text_predictions import rows_of, text_prediction
+from regard.tasks.text_predictions import COPIED, rows_of, text_prediction, unknown_script, without_loop
+from regard.text.clean import clean
 
 
 class TranslationTask(Task):
@@ -33,6 +37,24 @@ class TranslationTask(Task):
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
         """Nothing is translated by nothing."""
         return None if example["source"].strip() else TextPrediction(example["source"], "", 0.0)
+
+    def unanswerable(self, example: Mapping[str, str]) -> Prediction | None:
+        """A text in a script that training never saw is copied."""
+        source = clean(example["source"])
+        return TextPrediction(source, source, 0.0, warning=COPIED) if unknown_script(source, self.source) else None
+
+    def safeguarded(self, prediction: Prediction) -> Prediction:
+        """A loop is cut, also in alternatives."""
+        source = self.source.encode(prediction.source)
+        best, *rest = [
+            without_loop(one, source, self.target) if isinstance(one, TextPrediction) else one
+            for one in (prediction, *prediction.alternatives)
+        ]
+        return replace(best, alternatives=rest)
+
+    def document(self, text: str, language: str | None) -> Document:
+        """Sentences, with placeholders kept."""
+        return plain_document(text, language=language)
 
     def answered(self, prediction: Prediction) -> Ids:
         """The pieces that were written, where they are known: a text may be cut in several ways."""

@@ -29,6 +29,9 @@ ROOT = Path(__file__).parents[2]
 class Echo:
     """Answers each text with itself in capitals, and one worse answer."""
 
+    def translate(self, texts):
+        return self.predict(texts)
+
     def predict(self, texts, explain=False):
         for line, text in enumerate(texts, start=1):
             if text == "too long":

@@ -1,0 +1,129 @@
+"""Texts of any length, through an engine that answers each sentence in capitals: what is kept, copied, cut and told."""
+
+import pytest
+from networks import build_translator
+from tasks import translation_of
+
+from regard.decoding import Hypothesis
+from regard.errors import DataError
+from regard.models import AttentionSettings
+from regard.predictor import Predictor
+from regard.registry import Choice
+from regard.results import DocumentPrediction
+from regard.text import train_tokenizer
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,:;!?'-0123456789/ü"
+
+
+class Capitals:
+    """Answers in capitals, and then in capitals backwards; `told` are the texts it was asked."""
+
+    width = 1
+    max_source = 1000
+
+    def __init__(self, column, times=1):
+        self.column, self.times, self.told = column, times, []
+
+    def answer(self, batch):
+        rows = [ids[mask].tolist()[:-1] for ids, mask in zip(*batch.sequences("source"), strict=True)]
+        texts = [self.column.decode(ids) for ids in rows]
+        self.told += texts
+        ids = [self.column.encode(text.upper()) * self.times for text in texts]
+        return [[Hypothesis(one, -1.0, [-0.5] * len(one), True), Hypothesis(one[::-1], -2.0, [], True)] for one in ids]
+
+
+def predictor_of(times=1, languages=("en", "de")):
+    tokenizer = train_tokenizer(Choice("characters"), [LETTERS])
+    blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
+    heads = AttentionSettings(num_heads=2)
+    settings = dict(dim=8, encoder=blocks, decoder=blocks, attention=heads, self_attention=heads)
+    model, task = build_translator(settings, len(tokenizer), len(tokenizer)), translation_of(tokenizer)
+    return Predictor(model, task, Capitals(task.source, times), languages=languages)
+
+
+@pytest.fixture
+def predictor():
+    return predictor_of()
+
+
+def test_sentences_are_answered_one_by_one(predictor):
+    (found,) = predictor.translate(["The old man reads. The dog sees a cat!  Yes?"])
+    assert found.text == "THE OLD MAN READS. THE DOG SEES A CAT!  YES?"
+    assert sorted(predictor.engine.told) == ["The dog sees a cat!", "The old man reads.", "Yes?"]
+    assert isinstance(found, DocumentPrediction)
+    assert [one.source for one in found.parts] == ["The old man reads.", "The dog sees a cat!", "Yes?"]
+    assert (found.score, len(found.details()["sentences"])) == (-3.0, 3)
+
+
+@pytest.mark.parametrize("text", ["12345", "https://example.com/a?b=c", "😀", "", "  "])
+def test_what_has_no_words_is_kept_without_asking(predictor, text):
+    assert [one.text for one in predictor.translate([text])] == [text]
+    assert predictor.engine.told == []
+
+
+def test_addresses_and_signs_in_a_sentence_are_kept(predictor):
+    (found,) = predictor.translate(["😀 see https://example.com/a?b=c now"])
+    assert "https://example.com/a?b=c" in found.text and found.text.startswith("😀 SEE")
+
+
+def test_a_long_text_loses_nothing(predictor):
+    text = " ".join(f"this is sentence number {number} of a long text." for number in range(80))
+    assert predictor.translate([text])[0].text == text.upper()
+    endless = "word " * 500
+    assert predictor_of().translate([endless.strip()])[0].text == endless.strip().upper()
+
+
+def test_every_text_has_its_answer_in_its_place(predictor):
+    texts = ["one. two.", "", "7", "three", "four. five. six."]
+    assert [one.text for one in predictor.translate(texts)] == [text.upper() for text in texts]
+    assert [one.source for one in predictor.translate(texts)] == texts
+
+
+def test_alternatives_are_put_together_too(predictor):
+    (found,) = predictor.translate(["ab. cd."])
+    assert [one.text for one in found.alternatives] == [".BA .DC"]
+
+
+def test_a_text_too_long_is_told_by_its_number(predictor):
+    predictor.engine.max_source = predictor.max_source = 20
+    with pytest.raises(DataError) as caught:
+        predictor.translate(["a. b. c.", "d", "e. " + "f" * 30])
+    assert caught.value.line == 3
+
+
+def test_no_space_between_chinese_sentences():
+    tokenizer = train_tokenizer(Choice("characters"), [LETTERS + "。好"])
+    predictor = predictor_of(languages=("en", "zh"))
+    predictor.task = translation_of(tokenizer)
+    predictor.engine.answer = lambda batch: [
+        [Hypothesis(tokenizer.encode("好。"), -1.0, [], True)] for _ in batch.lines.tolist()
+    ]
+    assert predictor.translate(["One. Two."])[0].text == "好。好。"
+
+
+def test_an_unknown_script_is_copied_and_told(predictor):
+    (found, known) = predictor.predict(["你好世界", "ünder"])
+    assert (found.text, "never learnt" in found.warning) == ("你好世界", True)
+    assert (known.text, known.warning, known.details()) == ("ÜNDER".replace("Ü", known.text[0]), "", {})
+    assert predictor.predict(["你好世界"], safeguards=False)[0].warning == ""
+
+
+@pytest.mark.parametrize(("times", "text"), [(3, "kinder "), (4, "kinder "), (30, "ab ")])
+def test_a_loop_is_cut_and_told(times, text):
+    (found,) = predictor_of(times).predict([text.strip()])
+    whole = text.strip().upper() * times
+    loops = times >= 4
+    assert found.text == (text.strip().upper() if loops else whole)
+    assert (found.finished, bool(found.warning)) == (not loops, loops)
+    assert len(found.log_probs) == len(found.ids)
+
+
+def test_a_repeated_source_is_no_loop(predictor):
+    text = "ha " * 12
+    assert predictor.predict([text.strip()])[0].text == text.strip().upper()
+
+
+def test_figures_are_taken_without_safeguards():
+    predictor = predictor_of(9)
+    outcome = predictor.outcome({"source": ["kinder"], "target": ["x"]})
+    assert outcome.answers[0].text == "KINDER" * 9
