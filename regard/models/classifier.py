@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from regard.attention import name_columns
 from regard.config import Doc, PartOf
-from regard.config.bounds import Positive, Size
+from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.encoders import ENCODERS, EncoderChoice
@@ -23,6 +23,7 @@ from regard.models.settings import (
     PROJECTED_HEADS,
     AttentionChoice,
     EmbedderChoice,
+    InitUniform,
     PositionChoice,
 )
 from regard.ops.dropout import Dropout
@@ -92,13 +93,9 @@ def classifier(
     ] = PROJECTED_HEADS,
     pooling: Annotated[PoolingChoice, Doc("How the states of a text become one vector.")] = Choice("attention"),
     dropout: DropoutShare = 0.1,
-    init_uniform: Positive | None = None,
+    init_uniform: InitUniform = None,
 ) -> Classifier:
-    """p(label | text): an encoder and a pooling (`attention`: a learned question to the states).
-
-    `init_uniform` is the bound of the uniform distribution that all matrices of weights are drawn from; null: each part
-    draws its own.
-    """
+    """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
     reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
     encodes = ENCODERS.build(
         encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}

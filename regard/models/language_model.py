@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.attention import name_columns
 from regard.config import Doc
-from regard.config.bounds import Positive, Size
+from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
@@ -25,6 +25,7 @@ from regard.models.settings import (
     AttentionChoice,
     EmbedderChoice,
     HeadChoice,
+    InitUniform,
     PositionChoice,
     Tied,
 )
@@ -129,13 +130,9 @@ def language_model(
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
     tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
-    init_uniform: Positive | None = None,
+    init_uniform: InitUniform = None,
 ) -> LanguageModel:
-    """p(text): a decoder without a source, so without an encoder and without attention to one.
-
-    `init_uniform` is the bound of the uniform distribution that all matrices of weights are drawn from; null: each part
-    draws its own.
-    """
+    """p(text): a decoder without a source, so without an encoder and without attention to one."""
     sockets = build_sockets(HEADS_OF_FOUR, self_attention)
     reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
     writes = DECODERS.build(decoder, reads, None, sockets, given={"dropout": dropout})

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from regard.attention import SCORES, SPANS, WEIGHTINGS
 from regard.attention.recipes import RECIPES
 from regard.config import Doc, FieldsOf, OneOrMany, PartOf
-from regard.config.bounds import Fraction, Size
+from regard.config.bounds import Fraction, Positive, Size
 from regard.heads import HEADS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
@@ -46,6 +46,9 @@ HeadChoice = Annotated[Choice, PartOf(HEADS), Doc("What chooses a piece from a s
 Tied = Annotated[
     Literal["all", "target", "none"],
     Doc("Tables that are one: source, target and output (all), target and output (target), or none."),
+]
+InitUniform = Annotated[
+    Positive | None, Doc("Draw all matrices of weights from U(-a, a), a this number; null: each part draws its own.")
 ]
 
 HEADS_OF_FOUR = AttentionSettings(num_heads=4)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
 from regard.config import Doc
-from regard.config.bounds import Positive, Size
+from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
@@ -27,6 +27,7 @@ from regard.models.settings import (
     AttentionSettings,
     EmbedderChoice,
     HeadChoice,
+    InitUniform,
     PositionChoice,
     Tied,
 )
@@ -186,13 +187,11 @@ def translator(
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
     tied: Tied = "all",
-    init_uniform: Positive | None = None,
+    init_uniform: InitUniform = None,
 ) -> Translator:
     """p(target | source): an encoder, a decoder and what it looks at the source with (`attention`), of one route.
 
     `position` null: none, as recurrent networks want it. `dropout` is that of every part that is given none of its own.
-    `init_uniform` is the bound of the uniform distribution that all matrices of weights are drawn from; null: each part
-    draws its own.
     """
     one_vocabulary = columns["source"] is columns["target"]
     if tied == "all" and not one_vocabulary:

@@ -179,7 +179,15 @@ class StepDecaySchedule(Schedule):
     (https://github.com/tensorflow/nmt, "luong234").
     """
 
-    def __init__(self, peak: float, *, every: Size, after: Count = 0, factor: Share = 0.5, warmup: Warmup = 0) -> None:
+    def __init__(
+        self,
+        peak: float,
+        *,
+        every: Annotated[Size, Doc("Updates from one fall to the next.")],
+        after: Annotated[Count, Doc("Updates before the first of these.")] = 0,
+        factor: Annotated[Share, Doc("What a fall multiplies by.")] = 0.5,
+        warmup: Warmup = 0,
+    ) -> None:
         super().__init__(peak)
         self.every, self.after, self.factor, self.warmup = every, after, factor, warmup
 

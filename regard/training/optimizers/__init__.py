@@ -15,12 +15,15 @@ Parameters = Iterable[nn.Parameter]
 
 
 def adadelta(
-    parameters: Parameters, *, rho: Fraction = 0.95, eps: NotNegative = 1e-6, weight_decay: WeightDecay = 0.0
+    parameters: Parameters,
+    *,
+    rho: Annotated[Fraction, Doc("Share that the running means of squared gradients and steps keep.")] = 0.95,
+    eps: Annotated[NotNegative, Doc("Number added to both means, which starts the first steps.")] = 1e-6,
+    weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
     """Adadelta (https://arxiv.org/abs/1212.5701), whose learning rate is 1.
 
-    A step is as long as the root of the running mean of the squared steps over that of the squared gradients; `rho` is
-    what a mean keeps of itself at an update, and `eps` is added to both.
+    A gradient is multiplied by the root of the running mean of the squared steps over that of the squared gradients.
     """
     return optim.Adadelta(parameters, lr=1.0, rho=rho, eps=eps, weight_decay=weight_decay)
 
@@ -66,17 +69,13 @@ def sgd(
 def rmsprop(
     parameters: Parameters,
     *,
-    alpha: Fraction = 0.99,
-    eps: NotNegative = 1e-8,
+    alpha: Annotated[Fraction, Doc("Share that the running mean of the squared gradient keeps.")] = 0.99,
+    eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-8,
     momentum: Momentum = 0.0,
-    centered: bool = False,
+    centered: Annotated[bool, Doc("Divide by the deviation: take the squared mean of the gradient off.")] = False,
     weight_decay: WeightDecay = 0.0,
 ) -> optim.Optimizer:
-    """Gradients over the root of the running mean of their squares (https://arxiv.org/abs/1308.0850, equation 38).
-
-    `alpha` is what the mean keeps of itself at an update. `eps` is added to the root. `centered` takes the squared mean
-    of the gradients off the mean of their squares, as the paper does.
-    """
+    """Gradients over the root of the running mean of their squares; `centered` as in https://arxiv.org/abs/1308.0850."""
     return optim.RMSprop(
         parameters, lr=1.0, alpha=alpha, eps=eps, momentum=momentum, centered=centered, weight_decay=weight_decay
     )
