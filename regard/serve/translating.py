@@ -201,16 +201,9 @@ def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best:
 def _rebuild(one: Translated, found: Document, predictions: Sequence[Prediction], n_best: int) -> None:
     pair = (one.source, outward(one.target))
     one.text = found.rebuild(predictions, pair)
-    for number in range(n_best - 1):
-        other = found.rebuild([nth(prediction, number) for prediction in predictions], pair)
+    for other in found.alternatives(predictions, pair)[: n_best - 1]:
         if other and other != one.text and other not in one.alternatives:
             one.alternatives.append(other)
     befores = found.gaps(found.translations(predictions), pair[1])
     around = zip(befores, predictions, found.sentences, strict=True)
     one.sentences = [Sentence(before, prediction, place.after) for before, prediction, place in around]
-
-
-def nth(prediction: Prediction, number: int) -> Prediction:
-    """An alternative; the best where a sentence has fewer."""
-    others = prediction.alternatives
-    return others[number] if number < len(others) else prediction

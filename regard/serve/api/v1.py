@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from regard.documents.document import nth
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
@@ -17,7 +18,7 @@ from regard.serve.engine import Options, Translates
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
-from regard.serve.translating import SAMPLE, SURE, Detected, Question, Translated, answered, detect, nth, prepared
+from regard.serve.translating import SAMPLE, SURE, Detected, Question, Translated, answered, detect, prepared
 
 SCORE_DIGITS = 3
 INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256", "pairs", "bleu", "demo")
