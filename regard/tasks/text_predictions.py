@@ -5,13 +5,12 @@ from dataclasses import replace
 
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
-from regard.pieces import byte_of
-from regard.records import PAD, UNK, Sequences
+from regard.records import PAD, Sequences
 from regard.results import TextPrediction
 
 COPIED = "its script was never learnt: copied"
 LOOPED = "went round in a loop, which was cut"
-UNKNOWN = 0.5  # of a text's letters, in bytes, that are spelt out because the vocabulary has no pieces for them
+UNKNOWN = 0.5  # of a text's letters
 LONGEST, TIMES = 8, 4  # pieces of a loop, and how often in succession they make one
 PIECES = 8  # of all its rounds together, at least
 
@@ -31,11 +30,9 @@ def rows_of(sequences: Sequences) -> list[list[int]]:
 
 
 def unknown_script(text: str, column: TextColumn) -> bool:
-    """Return whether the vocabulary has no pieces for most letters of a text: training never saw its script."""
-    letters = "".join(character for character in text if character.isalpha())
-    ids = column.encode(letters)
-    spelt = sum(one == UNK or byte_of(piece) is not None for one, piece in zip(ids, column.pieces(ids), strict=True))
-    return spelt > UNKNOWN * len(letters.encode(errors="replace"))
+    """Return whether most letters of a text are in no piece of the vocabulary: training never saw their script."""
+    letters = [character for character in text if character.isalpha()]
+    return sum(letter not in column.alphabet for letter in letters) > UNKNOWN * len(letters)
 
 
 def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:

@@ -4,12 +4,14 @@ import pytest
 from networks import build_translator
 from tasks import translation_of
 
+from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
 from regard.errors import DataError
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import DocumentPrediction
+from regard.tasks.text_predictions import unknown_script
 from regard.text import train_tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,:;!?'-0123456789/ü"
@@ -127,3 +129,12 @@ def test_figures_are_taken_without_safeguards():
     predictor = predictor_of(9)
     outcome = predictor.outcome({"source": ["kinder"], "target": ["x"]})
     assert outcome.answers[0].text == "KINDER" * 9
+
+
+@pytest.mark.parametrize("name", ["words", "characters", "subwords"])
+def test_unknown_words_of_a_known_script_are_no_unknown_script(name):
+    settings = {"size": 300} if name == "subwords" else {}
+    column = TextColumn(train_tokenizer(Choice(name, settings), ["the old man reads", "quick foxes jump"] * 3))
+    assert not unknown_script("rested Oddname", column)
+    assert unknown_script("你好世界", column) and unknown_script("привет", column)
+    assert not unknown_script("12 😀", column)

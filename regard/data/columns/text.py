@@ -1,6 +1,7 @@
 """Text, cut into pieces by a tokenizer."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from regard.data.collate import ended
 from regard.data.columns.column import Column
+from regard.pieces import SPECIALS, byte_of
 from regard.records import Sequences
 from regard.registry import Choice
 from regard.text import Tokenizer, load_tokenizer, train_tokenizer
@@ -64,6 +66,12 @@ class TextColumn(Column):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return what each id stands for, as shown to a person."""
         return self.tokenizer.pieces(ids)
+
+    @cached_property
+    def alphabet(self) -> frozenset[str]:
+        """The characters that pieces hold; others are spelt in bytes."""
+        pieces = self.tokenizer.pieces(range(len(SPECIALS), len(self)))
+        return frozenset(character for piece in pieces if byte_of(piece) is None for character in piece)
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
         """Pad on the right, EOS after each."""
