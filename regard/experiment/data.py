@@ -98,6 +98,12 @@ class DataSettings:
             yield Fault("data.train", "must be given", _wanted("train", columns))
         for part, choice in self.readers().items():
             yield from self._faults(part, choice, columns)
+        if self.dev_share + self.test_share >= 1:
+            yield Fault(
+                "data.dev_share",
+                f"and data.test_share hold out {self.dev_share + self.test_share:g} of all",
+                "less than 1",
+            )
         streams = ["train", *self.corpora]
         if len(set(streams)) < len(streams):
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")

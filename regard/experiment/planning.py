@@ -9,15 +9,15 @@ import torch
 from regard.config import lay
 from regard.data.columns import Columns
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import PIECES, SIZES, Size, settings_of, size_for
+from regard.experiment.sizes import LARGE, PIECES, SIZES, Size, settings_of, size_for
 from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
 
-ENOUGH = 1_000  # updates, below which a smaller network learns more in the same time
+MIN_UPDATES = 1_000  # below which a smaller network learns more in the same time
 SECONDS = 2.0  # of updates that are measured, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
-FEW = 10  # epochs, below which a network forgets nothing by heart and needs little dropout
+FEW_EPOCHS = 10  # below which a network forgets nothing by heart and needs little dropout
 
 Say = Callable[[str], None]
 
@@ -44,24 +44,35 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
     """Return whether a person has left network, vocabulary and batches to us, and has given a time."""
     training, model = settings.get("training", {}), settings.get("model", {})
     timed = any(training.get(limit) for limit in ("max_minutes", "max_core_minutes"))
-    free = not {"batch_tokens", "schedule", "learning_rate", "max_updates"} & training.keys()
+    free = (
+        not {"batch_tokens", "batch_sentences", "accumulate", "schedule", "learning_rate", "max_updates"}
+        & training.keys()
+    )
+    free = free and means_cpu(experiment.device)  # of a GPU nothing is measured
     texts = all(kind == "text" for kind in experiment.columns.values())
     return timed and free and texts and model.keys() <= {"name"} and "text" not in settings and not experiment.init
+
+
+def means_cpu(device: str) -> bool:
+    """Return whether a setting of the device means the processor here."""
+    return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 
 
 def planned_defaults(experiment: Experiment, pairs: int, say: Say) -> dict[str, Any]:
     """Return settings, as a file would say them, for so many pairs in the time of the experiment."""
     training = experiment.training
-    minutes = min(one for one in (training.max_minutes, training.max_core_minutes) if one)
+    cores = training.max_core_minutes and training.max_core_minutes / torch.get_num_threads()
+    minutes = min(one for one in (training.max_minutes, cores) if one)
     say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
     size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * PIECES)
+    rounds = f" or {epochs:.1f} epochs" if pairs < LARGE else ""  # beyond, pairs are not counted
     say(
         f"planned: {size.num_layers} + {size.num_layers} layers of {size.dim}, {size.pieces:,} pieces, about "
-        f"{plan.updates:,} updates or {epochs:.1f} epochs ({plan.tokens_per_second:,.0f} tokens/s)"
+        f"{plan.updates:,} updates{rounds} ({plan.tokens_per_second:,.0f} tokens/s)"
     )
     changes: dict[str, Any] = {
-        "model": {"dropout": 0.1} if epochs < FEW else {},
+        "model": {"dropout": 0.1} if epochs < FEW_EPOCHS else {},
         "training": {
             "schedule": {"warmup": min(size.warmup, max(50, plan.updates // 10))},
             "validate_every": min(500, max(50, plan.updates // 8)),
@@ -76,7 +87,7 @@ def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> P
     for size in (*reversed(SIZES[1 : largest + 1]), SIZES[0]):
         speed = speed_of(size)
         updates = round(seconds * TRAINING * speed / size.batch_tokens)
-        if updates >= ENOUGH:
+        if updates >= MIN_UPDATES:
             break
     return Plan(size, max(1, updates), speed)
 

@@ -12,6 +12,7 @@ import torch
 
 from regard.attention import Attention
 from regard.config import (
+    SETTINGS_FILE,
     collected_notes,
     deferred_warnings,
     lay,
@@ -31,7 +32,7 @@ from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
 from regard.experiment.planning import may_be_planned, planned_defaults
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import LARGE, defaults_for
+from regard.experiment.sizes import LARGE, defaults_for, held_out_share
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
 from regard.tasks import TASKS, task_class
@@ -89,6 +90,14 @@ def count_examples(experiment: Experiment) -> int:
     return sum(1 for _ in islice(chain.from_iterable(readers), LARGE))
 
 
+def _count(experiment: Experiment, part: str) -> int:
+    """Examples of a part, all of them; 0 where files of its own spare the count."""
+    choice = experiment.reader(part)
+    if choice is None or None not in (experiment.data.dev, experiment.data.test):
+        return 0
+    return sum(1 for _ in READERS.build(choice, tuple(experiment.columns), place=f"data.{part}"))
+
+
 def schema() -> dict[str, Any]:
     """The JSON schema of a config file."""
     found = {"title": "Regard experiment", **schema_of(Experiment)}
@@ -130,8 +139,10 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     if faults:
         raise ConfigError.of(faults)
     pairs = count_examples(given)
-    sizes = planned_defaults(given, pairs, say) if say and may_be_planned(said, given) else defaults_for(pairs)
-    defaults = lay(sizes, task.defaults)
+    defaults = lay(_sizes(given, said, pairs, say), task.defaults)
+    if pairs == LARGE or given.data.corpora:  # what is held out is a share of the training part alone, all of it
+        share = held_out_share(_count(given, "train"))
+        defaults["data"] |= {"dev_share": share, "test_share": share}
     known = MODELS.settings(given.model.name)
     sized = {name: value for name, value in defaults["model"].items() if name in known}
     defaults["model"] = {"name": given.model.name, **sized}
@@ -147,6 +158,16 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     for line in ineffective_settings(experiment, said, notes):
         warnings.warn(line, stacklevel=2)
     return replace(experiment, data=experiment.data.located())
+
+
+def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable[[str], None] | None) -> dict[str, Any]:
+    """Defaults by the size of the data, or by the time: as they were planned, where the run has begun."""
+    if not may_be_planned(said, given):
+        return defaults_for(pairs)
+    if given.run is not None and (given.run / SETTINGS_FILE).is_file():
+        before = read_yaml(given.run / SETTINGS_FILE)
+        return lay(defaults_for(pairs), {group: before.get(group, {}) for group in ("text", "model", "training")})
+    return planned_defaults(given, pairs, say) if say else defaults_for(pairs)
 
 
 def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:

@@ -51,6 +51,11 @@ def defaults_for(pairs: int) -> dict[str, Any]:
     return settings_of(size_for(pairs), pairs)
 
 
+def held_out_share(pairs: int) -> float:
+    """Return the share of so many pairs that a dev part has, and a test part."""
+    return round(min(2_000, pairs / 20) / max(pairs, 1), 6)
+
+
 def size_for(pairs: int) -> Size:
     """Return the size of network for so many pairs, where time is no matter."""
     return next((size for size in SIZES if pairs < size.pairs), SIZES[-1])
@@ -60,11 +65,10 @@ def settings_of(size: Size, pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, of a size."""
     epoch = pairs * PIECES // size.batch_tokens
     limits = {"max_epochs": EPOCHS} if pairs < SIZES[1].pairs else {}
-    share = round(min(2_000, pairs / 20) / max(pairs, 1), 6)
     blocks = {"name": "transformer", "num_layers": size.num_layers, "feedforward_dim": size.feedforward_dim}
     attention = {"score": "scaled_dot", "num_heads": size.num_heads}
     return {
-        "data": {"dev_share": share, "test_share": share},
+        "data": dict.fromkeys(("dev_share", "test_share"), held_out_share(pairs)),
         "text": {"tokenizer": {"name": "subwords", "size": size.pieces}},
         "model": {
             "dim": size.dim,

@@ -31,6 +31,7 @@ T = TypeVar("T")
 X = TypeVar("X", str, str | Mapping[str, str])
 Given = Mapping[str, str]  # values by column
 
+EXPLAINED = 256  # sentences whose maps are in memory at once
 WIDTH_OF_MAPS = 4  # rows a sentence counts for when all that it looked at is kept
 
 
@@ -89,14 +90,15 @@ class Predictor:
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         examples = [self.task.given(one) if isinstance(one, str) else one for one in _listed(texts, "predict([text])")]
-        rows = self._encode(examples)
+        self._check(examples)
         answers = [self.task.unasked(example) for example in examples]
         if safeguards:
             answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
+        rows = self._encode([examples[row] for row in asked], [row + 1 for row in asked])
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
-        found = iter(self._in_batches([rows[row] for row in asked], predict, width=engine.width))
+        found = iter(self._in_batches(rows, predict, width=engine.width))
         predictions = Predictions(next(found) if answer is None else answer for answer in answers)
         if safeguards:
             predictions = Predictions(map(self.task.safeguarded, predictions))
@@ -109,6 +111,8 @@ class Predictor:
         Where the task answers a text as a whole, this is `predict`.
         """
         read = _listed(texts, "translate([text])")
+        if any(not isinstance(text, str) for text in read):
+            raise TypeError("translate takes texts; predict takes examples by column")
         documents = [self.task.document(text, self.languages[0]) for text in read]
         asked = [[text] if document is None else document.texts for text, document in zip(read, documents, strict=True)]
         try:
@@ -119,18 +123,32 @@ class Predictor:
                 error.path, error.problem, line=bisect_left(ends, error.line or 1) + 1, hint=error.hint
             ) from error
         answers = [[next(found) for _ in some] for some in asked]
+        self._explain_placeholders(documents, answers)
         return Predictions(
             parts[0] if document is None else self._composed(text, document, parts)
             for text, document, parts in zip(read, documents, answers, strict=True)
         )
 
+    def _explain_placeholders(self, documents: Sequence[Document | None], answers: list[list[Prediction]]) -> None:
+        """Explain the sentences with placeholders, of all documents, in place: links tell where each goes."""
+        where = [
+            (number, place)
+            for number, document in enumerate(documents)
+            for place, passage in enumerate(document.passages if document else ())
+            if passage.explain
+        ]
+        for start in range(0, len(where), EXPLAINED):
+            some = where[start : start + EXPLAINED]
+            explained = self.explained([answers[number][place] for number, place in some])
+            for (number, place), one in zip(some, explained, strict=True):
+                links = None if one.explanation is None else replace(one.explanation, maps=[])
+                answers[number][place] = replace(one, explanation=links)
+
     def _composed(self, text: str, document: Document, parts: list[Prediction]) -> Prediction:
         """The prediction of a text, by those of its sentences."""
-        if document.explain:  # where placeholders go
-            parts = [*self.explained(parts)]
         pair = None if None in self.languages else (str(self.languages[0]), str(self.languages[1]))
         whole = document.rebuild(parts, pair)
-        if len(parts) == 1:
+        if parts and parts[0].source == text:
             alternatives = [
                 replace(one, source=text, text=document.rebuild([one], pair)) for one in parts[0].alternatives
             ]
@@ -182,13 +200,17 @@ class Predictor:
         given = unzipped({name: examples[name] for name in self.task.inputs})
         return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
 
-    def _encode(self, examples: Sequence[Given]) -> list[Ids]:
+    def _check(self, examples: Sequence[Given]) -> None:
         for line, example in enumerate(examples, start=1):
             for name in self.task.inputs:
                 if not isinstance(example.get(name), str):
                     raise DataError(name, "is missing in an example, or is no text", line=line)
+
+    def _encode(self, examples: Sequence[Given], lines: Sequence[int] | None = None) -> list[Ids]:
+        """The ids of examples; `lines` are their numbers for faults, from 1."""
+        self._check(examples)
         rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
-        for line, row in enumerate(rows, start=1):
+        for line, row in zip(lines or range(1, len(rows) + 1), rows, strict=True):
             size = max(map(len, row.values()))
             if size >= self.max_source:
                 hint = "split the text into sentences"

@@ -141,7 +141,7 @@ def _replaced(model: Path, before: Path, *, resume: bool) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if before.exists():
+        if before.exists() and not resume:
             shutil.rmtree(model, ignore_errors=True)
             before.rename(model)
         raise

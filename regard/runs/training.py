@@ -204,11 +204,15 @@ def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: P
     verb, command = experiment.task_class.verb, f"regard train {quote(str(folder))} --resume"
     warmup = experiment.training.schedule.settings.get("warmup", 0)
     if report.updates < warmup:
+        limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
         progress.say(
             f"it has hardly learnt: the learning rate was still rising after {report.updates:,} of {warmup:,} updates; "
-            f"go on with: {command} training.max_minutes={_longer(experiment, report)}"
+            f"go on with: {command}{limits} training.max_minutes={_longer(experiment, report)}"
         )
     progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
+
+
+LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet
 
 
 def _longer(experiment: Experiment, report: Report) -> int:

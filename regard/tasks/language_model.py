@@ -64,8 +64,7 @@ class LanguageModelTask(Task):
     ) -> None:
         super().__init__(columns)
         if window is None and context:
-            problem = f"is {context}, of windows that there are not"
-            raise PartError(problem, "give task.window, too", setting="context")
+            raise PartError(f"is {context}, which needs task.window", "give task.window, too", setting="context")
         if window is not None and context >= window:
             raise PartError(f"is {context}", f"0 at least and less than the window of {window}", setting="context")
         self.text = cast(TextColumn, columns[TEXT])

@@ -32,15 +32,16 @@ def rows_of(sequences: Sequences) -> list[list[int]]:
 def unknown_script(text: str, column: TextColumn) -> bool:
     """Return whether most letters of a text are in no piece of the vocabulary: training never saw their script."""
     letters = [character for character in text if character.isalpha()]
-    return sum(letter not in column.alphabet for letter in letters) > UNKNOWN * len(letters)
+    unknown = [one for one in letters if column.alphabet.isdisjoint((one, one.lower(), one.upper()))]
+    return len(unknown) > UNKNOWN * len(letters)
 
 
 def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:
     """Return a prediction cut after the first round of a loop, where it has one and its source has none."""
     ids = prediction.ids or []
     end = _loop(ids)
-    if end is None or _loop(source) is not None:
-        return prediction
+    if end is None or _loop(source) is not None or not any(map(str.isalpha, target.decode(ids[end:]))):
+        return prediction  # without a letter it may be a long number or a line
     text, log_probs = target.decode(ids[:end]), prediction.log_probs[:end]
     return replace(prediction, text=text, ids=ids[:end], log_probs=log_probs, finished=False, warning=LOOPED)
 

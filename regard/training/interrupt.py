@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 STOPPING = b"\nstopping after this update, to save it; once more ends at once\n"
@@ -36,9 +36,10 @@ def listening(interruption: Interruption | None = None) -> Iterator[Interruption
 
     def hear(number: int, frame: FrameType | None) -> None:
         interruption.wanted = True
-        os.write(2, STOPPING)  # print may not be called in the middle of a print
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with suppress(OSError):  # whoever read our stderr may be gone
+            os.write(2, STOPPING)  # print may not be called in the middle of a print
 
     for number in SIGNALS:
         signal.signal(number, hear)

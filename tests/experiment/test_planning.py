@@ -58,6 +58,9 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
         ["training.max_minutes=4", "model.dim=64"],
         ["training.max_minutes=4", "training.batch_tokens=100"],
         ["training.max_minutes=4", "text.tokenizer.size=100"],
+        ["training.max_minutes=4", "training.batch_sentences=16", "training.batch_tokens=null"],
+        ["training.max_minutes=4", "training.accumulate=2"],
+        ["training.max_minutes=4", "device=cuda"],
         ["training.max_updates=4"],
     ],
     ids=str,
@@ -79,3 +82,13 @@ def test_the_speed_of_this_machine_is_measured(files, monkeypatch):
 def test_small_data_are_validated_early_and_read_so_often(pairs, every, epochs):
     training = defaults_for(pairs)["training"]
     assert (training["validate_every"], training.get("max_epochs")) == (every, epochs)
+
+
+def test_a_run_that_has_begun_keeps_its_plan(files, monkeypatch, tmp_path):
+    monkeypatch.setattr(planning, "measured_speed", lambda experiment, size: 10.0**7)
+    words = [*files, "training.max_minutes=4", f"run={tmp_path / 'run'}"]
+    before = read_experiment(None, words, say=lambda line: None)
+    (tmp_path / "run").mkdir()
+    before.save(tmp_path / "run" / "experiment.yaml")
+    monkeypatch.setattr(planning, "measured_speed", pytest.fail)
+    assert read_experiment(None, words, say=pytest.fail) == before

@@ -96,7 +96,7 @@ def test_a_surrogate_is_read_as_the_replacement_character(predictor):
 
 def test_a_text_that_is_too_long_is_told_by_its_number(predictor):
     with pytest.raises(DataError, match=r"source:2: 60 pieces are more than this model takes \(59\)") as caught:
-        predictor.predict(["yes", "x" * 60])
+        predictor.predict(["yes", "y" * 60])
     assert "decoding.max_source, which is 60" in str(caught.value)
 
 
@@ -117,7 +117,7 @@ def test_a_hypothesis_never_outgrows_the_places_that_were_learned(search):
 def test_a_source_longer_than_the_places_that_were_learned_is_refused_by_its_number():
     predictor = predictor_of(BEAM, position=Choice("learned", {"max_length": 12}))
     with pytest.raises(DataError, match=r"source:2: 12 pieces are more than this model takes \(11\)") as caught:
-        predictor.predict(["yes", "x" * 12])
+        predictor.predict(["yes", "y" * 12])
     assert "max_source" not in str(caught.value)  # raising it would not help
 
 

@@ -110,6 +110,21 @@ def test_an_unknown_script_is_copied_and_told(predictor):
     assert predictor.predict(["你好世界"], safeguards=False)[0].warning == ""
 
 
+def test_an_unknown_script_is_not_too_long(predictor):
+    predictor.max_source = 20
+    assert predictor.predict(["好" * 30])[0].text == "好" * 30
+
+
+def test_a_long_number_is_no_loop():
+    assert predictor_of(1).predict(["x"])[0].warning == ""
+    assert predictor_of(9).predict(["0"])[0].text == "0" * 9
+
+
+def test_capitals_are_no_script():
+    column = TextColumn(train_tokenizer(Choice("characters"), ["abcdef two men"]))
+    assert not unknown_script("TWO MEN", column)
+
+
 @pytest.mark.parametrize(("times", "text"), [(3, "kinder "), (4, "kinder "), (30, "ab ")])
 def test_a_loop_is_cut_and_told(times, text):
     (found,) = predictor_of(times).predict([text.strip()])

@@ -124,3 +124,8 @@ def test_unknown_columns_are_faults(words, tmp_path):
         read_experiment(None, [*SMALL, f"data.train.source={tmp_path}/a.en", f"data.train.target={tmp_path}/a.de",
                                f"data.corpora.more={{source: {tmp_path}/a.en, targte: {tmp_path}/a.de}}"])  # fmt: skip
     assert "data.corpora.more.targte: is not a column of this task" in str(caught.value)
+
+
+def test_what_is_held_out_is_a_share_of_train_alone(words, tmp_path):
+    folder = trained(words, tmp_path / "run")
+    assert folder.experiment().data.dev_share == 0.05  # of 12 pairs, whatever else there is

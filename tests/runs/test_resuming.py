@@ -263,5 +263,5 @@ def test_a_run_that_ends_in_its_warmup_says_how_to_go_on(tmp_path):
     words = [*SMALL, *write_texts(tmp_path), "--run", tmp_path / "run"]
     said = " ".join(regard("train", *words, "training.schedule.warmup=10").said.split())
     assert "it has hardly learnt: the learning rate was still rising after 2 of 10 updates" in said
-    assert f"go on with: regard train {tmp_path}/run --resume training.max_minutes=30" in said
+    assert f"go on with: regard train {tmp_path}/run --resume training.max_updates=null training.max_minutes=30" in said
     assert "hardly" not in regard("train", "--run", tmp_path / "run", "--resume", "training.max_updates=10").said

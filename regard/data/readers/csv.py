@@ -52,7 +52,8 @@ class CsvReader(Reader):
                     continue
                 cells = row or [""] * needed  # an empty line is an empty example
                 if len(cells) < needed:
-                    raise DataError(path, f"{len(cells)} fields, {needed} are needed", line=rows.line_num)
+                    problem, hint = f"{len(cells)} fields, {needed} are needed", "is another sign the delimiter? ; or |"
+                    raise DataError(path, problem, line=rows.line_num, hint=hint)
                 texts = {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()}
                 yield Example(rows.line_num, texts)
         except csv.Error as error:

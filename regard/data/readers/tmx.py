@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Annotated, cast
@@ -13,6 +14,7 @@ from regard.data.readers.lines import check
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
 
+CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
 LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -52,6 +54,10 @@ class TmxReader(Reader):
                     languages = languages or self._first(path, tuple(texts))
                     sides = zip(self.columns, languages, strict=True)
                     yield Example(number, {column: _text(texts, language) for column, language in sides})
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(path, f"damaged gzip file: {error}") from error
+        except (ValueError, LookupError) as error:  # an encoding that the parser does not read
+            raise DataError(path, f"cannot be read: {error}", hint="save it as UTF-8") from error
         except ElementTree.ParseError as error:
             if not path.stat().st_size:
                 raise DataError(path, "the file is empty") from error
@@ -64,7 +70,7 @@ class TmxReader(Reader):
     def _first(self, path: Path, found: tuple[str, ...]) -> tuple[str, ...]:
         if len(found) < len(self.columns):
             problem = f"the first unit has {len(found)} languages, {len(self.columns)} are needed"
-            raise DataError(path, problem, line=1, hint="name them: data.train.languages=[en, de]")
+            raise DataError(path, problem, hint="name them: languages=[en, de]")
         return found[: len(self.columns)]
 
 
@@ -74,20 +80,32 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _units(file: IO[bytes]) -> Iterator[ElementTree.Element]:
     """The units, one at a time: what was read is forgotten, so memory does not grow."""
-    events = ElementTree.iterparse(file, events=("start", "end"))
-    _, root = next(events)
-    for event, element in events:
-        if event == "end" and element.tag == "tu":
+    around: list[ElementTree.Element] = []
+    for event, element in ElementTree.iterparse(file, events=("start", "end")):
+        if event == "start":
+            around.append(element)
+            continue
+        around.pop()
+        if element.tag == "tu":
             yield element
-            root.clear()
+            around[-1].clear()
 
 
 def _variants(unit: ElementTree.Element) -> Iterator[tuple[str, str]]:
     """Language and text of each variant; markup inside of a segment is left out."""
     for variant in unit.iter("tuv"):
         segment = variant.find("seg")
-        text = "" if segment is None else LINE_ENDS.sub(" ", "".join(segment.itertext())).strip(" ")
+        text = "" if segment is None else LINE_ENDS.sub(" ", "".join(_words(segment))).strip(" ")
         yield (variant.get(LANGUAGE) or variant.get("lang") or "").lower(), text
+
+
+def _words(element: ElementTree.Element) -> Iterator[str]:
+    """The text of a segment without the codes of its program."""
+    yield element.text or ""
+    for inner in element:
+        if inner.tag not in CODES:
+            yield from _words(inner)
+        yield inner.tail or ""
 
 
 def _text(texts: dict[str, str], language: str) -> str:

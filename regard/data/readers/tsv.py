@@ -7,9 +7,10 @@ from typing import Annotated
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
+from regard.data.readers.fields import places_of
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
-from regard.errors import DataError, PartError
+from regard.errors import DataError
 
 
 class TsvReader(Reader):
@@ -26,13 +27,9 @@ class TsvReader(Reader):
         ] = None,
         header: Annotated[bool, Doc("Leave out the first line.")] = False,
     ) -> None:
-        fields = {column: place for place, column in enumerate(columns, start=1)} if fields is None else fields
-        if set(fields) != set(columns):
-            wanted = ", ".join(columns)
-            raise PartError(f"is {dict(fields)}", f"needed is a field, from 1, for {wanted}", setting="fields")
         self.columns = tuple(columns)
         self.files = (Path(file).expanduser(),)
-        self._places = {column: fields[column] - 1 for column in columns}
+        self._places = places_of(columns, fields)
         self._header = header
 
     def key(self) -> str:

@@ -276,9 +276,8 @@ def test_csv_faults_name_the_line(tmp_path):
 
 
 def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
-    unit = (
-        '<tu><tuv xml:lang="DE"><seg>ein <bpt i="1"/>Hund</seg></tuv><tuv lang="en-US"><seg>a\n   dog</seg></tuv></tu>'
-    )
+    german = '<tuv xml:lang="DE"><seg>ein <bpt i="1">&lt;b&gt;</bpt><hi>Hund</hi></seg></tuv>'
+    unit = f'<tu>{german}<tuv lang="en-US"><seg>a\n   dog</seg></tuv></tu>'
     path = save(tmp_path / "pairs.tmx", [f"<tmx><body>{unit}</body></tmx>"])
     assert [row[1:] for row in read("tmx", file=path)] == [("ein Hund", "a dog")]
     assert [row[1:] for row in read("tmx", file=path, languages=("en", "de"))] == [("a dog", "ein Hund")]
@@ -288,6 +287,7 @@ def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
     ("lines", "told"),
     [
         (["<tmx><body><tu>"], "not TMX"),
+        (['<?xml version="1.0" encoding="gb2312"?><tmx></tmx>'], "save it as UTF-8"),
         (["<tmx><body></body></tmx>"], "there is no unit"),
         (["<tmx><tu><tuv xml:lang='en'><seg>a</seg></tuv></tu></tmx>"], "the first unit has 1 languages, 2 are needed"),
     ],
