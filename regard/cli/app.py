@@ -65,8 +65,8 @@ def regard(
 def main() -> None:
     """The console script. It writes UTF-8 whatever the terminal says: so do the texts it translates.
 
-    Threads of OpenMP wait for each other by spinning, for so long that training beside other programs is many times
-    slower (benchmarks/spinning.py); a short spin costs next to nothing alone. It is read when torch is loaded, later.
+    Threads of OpenMP wait for each other by spinning, for so long that training beside other programs is several times
+    slower; a short spin costs a few per cent alone (benchmarks/spinning.py). It is read when torch is loaded, later.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
