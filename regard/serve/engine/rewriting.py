@@ -69,8 +69,8 @@ def rewritten(predictor: Predictor, search: Search, source: str, target: str, wo
     begin = words[word].pieces[0]
     found: dict[str, tuple[float, Hypothesis]] = {}
     for hypothesis in _written(predictor, search, clean(source), ids[:begin], TRIED * count):
-        text, probability = _word(column, hypothesis, begin)
-        if text != words[word].text and probability > found.get(text, (0.0,))[0]:
+        text, probability = _word(column, hypothesis, word, begin)
+        if text not in ("", words[word].text) and probability > found.get(text, (0.0,))[0]:
             found[text] = probability, hypothesis
     likely = sorted(found.values(), key=lambda one: -one[0])[:count]
     others = [
@@ -111,8 +111,10 @@ def _begins(column: TextColumn, beginning: list[int], piece: int) -> bool:
     return words_of([*column.pieces([*beginning, piece]), END])[-2].pieces == [len(beginning)]
 
 
-def _word(column: TextColumn, hypothesis: Hypothesis, begin: int) -> tuple[str, float]:
-    """The word that begins there and its probability."""
+def _word(column: TextColumn, hypothesis: Hypothesis, number: int, begin: int) -> tuple[str, float]:
+    """The word of that number and its probability; "" where it does not begin there, as spaces may part others."""
     words = words_of([*column.pieces(hypothesis.ids), END])
-    [(text, pieces)] = [word for word in words if word.pieces[0] == begin]
+    if number >= len(words) - 1 or words[number].pieces[0] != begin:
+        return "", 0.0
+    text, pieces = words[number]
     return text, math.exp(sum(hypothesis.log_probs[piece] for piece in pieces))

@@ -7,15 +7,18 @@ import torch
 from torch.testing import assert_close
 from writers import drawn
 
-from regard.decoding import SEARCHES
+from regard.data.columns import TextColumn
+from regard.decoding import SEARCHES, Hypothesis
 from regard.explain.tokens import words_of
 from regard.models import ROUTE
 from regard.pieces import END
 from regard.predictor import load
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
+from regard.serve.engine import rewriting
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.rewriting import BeginningFeature, rewritten
+from regard.text import train_tokenizer
 
 WORDS = [3, 4, 5, 6]
 
@@ -87,3 +90,14 @@ def test_no_word_stands_behind_the_last_one(answering):
 def test_long_targets_are_refused(answering):
     answering.predictor.max_source = 4
     assert answering.rewrite(["yes"], ["ja " * 9], 0, 4).refused[0].kind == "long"
+
+
+def test_an_alternative_whose_words_are_parted_otherwise_has_no_such_word():
+    """Where it has no word of that number, or that word begins elsewhere."""
+    column = TextColumn(train_tokenizer(Choice("characters"), ["Hund Huhn"]))
+    plain, spaced = (Hypothesis(column.encode(text), -1.0, [-0.5] * len(text), True) for text in ("Huhn", "Hu nd"))
+    words = words_of([*column.pieces(plain.ids), END])
+    place = len(words) - 2
+    begin = words[place].pieces[0]
+    assert rewriting._word(column, plain, place, begin)[0] == words[place].text
+    assert rewriting._word(column, spaced, 3, 1) == rewriting._word(column, spaced, 0, 1) == ("", 0.0)
