@@ -112,10 +112,14 @@ class DataSettings:
             yield Fault("data.weights", problem, "a weight for each of them, or none")
 
     def language_pair(self) -> tuple[str | None, str | None]:
-        """The codes of both languages, from `languages` or the ends of the files' names (train.en.gz → en)."""
+        """The codes of both languages, from `languages`, from the reader, or by names of files (train.en.gz → en)."""
         if self.languages is not None:
             return self.languages
-        files = self.train.settings.get("files") if self.train is not None else None
+        settings = {} if self.train is None else self.train.settings
+        match settings.get("languages"):  # of a translation memory
+            case str(source), str(target):
+                return source, target
+        files = settings.get("files")
         named = files if isinstance(files, Mapping) else {}
         return _ending(named.get("source")), _ending(named.get("target"))
 

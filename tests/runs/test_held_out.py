@@ -4,6 +4,8 @@ import pytest
 from small_runs import SMALL, regard
 
 from regard.experiment import read_experiment
+from regard.experiment.data import DataSettings
+from regard.registry import Choice
 from regard.reports.evaluation import evaluate
 from regard.runs import RunFolder, texts
 from regard.runs.assembly import task_of
@@ -68,3 +70,9 @@ def test_one_file_of_pairs_is_enough(tmp_path, monkeypatch, name):
     done = regard("train", name, *SMALL, "--run", "run", "--quiet")
     assert done.code == 0, done.said
     assert evaluate([tmp_path / "run"]).examples > 5
+
+
+def test_languages_of_a_translation_memory_are_known():
+    memory = Choice("tmx", {"file": "a.tmx", "languages": ("en", "de")})
+    assert DataSettings(train=memory).language_pair() == ("en", "de")
+    assert DataSettings(train=Choice("tmx", {"file": "a.tmx", "languages": None})).language_pair() == (None, None)

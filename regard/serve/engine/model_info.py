@@ -8,7 +8,7 @@ from regard.experiment import Experiment
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.serve.engine.learnt import learnt_of
+from regard.serve.engine.model_card import learnt_of
 from regard.training.checkpoint import MODEL
 
 

@@ -9,7 +9,7 @@ from regard.data.toy import pairs
 from regard.recipes import demo
 from regard.runs import RunFolder
 from regard.runs.texts import training_readers
-from regard.serve.engine import learnt
+from regard.serve.engine import model_card
 from regard.serve.engine.answering import Answering
 
 
@@ -26,17 +26,18 @@ def test_pairs_score_and_short_sentences_of_a_run(tiny_run):
 
 
 def test_a_demo_offers_sentences_of_its_grammar(tiny_run, tmp_path):
-    assert learnt.DEMO == demo.MARK
+    assert model_card.DEMO == demo.MARK
     shutil.copytree(tiny_run, tmp_path / demo.MODEL)
     (tmp_path / demo.MARK).write_text("{}")
     found = info(tmp_path / demo.MODEL)
     assert found["demo"]
     assert len(found["examples"]) == 4
-    known = {source for source, _ in islice(pairs("de", learnt.READ, learnt.SEED, part="test"), learnt.READ)}
+    drawn = pairs("de", model_card.READ, model_card.SEED, part="test")
+    known = {source for source, _ in islice(drawn, model_card.READ)}
     assert {*found["examples"]} <= known
 
 
 def test_examples_are_short_and_different():
     sentences = ["A dog.", "A black dog.", "A black dog.", "Two men are singing.", "x" * 200]
-    assert learnt.chosen(sentences) == ["A black dog.", "Two men are singing."]
-    assert learnt.chosen([]) == []
+    assert model_card.chosen(sentences) == ["A black dog.", "Two men are singing."]
+    assert model_card.chosen([]) == []
