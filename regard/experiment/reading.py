@@ -30,9 +30,9 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
-from regard.experiment.planning import may_be_planned, planned_defaults
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
+from regard.experiment.time_plan import may_be_planned, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
 from regard.tasks import TASKS, task_class

@@ -48,7 +48,7 @@ SIZES = (
 
 def defaults_for(pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, for a training set of so many sentence pairs."""
-    return settings_of(size_for(pairs), pairs)
+    return settings_of_size(size_for(pairs), pairs)
 
 
 def held_out_share(pairs: int) -> float:
@@ -61,7 +61,7 @@ def size_for(pairs: int) -> Size:
     return next((size for size in SIZES if pairs < size.pairs), SIZES[-1])
 
 
-def settings_of(size: Size, pairs: int) -> dict[str, Any]:
+def settings_of_size(size: Size, pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, of a size."""
     epoch = pairs * PIECES // size.batch_tokens
     limits = {"max_epochs": EPOCHS} if pairs < SIZES[1].pairs else {}

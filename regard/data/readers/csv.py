@@ -8,7 +8,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.fields import places_of
+from regard.data.readers.fields import field_places
 from regard.data.readers.lines import LONGEST, read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
@@ -34,7 +34,7 @@ class CsvReader(Reader):
     ) -> None:
         if len(delimiter) != 1:
             raise PartError(f"is '{delimiter}'", "one character, such as ; or ,", setting="delimiter")
-        self.columns, self._places = tuple(columns), places_of(columns, fields)
+        self.columns, self._places = tuple(columns), field_places(columns, fields)
         self.files = (Path(file).expanduser(),)
         self._header, self._delimiter = header, delimiter
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from regard.errors import PartError
 
 
-def places_of(columns: Sequence[str], fields: Mapping[str, int] | None) -> dict[str, int]:
+def field_places(columns: Sequence[str], fields: Mapping[str, int] | None) -> dict[str, int]:
     """Return where each column stands, from 0; `fields` counts from 1, None is in order.
 
     Raises PartError for other columns.

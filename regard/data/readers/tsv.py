@@ -7,7 +7,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.fields import places_of
+from regard.data.readers.fields import field_places
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError
@@ -29,7 +29,7 @@ class TsvReader(Reader):
     ) -> None:
         self.columns = tuple(columns)
         self.files = (Path(file).expanduser(),)
-        self._places = places_of(columns, fields)
+        self._places = field_places(columns, fields)
         self._header = header
 
     def key(self) -> str:

@@ -19,7 +19,7 @@ from regard.runs import RunFolder
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.model_info import info_of
 from regard.serve.engine.options import Options
-from regard.serve.engine.rewriting import rewritten
+from regard.serve.engine.word_alternatives import rewritten
 from regard.text.clean import clean
 
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has

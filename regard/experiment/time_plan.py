@@ -9,7 +9,7 @@ import torch
 from regard.config import lay
 from regard.data.columns import Columns
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import LARGE, PIECES, SIZES, Size, settings_of, size_for
+from regard.experiment.sizes import LARGE, PIECES, SIZES, Size, settings_of_size, size_for
 from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
@@ -22,7 +22,7 @@ FEW_EPOCHS = 10  # below which a network forgets nothing by heart and needs litt
 Say = Callable[[str], None]
 
 
-class Plan(NamedTuple):
+class TimePlan(NamedTuple):
     """What fits into a time."""
 
     size: Size
@@ -78,10 +78,10 @@ def planned_defaults(experiment: Experiment, pairs: int, say: Say) -> dict[str, 
             "validate_every": min(500, max(50, plan.updates // 8)),
         },
     }
-    return lay(settings_of(size, pairs), changes)
+    return lay(settings_of_size(size, pairs), changes)
 
 
-def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> Plan:
+def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> TimePlan:
     """Return the largest network, not larger than the data ask for, that takes enough updates in a time."""
     largest = SIZES.index(size_for(pairs))
     for size in (*reversed(SIZES[1 : largest + 1]), SIZES[0]):
@@ -89,13 +89,13 @@ def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> P
         updates = round(seconds * TRAINING * speed / size.batch_tokens)
         if updates >= MIN_UPDATES:
             break
-    return Plan(size, max(1, updates), speed)
+    return TimePlan(size, max(1, updates), speed)
 
 
 def measured_speed(experiment: Experiment, size: Size) -> float:
     """Return the tokens of a batch, padding counted, that a network of a size learns from in a second."""
     known = MODELS.settings(experiment.model.name)
-    sized = {name: value for name, value in settings_of(size, 0)["model"].items() if name in known}
+    sized = {name: value for name, value in settings_of_size(size, 0)["model"].items() if name in known}
     vocabulary = _Vocabulary(size.pieces)
     columns = cast(Columns, dict.fromkeys(experiment.columns, vocabulary))
     model = MODELS.build(Choice(experiment.model.name, sized), columns).train()

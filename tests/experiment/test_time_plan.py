@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.experiment import planning, read_experiment
+from regard.experiment import read_experiment, time_plan
 from regard.experiment.sizes import SIZES, defaults_for
 
 SECONDS = 240.0
@@ -24,9 +24,9 @@ def speeds(fast):
     ],
 )
 def test_the_largest_network_with_enough_updates_is_planned(pairs, fast, dim, num_layers):
-    plan = planning.plan_for(pairs, SECONDS, speeds(fast))
+    plan = time_plan.plan_for(pairs, SECONDS, speeds(fast))
     assert (plan.size.dim, plan.size.num_layers) == (dim, num_layers)
-    assert plan.updates == max(1, round(SECONDS * planning.TRAINING * fast / dim / plan.size.batch_tokens))
+    assert plan.updates == max(1, round(SECONDS * time_plan.TRAINING * fast / dim / plan.size.batch_tokens))
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def files(tmp_path):
 
 
 def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
-    monkeypatch.setattr(planning, "measured_speed", lambda experiment, size: 1_000.0)
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 1_000.0)
     told = []
     experiment = read_experiment(None, [*files, "training.max_minutes=4"], say=told.append)
-    updates = round(SECONDS * planning.TRAINING * 1_000 / 1_024)
+    updates = round(SECONDS * time_plan.TRAINING * 1_000 / 1_024)
     training = experiment.training
     assert (training.max_minutes, training.max_updates, training.max_epochs) == (4, None, None)
     assert training.schedule.settings["warmup"] == 50 and training.validate_every == 50
@@ -66,16 +66,16 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
     ids=str,
 )
 def test_what_a_person_decides_is_not_planned(files, monkeypatch, changes):
-    monkeypatch.setattr(planning, "measured_speed", pytest.fail)
+    monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
     told = []
     read_experiment(None, [*files, *changes], say=told.append)
     assert told == []
 
 
 def test_the_speed_of_this_machine_is_measured(files, monkeypatch):
-    monkeypatch.setattr(planning, "SECONDS", 0.2)
+    monkeypatch.setattr(time_plan, "SECONDS", 0.2)
     experiment = read_experiment(None, files)
-    assert 100 < planning.measured_speed(experiment, SIZES[0]) < 10**7
+    assert 100 < time_plan.measured_speed(experiment, SIZES[0]) < 10**7
 
 
 @pytest.mark.parametrize(("pairs", "every", "epochs"), [(3_000, 50, 60), (19_999, 156, 60), (114_000, 445, None)])
@@ -85,10 +85,10 @@ def test_small_data_are_validated_early_and_read_so_often(pairs, every, epochs):
 
 
 def test_a_run_that_has_begun_keeps_its_plan(files, monkeypatch, tmp_path):
-    monkeypatch.setattr(planning, "measured_speed", lambda experiment, size: 10.0**7)
+    monkeypatch.setattr(time_plan, "measured_speed", lambda experiment, size: 10.0**7)
     words = [*files, "training.max_minutes=4", f"run={tmp_path / 'run'}"]
     before = read_experiment(None, words, say=lambda line: None)
     (tmp_path / "run").mkdir()
     before.save(tmp_path / "run" / "experiment.yaml")
-    monkeypatch.setattr(planning, "measured_speed", pytest.fail)
+    monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
     assert read_experiment(None, words, say=pytest.fail) == before
