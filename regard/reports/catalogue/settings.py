@@ -24,7 +24,7 @@ stands, its name alone takes its defaults: `model.encoder=recurrent`. `model.enc
 """
 
 
-def page() -> str:
+def settings_page() -> str:
     """The whole page."""
     lines = [INTRO, "## All of a config\n", *_table("")]
     for place in GROUPS:
@@ -38,9 +38,9 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def write(root: Path) -> None:
+def write_settings_page(root: Path) -> None:
     """Write the page below the root of the project."""
-    (root / PAGE).write_text(page(), encoding="utf-8")
+    (root / PAGE).write_text(settings_page(), encoding="utf-8")
 
 
 def _table(place: str) -> Iterator[str]:
