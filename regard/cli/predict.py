@@ -22,12 +22,18 @@ if TYPE_CHECKING:
     Answer = Callable[[list[str]], list[Prediction]]
 
 N_BEST = "decoding.search.n_best"
+DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.search.size=8")]
 Input = Annotated[
     Path | None,
-    typer.Option("--input", "-i", metavar="FILE", help="Text, one sentence a line, .gz too. (default: stdin)"),
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="FILE",
+        help="Text, line by line (.gz too); .html, .srt and .docx are translated as a whole. (default: stdin)",
+    ),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where predictions go. (default: stdout)")
@@ -56,27 +62,62 @@ def predict_command(
     """Translate (the same as `regard translate`): one line out for each line in, as soon as it is read.
 
     A line may hold several sentences; addresses, numbers and emoji in it are kept. With --raw or --alignment a line is
-    one sentence.
+    one sentence. Web pages, subtitles and Word files keep their markup and layout.
 
     A language model goes on with each line; after an empty one it begins a text.
 
     echo "Good morning!" | regard predict runs/en-de
+
+    regard predict runs/en-de -i report.docx -o bericht.docx
     """
     changed = _changes(changes or [], search, n_best)
     if input_file and output_file and output_file.exists() and output_file.samefile(input_file):
         raise ConfigError("--output", f"'{output_file}' is the input itself", "choose another file")
+    document = (
+        None if raw else _document_path(input_file, output_file, details=n_best > 1 or scores or alignment or as_json)
+    )
     if output_file:
         check_writable(output_file, "--output")
     predictor = _loaded(run, changed, n_best)
     if alignment and not {"source", "target"} <= predictor.task.columns.keys():
         raise ConfigError("--alignment", "links words of a source, and this model reads none", "leave it out")
     name = str(input_file or "stdin")
+    if document:
+        return _write(_document(predictor, document), output_file)
     with ExitStack() as stack:
         stream = stack.enter_context(open_text(input_file)) if input_file else sys.stdin.buffer
         written, numbers = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json), count()
         answer = partial(predictor.predict, explain=alignment) if raw or alignment else predictor.translate
         answers = _predicted(answer, chunks_of_lines(stream, name), name)
-        _write(([written(one, next(numbers)) for one in some] for some in answers), output_file)
+        lines = ([written(one, next(numbers)) for one in some] for some in answers)
+        _write(("".join(f"{line}\n" for line in some).encode() for some in lines), output_file)
+
+
+def _document_path(path: Path | None, output: Path | None, *, details: bool) -> Path | None:
+    """The input where it is a document; raises ConfigError where its translation cannot be shown as asked."""
+    if path is None or path.suffix.lower() not in DOCUMENTS:
+        return None
+    if details:
+        told = "is translated as a whole: it has no scores, links or alternatives"
+        raise ConfigError(str(path), told, "--raw reads the file line by line")
+    if path.suffix.lower() == ".docx" and not output and sys.stdout.isatty():
+        raise ConfigError(str(path), "cannot be shown on a terminal", "--output FILE.docx")
+    return path
+
+
+def _document(predictor: "Predictor", path: Path) -> Iterator[bytes]:
+    """The translated file, once; warnings name the sentences that they are about."""
+    from regard.documents.files import FileError
+    from regard.documents.size_budget import TooLarge
+
+    try:
+        data, predictions = predictor.translate_file(path.read_bytes(), path.suffix)
+    except (FileError, TooLarge) as error:
+        raise DataError(str(path), str(error)) from error
+    for number, one in enumerate(predictions, start=1):
+        if one.warning:
+            tell(f"{path}: sentence {number}: {one.warning}", "warning")
+    yield data
 
 
 def _changes(changes: list[str], search: str | None, n_best: int) -> list[str]:
@@ -128,11 +169,11 @@ def _answered(answer: "Answer", texts: list[str]) -> "tuple[list[Prediction], Da
         return (answer(good) if good else []), error
 
 
-def _write(rows: Iterator[list[str]], path: Path | None) -> None:
+def _write(blocks: Iterator[bytes], path: Path | None) -> None:
     """The file is opened when its first line is there: a fault before it leaves an older file as it was."""
-    first = next(rows, [])
+    first = next(blocks, b"")
     with ExitStack() as stack:
         out = stack.enter_context(path.open("wb")) if path else sys.stdout.buffer
-        for lines in chain([first], rows):
-            out.write("".join(f"{line}\n" for line in lines).encode())
+        for block in chain([first], blocks):
+            out.write(block)
             out.flush()

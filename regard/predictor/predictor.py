@@ -3,7 +3,7 @@
 import copy
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -14,6 +14,7 @@ import torch
 from regard.attention import is_recording
 from regard.decoding import Engine, Feature, Search
 from regard.documents.document import Document, nth
+from regard.documents.files import file_document
 from regard.errors import DataError
 from regard.explain.maps import without_end
 from regard.models import Model
@@ -129,6 +130,35 @@ class Predictor:
             for text, document, parts in zip(read, documents, answers, strict=True)
         )
 
+    def translate_file(
+        self, data: bytes, suffix: str, *, search: Search | None = None
+    ) -> tuple[bytes, list[Prediction]]:
+        """The same file with its sentences translated, and their predictions; layout, markup and code stay.
+
+        `suffix` tells the kind: .txt, .srt, .html or .docx. Raises FileError for any other and for a broken file,
+        TooLarge above 20,000 sentences, and DataError where the task reads no source and target.
+        """
+        if self.task.document("", self.languages[0]) is None:
+            raise DataError("file", "this model translates no files", hint="give it texts")
+        document = file_document(data, suffix, language=self.languages[0])
+        found: list[Prediction] = self.predict(document.texts, search=search)
+        if document.explain:
+            found = list(self._linked(found))
+        return document.rebuild(found, self._pair), found
+
+    @property
+    def _pair(self) -> tuple[str, str] | None:
+        """The languages, where both are known."""
+        source, target = self.languages
+        return None if source is None or target is None else (source, target)
+
+    def _linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
+        """The same predictions with links between their words, without the maps that would fill the memory."""
+        for start in range(0, len(predictions), EXPLAINED):
+            for one in self.explained(predictions[start : start + EXPLAINED]):
+                links = None if one.explanation is None else replace(one.explanation, maps=[])
+                yield replace(one, explanation=links)
+
     def _explain_placeholders(self, documents: Sequence[Document | None], answers: list[list[Prediction]]) -> None:
         """Explain the sentences with placeholders, of all documents, in place: links tell where each goes."""
         where = [
@@ -137,16 +167,13 @@ class Predictor:
             for place, passage in enumerate(document.passages if document else ())
             if passage.explain
         ]
-        for start in range(0, len(where), EXPLAINED):
-            some = where[start : start + EXPLAINED]
-            explained = self.explained([answers[number][place] for number, place in some])
-            for (number, place), one in zip(some, explained, strict=True):
-                links = None if one.explanation is None else replace(one.explanation, maps=[])
-                answers[number][place] = replace(one, explanation=links)
+        linked = self._linked([answers[number][place] for number, place in where])
+        for (number, place), one in zip(where, linked, strict=True):
+            answers[number][place] = one
 
     def _composed(self, text: str, document: Document, parts: list[Prediction]) -> Prediction:
         """The prediction of a text, by those of its sentences."""
-        pair = None if None in self.languages else (str(self.languages[0]), str(self.languages[1]))
+        pair = self._pair
         whole = document.rebuild(parts, pair)
         if parts and parts[0].source == text:
             alternatives = [

@@ -19,6 +19,7 @@ from regard.cli.app import app
 from regard.cli.files import BLOCK, chunks_of_lines
 from regard.cli.predict import N_BEST
 from regard.config import parse_changes
+from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError
 from regard.results import Explanation, Prediction
 from regard.tasks import LanguageModelTask, TranslationTask
@@ -31,6 +32,11 @@ class Echo:
 
     def translate(self, texts):
         return self.predict(texts)
+
+    def translate_file(self, data, suffix):
+        if suffix == ".docx":
+            raise FileError("is broken")
+        return data.upper(), [Prediction("", "", 0.0, warning="copied")]
 
     def predict(self, texts, explain=False):
         for line, text in enumerate(texts, start=1):
@@ -61,6 +67,31 @@ def test_lines_end_at_line_feeds_alone(loads):
     assert done.exit_code == 0
     assert done.stdout_bytes.decode() == "a\u2028b\u0085c\x0bd\n\n e \x00\nlast\n".upper()
     assert loads == [("run", [])]
+
+
+def test_a_page_is_translated_as_a_whole(loads, tmp_path):
+    (tmp_path / "page.html").write_text("<p>one</p>\n<p>two</p>")
+    done = predict("-i", str(tmp_path / "page.html"), "-o", str(tmp_path / "out.html"))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert (tmp_path / "out.html").read_text() == "<P>ONE</P>\n<P>TWO</P>"
+    assert done.stderr == f"warning: {tmp_path}/page.html: sentence 1: copied\n"
+    assert predict("--raw", "-i", str(tmp_path / "page.html")).stdout == "<P>ONE</P>\n<P>TWO</P>\n"
+
+
+def test_a_damaged_document_is_one_line(loads, tmp_path):
+    (tmp_path / "a.docx").write_bytes(b"no archive")
+    done = predict("-i", str(tmp_path / "a.docx"), "-o", str(tmp_path / "out.docx"))
+    assert (done.exit_code, done.stderr) == (2, f"error: {tmp_path}/a.docx: is broken\n")
+    assert not (tmp_path / "out.docx").exists()
+
+
+@pytest.mark.parametrize("option", ["--scores", "--json", "--alignment", "--n-best=2"])
+def test_a_document_has_no_scores(loads, tmp_path, option):
+    (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,500\nHello\n")
+    done = predict("-i", str(tmp_path / "a.srt"), option)
+    assert done.exit_code == 2
+    assert "is translated as a whole" in done.stderr
+    assert "--raw" in done.stderr
 
 
 def test_translate_is_the_same(loads):

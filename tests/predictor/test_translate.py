@@ -6,6 +6,7 @@ from tasks import translation_of
 
 from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis
+from regard.documents.files import FileError
 from regard.errors import DataError
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
@@ -55,6 +56,20 @@ def test_sentences_are_answered_one_by_one(predictor):
     assert isinstance(found, DocumentPrediction)
     assert [one.source for one in found.parts] == ["The old man reads.", "The dog sees a cat!", "Yes?"]
     assert (found.score, len(found.details()["sentences"])) == (-3.0, 3)
+
+
+def test_a_page_keeps_its_markup_and_code(predictor):
+    page = b'<html lang="en"><p class="a">The old man reads.</p><pre>x = y</pre><p>See <b>http://a.org</b></p>'
+    written, found = predictor.translate_file(page, ".html")
+    assert written.startswith(b'<html lang="de"><p class="a">THE OLD MAN READS.</p><pre>x = y</pre><p>')
+    assert b"http://a.org" in written
+    assert found[0].text == "THE OLD MAN READS."
+    assert all(one.explanation is None or not one.explanation.maps for one in found)
+
+
+def test_a_file_of_another_kind_is_refused(predictor):
+    with pytest.raises(FileError, match=r"\.pdf"):
+        predictor.translate_file(b"%PDF", ".pdf")
 
 
 @pytest.mark.parametrize("text", ["12345", "https://example.com/a?b=c", "😀", "", "  "])
