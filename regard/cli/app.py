@@ -11,6 +11,7 @@ import typer
 from regard.cli.attention import attention_app
 from regard.cli.catalogue import list_command
 from regard.cli.compare import compare_command
+from regard.cli.data import data_app
 from regard.cli.demo import demo_command
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
@@ -40,6 +41,7 @@ app.command("compare")(compare_command)
 app.command("explain")(explain_command)
 app.command("serve")(serve_command)
 app.add_typer(attention_app, name="attention")
+app.add_typer(data_app, name="data")
 app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)

@@ -1,0 +1,156 @@
+"""Published parallel texts of OPUS (https://opus.nlpl.eu), fetched and split into train, dev and test parts."""
+
+import gzip
+import heapq
+import re
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from hashlib import blake2b
+from http.client import HTTPException
+from io import TextIOWrapper
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+from zipfile import BadZipFile, ZipFile
+
+from regard.errors import ConfigError, DataError, nearest
+
+ADDRESS = "https://object.pouta.csc.fi"
+SHARE, MOST = 0.05, 1_000  # dev and test have that share of the pairs each, but no more than so many
+PATIENCE, BLOCK = 30, 2**18  # seconds without a byte; bytes read at once
+_CODE = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})?")
+
+Progress = Callable[[int, int | None], None]  # bytes so far, and of how many, where known
+
+
+class Published(NamedTuple):
+    """A corpus as OPUS names it."""
+
+    name: str
+    version: str
+    about: str
+
+
+PUBLISHED = {
+    "tatoeba": Published("Tatoeba", "v2023-04-12", "short everyday sentences, CC BY 2.0 FR"),
+    "ted": Published("TED2020", "v1", "subtitles of talks, CC BY-NC-ND 4.0"),
+    "news-commentary": Published("News-Commentary", "v16", "newspaper articles"),
+    "opensubtitles": Published("OpenSubtitles", "v2018", "film subtitles; many gigabytes for large languages"),
+}
+
+
+def address_of(corpus: str, pair: tuple[str, str]) -> str:
+    """Return the address of the archive of a corpus; OPUS sorts the two languages. Raises ConfigError."""
+    if corpus not in PUBLISHED:
+        raise ConfigError(corpus, "is not a corpus that can be fetched", nearest(corpus, PUBLISHED))
+    found = PUBLISHED[corpus]
+    return f"{ADDRESS}/OPUS-{found.name}/{found.version}/moses/{'-'.join(sorted(pair))}.txt.zip"
+
+
+def languages_of(pair: str) -> tuple[str, str]:
+    """Return the two codes of `en-es`. Raises ConfigError."""
+    codes = pair.split("-")
+    if len(codes) != 2 or codes[0] == codes[1] or not all(map(_CODE.fullmatch, codes)):
+        raise ConfigError(pair, "is not a pair of two languages", "two codes with a hyphen: en-es")
+    return codes[0], codes[1]
+
+
+def fetch(address: str, path: Path, progress: Progress = lambda done, total: None) -> None:
+    """Save what is at an address. Raises DataError, and leaves nothing behind, if it cannot be had whole."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with urlopen(Request(address, headers={"User-Agent": "regard"}), timeout=PATIENCE) as answer:
+            total = int(answer.headers.get("Content-Length") or 0) or None
+            with part.open("wb") as out:
+                while block := answer.read(BLOCK):
+                    out.write(block)
+                    progress(out.tell(), total)
+            if total is not None and part.stat().st_size != total:
+                raise DataError(
+                    address, f"broke off after {part.stat().st_size:,} of {total:,} bytes", hint="try again"
+                )
+        part.replace(path)
+    except HTTPError as error:
+        error.close()
+        hint = "the pairs that there are: https://opus.nlpl.eu"
+        raise DataError(address, f"is not there (HTTP status {error.code})", hint=hint) from error
+    except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
+        hint = "without a network, fetch it elsewhere and name the file: --archive FILE.zip"
+        raise DataError(address, f"cannot be reached: {getattr(error, 'reason', error)}", hint=hint) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def unpack(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]:
+    """Write `train`, `dev` and `test` of both languages as .gz into a new folder; return the number of their pairs.
+
+    Dev and test are chosen by hash. Pairs that share a side with one of theirs are left out of train, and pairs with an
+    empty side of all. Raises DataError for an archive that is damaged or of other languages.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    try:
+        sizes = _split(archive, pair, new)
+        new.rename(folder)
+    except (BadZipFile, zlib.error, EOFError) as error:
+        raise DataError(archive, f"is no zip archive, or is damaged ({error})", hint="fetch it again") from error
+    except UnicodeDecodeError as error:
+        raise DataError(archive, "holds text that is not UTF-8") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return sizes
+
+
+def _split(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]:
+    total = sum(1 for _ in _pairs(archive, pair))
+    size = min(int(total * SHARE), MOST)
+    if not size:
+        raise DataError(archive, f"{total:,} pairs are too few: some are held out for dev and test")
+    chosen = heapq.nsmallest(4 * size, ((_hash(each), each) for each in _pairs(archive, pair)))
+    held = [each for _, each in dict.fromkeys(chosen)][: 2 * size]
+    parts = {"dev": held[::2], "test": held[1::2]}
+    known = [set(side) for side in zip(*held, strict=True)]
+    rest = (
+        each for each in _pairs(archive, pair) if not any(one in side for one, side in zip(each, known, strict=True))
+    )
+    return {name: _write(folder, name, pair, some) for name, some in {"train": rest, **parts}.items()}
+
+
+def _pairs(archive: Path, pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Pairs of sentences without empty sides, read as they are needed: some archives do not fit into memory."""
+    with ExitStack() as stack:
+        packed = stack.enter_context(ZipFile(archive))
+        names = [next((name for name in packed.namelist() if name.endswith(f".{code}")), None) for code in pair]
+        if None in names:
+            listed = ", ".join(packed.namelist()[:5])
+            raise DataError(archive, f"has no text in {pair[names.index(None)]}: it holds {listed}")
+        sides = [TextIOWrapper(stack.enter_context(packed.open(str(name))), "utf-8", newline="\n") for name in names]
+        for line, found in enumerate(zip_longest(*sides), start=1):
+            if None in found:
+                raise DataError(archive, "one language has fewer lines than the other", line=line)
+            source, target = (text.strip() for text in found)
+            if source and target:
+                yield source, target
+
+
+def _write(folder: Path, part: str, pair: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> int:
+    """Without a name and a time inside, so that the same pairs give the same bytes."""
+    count = 0
+    with ExitStack() as stack:
+        files = [stack.enter_context((folder / f"{part}.{code}.gz").open("wb")) for code in pair]
+        packed = [stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) for file in files]
+        for texts in pairs:
+            count += 1
+            for out, text in zip(packed, texts, strict=True):
+                out.write(f"{text}\n".encode())
+    return count
+
+
+def _hash(pair: tuple[str, str]) -> bytes:
+    return blake2b("\t".join(pair).encode(), digest_size=8).digest()
