@@ -76,7 +76,7 @@ def fetch(address: str, path: Path, progress: Progress = lambda done, total: Non
         part.replace(path)
     except HTTPError as error:
         error.close()
-        hint = "the pairs that there are: https://opus.nlpl.eu"
+        hint = "the pairs that there are: https://opus.nlpl.eu (Chinese is zh in most corpora, cmn in some)"
         raise DataError(address, f"is not there (HTTP status {error.code})", hint=hint) from error
     except (URLError, HTTPException, TimeoutError, ConnectionError) as error:
         hint = "without a network, fetch it elsewhere and name the file: --archive FILE.zip"
