@@ -175,14 +175,14 @@ def test_a_file_that_is_too_large_only_on_its_way(visit):
     expect(fault(page)).to_have_text("This file is too large for this server.")
 
 
-def test_a_file_with_too_much_in_it_in_the_words_of_the_server(visit, server):
+def test_a_file_with_too_much_in_it_is_told_apart_from_a_large_one(visit, server):
     """It is no larger than it may be, so the page must not say that it is."""
     page = visit("#source=en&target=de", refused=True)
     page.tab.get_by_role("tab", name="File").click()
     taken(page)
     server.engine.fault = TooLate()
     page.button("Translate the file").click()
-    expect(fault(page)).to_contain_text("send it in parts")
+    expect(fault(page)).to_have_text("This file holds too much text for this server: split it into parts.")
 
 
 def test_a_busy_server_is_waited_for(visit, server):
