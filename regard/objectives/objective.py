@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import torch
 from torch import nn
 
 from regard.attention import Attention
@@ -63,6 +64,14 @@ class Objective(nn.Module, ABC):
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
         """Return what the optimizer of a turn updates."""
         return self.context.model.parameters()
+
+    def halves(self, batch: Batch) -> list[Batch]:
+        """Return batches whose losses and counts add up to those of `batch`: itself where it cannot be divided."""
+        rows = torch.arange(len(batch.lines))
+        if len(rows) < 2:
+            return [batch]
+        counts = self.context.model.counted(batch).sum(dim=-1)
+        return [batch.select(half)._replace(count=int(counts[half].sum())) for half in rows.chunk(2)]
 
     @abstractmethod
     def loss(self, batch: Batch, turn: str) -> Loss:

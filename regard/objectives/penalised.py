@@ -29,6 +29,10 @@ class PenalisedObjective(Objective):
         """Return those of the objective."""
         return self.objective.parameters_of(turn)
 
+    def halves(self, batch: Batch) -> list[Batch]:
+        """Return those of the objective."""
+        return self.objective.halves(batch)
+
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Return the weighted sum; `parts` has each penalty before it is weighted."""
         if turn != MAIN:

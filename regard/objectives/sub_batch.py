@@ -23,6 +23,10 @@ class SubBatchObjective(Objective):
         super().__init__(context)
         self.label_smoothing, self.alone = label_smoothing, 0
 
+    def halves(self, batch: Batch) -> list[Batch]:
+        """Return the batch alone: its rows lend statistics to each other."""
+        return [batch]
+
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sum over what is counted of the main half."""
         model, rows = self.context.model, len(batch.lines)

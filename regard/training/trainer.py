@@ -138,7 +138,10 @@ class Trainer:
         """One update, and a line of the log where one is due."""
         drawn, self._ahead = self._ahead or self._draw(), []
         self.scheduled.apply(self.update + 1)
+        halvings = self.updater.halvings
         done = self.updater.update([batch for _, batch in drawn], self.update + 1)
+        if self.updater.halvings > halvings:
+            self._tell_halved()
         self.update, self.place = self.update + 1, drawn[-1][0]
         self.window.add(done, self._meet())
         logs = self.update % self.settings.log_every == 0
@@ -152,6 +155,13 @@ class Trainer:
             if warning := self.starvation.warning(self.window.spent, threads):
                 self.progress.warn(warning)
             self.window = Window()
+
+    def _tell_halved(self) -> None:
+        pieces = 2**self.updater.halvings
+        self.progress.warn(
+            f"memory does not suffice for batches of {self.settings.batch_size}: from update {self.update + 1:,} on "
+            f"each is learnt from in {pieces} pieces, whose gradients are summed; the result is as of whole batches"
+        )
 
     def _after_update(self) -> None:
         if self.selection.due and not self._asked:
@@ -226,6 +236,7 @@ class Trainer:
             "seconds": self.clock.spent.wall,
             "core_seconds": self.clock.spent.core,
             "turns": self.updater.turns.state(),
+            "halvings": self.updater.halvings,
             "schedules": self.scheduled.state(),
             "metrics": self.progress.position(),
             "window": asdict(self.window),
@@ -254,6 +265,7 @@ class Trainer:
         self.window = Window.of(state["window"])
         self.selection.restore(state)
         self.updater.turns.restore(state["turns"])
+        self.updater.halvings = state.get("halvings", 0)  # a checkpoint of before has none
         self.scheduled.restore(state["schedules"])
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
         self.best_checkpoints.forget_damaged(self.selection.best)

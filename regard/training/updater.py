@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.compat import multiply_all
 from regard.errors import TrainingError
 from regard.objectives import Objective
-from regard.ops.memory import telling_of_memory
+from regard.ops.memory import lacks_memory, telling_of_memory
 from regard.records import Batch, Loss
 from regard.training.settings import TrainingSettings
 from regard.training.shards import Together, shard
@@ -60,6 +60,7 @@ class Updater:
         self, model: nn.Module, objective: Objective, settings: TrainingSettings, world: World = ALONE
     ) -> None:
         self.settings, self.world, self._modules = settings, world, (model, objective)
+        self._objective = objective
         world.spread([tensor for module in self._modules for tensor in (*module.parameters(), *module.buffers())])
         self.sharded = world.size > 1 and settings.parallel == "fsdp"
         together = Together(model, objective, world) if self.sharded else None
@@ -70,11 +71,13 @@ class Updater:
         self._forward: Any = torch.compile(loss, dynamic=True) if settings.compile else loss
         gains = settings.precision == "auto" and self.device.type == "cuda"
         self.half = settings.precision == "bf16" or gains
+        self.halvings = 0  # so many times each batch is halved, for want of memory
 
     def update(self, batches: Sequence[Batch], number: int) -> Updated:
         """Several batches, of several processes, are exactly one large batch: sums are divided by the whole count.
 
-        Raises TrainingError for a loss that is no number, which changes no weight, and where memory does not suffice.
+        Where memory does not suffice, batches are halved from then on. Raises TrainingError where it does not suffice
+        for one example, and for a loss that is no number, which changes no weight.
         """
         where = f"at update {number:,}, with batches of {self.settings.batch_size}"
         with meeting(), telling_of_memory(where, SMALLER):
@@ -83,7 +86,7 @@ class Updater:
         return Updated(sum(self.world.gather(sum(batch.count for batch in batches))), taken)
 
     def _take(self, turn: Turn, batches: Sequence[Batch], number: int) -> Taken:
-        sums = self._summed(turn, self._backward(batches, turn))
+        sums = self._summed(turn, self._gradients(batches, turn))
         count = max(1, sums.count)
         norm, loss = self._clip(turn, count), sums.loss / count
         if not (math.isfinite(loss) and math.isfinite(norm)):
@@ -91,6 +94,32 @@ class Updater:
         rate = turn.step(number)
         self.turns.forget_gradients()
         return Taken(loss, norm, rate, {name: part / count for name, part in sums.parts.items()})
+
+    def _gradients(self, batches: Sequence[Batch], turn: Turn) -> Sums:
+        """Gradients of the batches, in pieces that fit into memory; the pieces add up to the same sums."""
+        pieces = self._pieces(batches)
+        while True:
+            draws = torch.get_rng_state()
+            try:
+                return self._backward(pieces, turn)
+            except (RuntimeError, MemoryError) as error:
+                if self.sharded or not lacks_memory(error):  # shards meet in the midst of a batch
+                    raise
+                self.halvings += 1
+                smaller = self._pieces(batches)
+                if len(smaller) == len(pieces):
+                    raise
+                pieces = smaller
+            self.turns.forget_gradients()
+            torch.set_rng_state(draws)
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    def _pieces(self, batches: Sequence[Batch]) -> list[Batch]:
+        pieces = list(batches)
+        for _ in range(self.halvings):
+            pieces = [half for piece in pieces for half in self._objective.halves(piece)]
+        return pieces
 
     def _backward(self, batches: Sequence[Batch], turn: Turn) -> Sums:
         total, count = torch.zeros((), device=self.device), 0

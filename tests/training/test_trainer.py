@@ -214,3 +214,26 @@ def test_a_run_that_has_ended_ends_again_the_same(trainer, differences, unbroken
     run = shutil.copytree(unbroken, tmp_path / "again")
     trainer(run).prepare(resume=True).train()
     assert differences(run, unbroken) == []
+
+
+@pytest.mark.parametrize("update", [1, 3, 6])
+def test_batches_halved_for_want_of_memory_stay_so_when_resumed(trainer, differences, tmp_path, update, capfd):
+    def short_of_memory(run, **settings):
+        made = trainer(run, **settings)
+        forward = made.updater._forward
+
+        def limited(batch, turn):
+            if batch.count > 30:
+                torch.empty(2**60, dtype=torch.uint8)
+            return forward(batch, turn)
+
+        made.updater._forward = limited
+        return made
+
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    short_of_memory(whole).prepare().train()
+    assert "pieces, whose gradients are summed" in capfd.readouterr().err
+    with pytest.raises(Interrupted):
+        short_of_memory(broken, update=update).prepare().train()
+    short_of_memory(broken).prepare(resume=True).train()
+    assert differences(broken, whole) == []

@@ -28,6 +28,12 @@ def updater_of(model, objective=None, **changes):
 class Squares(Objective):
     """Half the square of (inputs · weight - outputs), summed over rows."""
 
+    def halves(self, batch):
+        if len(batch.lines) == 1:
+            return [batch]
+        parts = torch.arange(len(batch.lines)).chunk(2)
+        return [batch.select(part)._replace(count=len(part)) for part in parts]
+
     def loss(self, batch, turn):
         error = self.context.model(batch.columns["x"]).squeeze(-1) - batch.columns["y"]
         return Loss((error**2).sum() / 2, batch.count, {})
@@ -173,6 +179,40 @@ def test_too_little_memory_is_told_with_what_to_do(line, monkeypatch, place):
         TrainingError, match=r"out of memory at update 1,234, with batches of 4,096 tokens; .* training\.batch_tokens"
     ):
         updater.update([rows(3), rows(5)], 1234)
+
+
+class Narrow(Squares):
+    """Has memory for so many rows."""
+
+    def __init__(self, context, most):
+        super().__init__(context)
+        self.most, self.taken = most, []
+
+    def loss(self, batch, turn):
+        self.taken.append(len(batch.lines))
+        loss = super().loss(batch, turn)
+        if len(batch.lines) > self.most:
+            loss.sum.backward()  # what is half done must not count
+            torch.empty(2**60, dtype=torch.uint8)
+        return loss
+
+
+def test_a_batch_too_large_for_memory_is_halved(line):
+    whole, batch = copy.deepcopy(line), rows(8)
+    updater_of(whole).update([rows(3), batch], 1)
+    narrow = Narrow(Context(line), most=2)
+    updater = updater_of(line, narrow)
+    done = updater.update([rows(3), batch], 1)
+    assert_close(line.weight, whole.weight, **EXACT)
+    assert (done.tokens, updater.halvings) == (11, 2)
+    assert narrow.taken == [3, 2, 1, 4, 1, 1, 1, 2, 2, 2, 2]
+    updater.update([batch], 2)
+    assert narrow.taken[11:] == [2, 2, 2, 2]
+
+
+def test_one_example_too_large_for_memory_is_told(line):
+    with pytest.raises(TrainingError, match="out of memory at update 3"):
+        updater_of(line, Narrow(Context(line), most=0)).update([rows(4)], 3)
 
 
 def test_other_faults_of_an_update_are_not_taken_for_it(line, monkeypatch):
