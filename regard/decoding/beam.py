@@ -59,7 +59,7 @@ class BeamSearch(Search):
         while len(beams.sentences):
             totals, plain = guided.step()
             words, rows = beams.grow(totals, plain, guided.ending())
-            kept = beams.keep(open_ended)
+            kept = beams.keep(open_ended, self.dropped(batch.lines[beams.sentences]))
             words, rows = words[kept].flatten(), rows[kept].flatten()
             if len(rows):
                 unmoved = len(rows) == len(totals) and torch.equal(rows, torch.arange(len(rows), device=rows.device))
@@ -107,8 +107,8 @@ class _Beams:
         self.log_probs[:, :, self.length - 1] = plain[rows, words].double()
         return words, rows
 
-    def keep(self, open_ended: bool) -> Tensor:
-        """Drops the sentences that are done; which of them stay (kept,)."""
+    def keep(self, open_ended: bool, dropped: Tensor | None) -> Tensor:
+        """Drops the sentences that are done, or nobody wants; which of them stay (kept,)."""
         at_limit = self.limits <= self.length
         alive = self.sums > NEVER
         best = self.sums[:, 0]
@@ -120,6 +120,8 @@ class _Beams:
         else:
             done = (hope <= self.bar) & (not open_ended)
         done |= at_limit | ~alive.any(dim=-1)
+        if dropped is not None:
+            done |= dropped
         self._give_up(done.nonzero().squeeze(-1))
         kept = (~done).nonzero().squeeze(-1)
         if len(kept) < len(done):

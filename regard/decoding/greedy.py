@@ -13,6 +13,7 @@ from regard.records import EOS, Batch, Writer
 CROWDED = 0.8  # rows are dropped when no more than this share of them still writes: each drop copies the state
 
 Choose = Callable[[Tensor, Tensor, int], Tensor]  # scores (rows, vocab), which rows, step → one word each
+Dropped = Callable[[Tensor], Tensor | None]  # which rows → those that are written no further, a mask; None: none
 
 
 class GreedySearch(Search):
@@ -27,11 +28,16 @@ class GreedySearch(Search):
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """One hypothesis for each example."""
         guided = Guided(writer, features, batch, self.min_length)
-        return [[only] for only in write_down(guided, self.limits(writer, batch), _likeliest)]
+
+        def dropped(rows: Tensor) -> Tensor | None:
+            return self.dropped(batch.lines[rows])
+
+        return [[only] for only in write_down(guided, self.limits(writer, batch), _likeliest, dropped)]
 
 
-def write_down(guided: Guided, limits: Tensor, choose: Choose) -> list[Hypothesis]:
+def write_down(guided: Guided, limits: Tensor, choose: Choose, dropped: Dropped) -> list[Hypothesis]:
     """Writes the chosen word of each row until EOS or its limit (rows,); finished rows are dropped in bunches."""
+    limits = limits.clone()
     count, longest = len(limits), int(limits.max()) if len(limits) else 0
     ids = torch.full((count, longest), EOS, device=limits.device)
     log_probs = torch.zeros(count, longest, dtype=torch.float64, device=limits.device)
@@ -48,6 +54,9 @@ def write_down(guided: Guided, limits: Tensor, choose: Choose) -> list[Hypothesi
         if bool(ended.any()):
             scores[rows[ended]] += torch.as_tensor(guided.ending(), device=limits.device).expand(len(rows))[ended]
         writing = writing & ~ended & (place + 1 < limits[rows])
+        if (gone := dropped(rows)) is not None:
+            limits[rows[writing & gone]] = place + 1
+            writing = writing & ~gone
         left = int(writing.sum())
         if left == 0:
             break

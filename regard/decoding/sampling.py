@@ -56,7 +56,10 @@ class SamplingSearch(Search):
             guided.repeat(rows)
         seeds = [_stream(self.seed, ids, sample) for ids in _sources(batch) for sample in range(self.n_best)]
         draws = _Draws(self, seeds)
-        drawn = write_down(guided, self.limits(writer, batch)[rows], draws.choose)
+        lines = batch.lines[rows]
+        drawn = write_down(
+            guided, self.limits(writer, batch)[rows], draws.choose, lambda rows: self.dropped(lines[rows])
+        )
         groups = [drawn[first : first + self.n_best] for first in range(0, len(drawn), self.n_best)]
         return [sorted(group, key=lambda one: -one.score) for group in groups]
 

@@ -1,8 +1,10 @@
 """The contract of searches, and what all of them need."""
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -12,6 +14,8 @@ from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
 WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
 BLOCKS_FROM = 2000  # values from which two passes beat torch's selection (measured on two cores)
+
+Unwanted = Callable[[], AbstractSet[int]]  # lines of a batch that need not be written on
 
 
 class Hypothesis(NamedTuple):
@@ -34,10 +38,25 @@ class Search(ABC):
 
     def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
         self.max_ratio, self.max_extra, self.min_length = max_ratio, max_extra, min_length
+        self.unwanted: Unwanted = frozenset
 
     @abstractmethod
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
-        """For each example its hypotheses, best first, at least one."""
+        """For each example its hypotheses, best first, at least one. Asks `dropped` after every step."""
+
+    def until(self, unwanted: Unwanted) -> Self:
+        """The same search for one call: `unwanted` is asked after every step, and its lines are written no further.
+
+        Such a line is answered by what is there of it, unfinished.
+        """
+        other = copy.copy(self)
+        other.unwanted = unwanted
+        return other
+
+    def dropped(self, lines: Tensor) -> Tensor | None:
+        """(rows,) which of these lines are to be written no further; None: all are written on."""
+        unwanted = self.unwanted()
+        return torch.isin(lines, torch.tensor([*unwanted], device=lines.device)) if unwanted else None
 
     def limits(self, writer: Writer, batch: Batch) -> Tensor:
         """(batch,) most ids of each target; max_extra, or what the writer can, where the examples have no source."""

@@ -86,7 +86,7 @@ class Predictor:
         Where a task reads several columns, an example by column stands in for a text. A translator answers nothing with
         nothing; a language model, which goes on with a text, begins one. `search` stands in for that of the run.
         With `safeguards` a text in a script that training never saw is copied, and a loop in a translation is cut; the
-        prediction's `warning` says so.
+        prediction's `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
         Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
@@ -99,7 +99,7 @@ class Predictor:
         rows = self._encode([examples[row] for row in asked], [row + 1 for row in asked])
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
-        found = iter(self._in_batches(rows, predict, width=engine.width))
+        found = iter(self._in_batches(rows, predict, width=engine.width, lines=asked))
         predictions = Predictions(next(found) if answer is None else answer for answer in answers)
         if safeguards:
             predictions = Predictions(map(self.task.safeguarded, predictions))
@@ -248,18 +248,28 @@ class Predictor:
         return rows
 
     def _in_batches(
-        self, rows: Sequence[Ids], work: Callable[[Batch], list[T]], *, width: int = 1, alone: bool = False
+        self,
+        rows: Sequence[Ids],
+        work: Callable[[Batch], list[T]],
+        *,
+        width: int = 1,
+        alone: bool = False,
+        lines: Sequence[int] | None = None,
     ) -> list[T]:
         """What `work` makes of each row; `alone`: one batch at a time, as hooks on the model need it.
+
+        `lines` are what the batches call the rows: their places, unless they are given.
 
         Large batches spare calls, small ones stay in a cache: where each piece takes `width` times the room, the best
         size is that of one piece divided by the root of `width`, as two costs t / size and size · width have it.
         """
         device = self.model.device
         lengths = [max(map(len, row.values())) + 1 for row in rows]
+        names = torch.arange(len(rows)) if lines is None else torch.tensor(lines, dtype=torch.long)
 
         def answer(places: Rows) -> list[T]:
-            return work(self.task.batch([rows[place] for place in places]).to(device))
+            batch = self.task.batch([rows[place] for place in places])
+            return work(batch._replace(lines=names[places]).to(device))
 
         here = alone or is_plain() or is_recording()  # said to this thread alone
         threads = 1 if here or device.type != "cpu" else torch.get_num_threads()

@@ -10,6 +10,7 @@ from tasks import engine_of, translation_of
 from torch.testing import assert_close
 
 from regard.attention import recording
+from regard.decoding import SEARCHES
 from regard.errors import DataError
 from regard.explain import to_json
 from regard.models import AttentionSettings
@@ -191,3 +192,16 @@ def test_an_explanation_is_of_the_very_pieces_that_were_written(predictor, answe
 def test_a_prediction_made_by_hand_is_explained_by_its_text(predictor):
     (one,) = predictor.explained([Prediction("two cats", "yes", 0.0)])
     assert one.explanation.target_tokens == ["y", "e", "s", "</s>"]
+
+
+def test_a_search_knows_texts_by_their_places(predictor):
+    """In whichever batch they are; those answered without the model count too."""
+    predictor.batch_tokens = 20
+    search = SEARCHES.build(BEAM)
+    whole = predictor.predict(TEXTS, search=search, safeguards=False)
+    found = predictor.predict(TEXTS, search=search.until(lambda: {1, 4, 5}), safeguards=False)
+    for place, (one, wanted) in enumerate(zip(found, whole, strict=True)):
+        if place in (4, 5):
+            assert len(one.log_probs) == 1
+        else:
+            assert (one.text, one.log_probs) == (wanted.text, wanted.log_probs)
