@@ -16,6 +16,7 @@ from regard.compat import usage_error
 from regard.errors import RegardError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # told of a write, without the name of the file
+LONGEST = 800  # characters of a line that is told
 FAULT, INTERRUPTED, STOPPED, CLOSED_PIPE = 2, 75, 130, 141  # exit codes; 0 is success
 
 _VALUE = re.compile(r"^Invalid value for '([^']+)'(?: / '[^']+')*(?: \(env var: '\w+'\))?: ")
@@ -53,6 +54,11 @@ class Group(TyperGroup):
                 raise
             tell(str(error))
             raise typer.Exit(FAULT) from error
+        except (MemoryError, RuntimeError) as error:
+            if ctx.params.get("traceback") or not (problem := _too_little(error)):
+                raise
+            tell(problem)
+            raise typer.Exit(FAULT) from error
         except BrokenPipeError as error:  # whoever read our output has seen enough
             _write_no_more()
             raise typer.Exit(CLOSED_PIPE) from error
@@ -85,6 +91,19 @@ def _one_line() -> Iterator[None]:
         raise typer.Exit(FAULT) from error
 
 
+def _too_little(error: Exception) -> str:
+    """What to do where memory, or threads, did not suffice; "" for other errors."""
+    from regard.ops.memory import lacks_memory
+
+    if lacks_memory(error):
+        return (
+            "out of memory: try decoding.batch_tokens=2048 or less, shorter texts, or a smaller training.batch_tokens"
+        )
+    if "can't start new thread" in str(error):
+        return "no further thread can be started: try training.workers=0, or close other programs"
+    return ""
+
+
 def _write_no_more() -> None:
     """What still waits to be written would fail again when Python ends."""
     with suppress(OSError, ValueError):  # a stdout that is no file
@@ -97,7 +116,12 @@ def tell(text: str, kind: str = "error") -> None:
     plain = "NO_COLOR" in os.environ or not sys.stderr.isatty()
     mark = f"{kind}:" if plain else f"{colour}{kind}:\x1b[0m"
     for line in text.splitlines():
-        print(mark, line, file=sys.stderr)
+        print(mark, _short(line), file=sys.stderr)
+
+
+def _short(line: str) -> str:
+    """A line with its middle left out where it is very long: names that a user gave stand in it."""
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

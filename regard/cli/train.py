@@ -27,6 +27,7 @@ Start = Annotated[
     Path | None, typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
+Plan = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only what is wrong.")]
 
 
@@ -41,6 +42,7 @@ def train_command(
     run: Run = None,
     start: Start = None,
     resume: Resume = False,
+    plan: Plan = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a model.
@@ -56,6 +58,8 @@ def train_command(
     regard train --from runs/first --source new.en --target new.de
 
     regard train runs/first --resume
+
+    regard train config.yaml --plan
     """
     from regard.config import quoted
     from regard.experiment import read_experiment
@@ -68,15 +72,21 @@ def train_command(
         config, run = None, run or config
     if start is not None and resume:
         raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
-    named = {"train.source": source, "train.target": target, "train.text": text}
-    named |= {"dev.source": dev_source, "dev.target": dev_target}
+    named = {"data.train.source": source, "data.train.target": target, "data.train.text": text}
+    named |= {"data.dev.source": dev_source, "data.dev.target": dev_target, "run": str(run) if run else None}
     changes = [*(["task.name=language_model"] if text else []), *changes]
-    changes += [f"data.{name}={quoted(file)}" for name, file in named.items() if file is not None]
-    changes += [f"run={quoted(str(run))}"] if run else []
+    changes += [f"{name}={quoted(file)}" for name, file in named.items() if file]
     resumed = resume and config is None
     experiment = _resumed(changes) if resumed else read_experiment(config, changes, start=start, say=_say(quiet))
-    if not train_run(experiment, resume=resume, quiet=quiet):
+    if not (_tell_plan(experiment) if plan else train_run(experiment, resume=resume, quiet=quiet)):
         raise typer.Exit(INTERRUPTED)
+
+
+def _tell_plan(experiment: "Experiment") -> bool:
+    from regard.runs.memory_plan import lines_of, memory_plan
+
+    print("\n".join(lines_of(memory_plan(experiment), experiment)))
+    return True
 
 
 def _say(quiet: bool) -> Callable[[str], None]:

@@ -7,6 +7,9 @@ from annotated_types import Ge, Gt, Le, Lt
 ANY = "any number"
 
 Size = Annotated[int, Ge(1)]  # of what there is: dims, heads, layers
+Layers = Annotated[int, Ge(1), Le(1_000)]  # of modules that are built one by one
+Threads = Annotated[int, Ge(0), Le(256)]
+Pieces = Annotated[int, Ge(1), Le(1_000_000)]  # of a vocabulary
 Count = Annotated[int, Ge(0)]  # of what there may be none
 Fraction = Annotated[float, Ge(0), Lt(1)]  # less than the whole, as of dropout
 Share = Annotated[float, Ge(0), Le(1)]

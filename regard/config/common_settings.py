@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from regard.config.bounds import Count, Fraction, NotNegative, Size
+from regard.config.bounds import Count, Fraction, Layers, NotNegative, Size
 from regard.config.descriptions import Doc
 
 DropoutShare = Annotated[Fraction, Doc("Share of the numbers set to zero in training, at random.")]
 HiddenDim = Annotated[Size, Doc("Width of the hidden layer or state.")]
-NumLayers = Annotated[Size, Doc("Number of layers, each above the other.")]
+NumLayers = Annotated[Layers, Doc("Number of layers, each above the other.")]
 Warmup = Annotated[Count, Doc("Updates in which the value rises in a line to its peak.")]
 LabelSmoothing = Annotated[Fraction, Doc("Share of the probability taken from the right piece and spread over all.")]
 MaxRatio = Annotated[NotNegative, Doc("Longest answer: so many times the pieces of the source, and max_extra more.")]

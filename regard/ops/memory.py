@@ -1,9 +1,11 @@
 """Memory that is kept in the process, and memory that there is not enough of."""
 
 import ctypes
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -28,6 +30,49 @@ def keep_memory() -> bool:
         return False
     most = 2**31 - 1
     return all((mallopt(_MMAP_THRESHOLD, most), mallopt(_TRIM_THRESHOLD, most), mallopt(_TOP_PAD, 2**26)))
+
+
+def free_bytes(device: torch.device) -> float:
+    """What could still be asked for: of the machine, within the limits of the process; infinite where nobody tells."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    limits = [_available(), _group_left(), _address_space_left()]
+    return min((limit for limit in limits if limit is not None), default=math.inf)
+
+
+def _available() -> float | None:
+    """Free memory and caches that the kernel would give up."""
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
+    return None
+
+
+def _group_left() -> float | None:
+    """What a container may still take, with the caches of files that the kernel would give up."""
+    limit, used = (next(iter(_lines(f"/sys/fs/cgroup/memory.{name}")), "max") for name in ("max", "current"))
+    if "max" in (limit, used):
+        return None
+    cached = [line.split()[1] for line in _lines("/sys/fs/cgroup/memory.stat") if line.startswith("inactive_file ")]
+    return float(limit) - float(used) + sum(map(float, cached))
+
+
+def _address_space_left() -> float | None:
+    """What `ulimit -v` leaves."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = next(iter(_lines("/proc/self/statm")), "0").split()[0]
+    return None if limit == resource.RLIM_INFINITY else float(limit - int(pages) * resource.getpagesize())
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return []
 
 
 def lacks_memory(error: Exception) -> bool:

@@ -22,6 +22,7 @@ from regard.ops.memory import keep_memory
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.initial import copy_text, initial_values, start_from
+from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
@@ -112,6 +113,7 @@ class _Parts(NamedTuple):
     batches: Stream
     validation: Validation | None
     higher_is_better: bool  # of the metric that steers
+    halvings: int  # times that batches must be halved to fit into memory
 
 
 def _prepared(
@@ -131,6 +133,7 @@ def _prepared(
         experiment = replace(experiment, data=experiment.data.located())
     if not world.first:
         return _parts(experiment, folder, folder.columns(experiment), progress, world)
+    check_weights(experiment)
     rehearse(experiment)
     if resume:
         check_resumed(experiment, folder, progress.say)
@@ -162,7 +165,8 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
     objective = objective_of(experiment, model, task).to(world.device)
     higher_is_better = task.measure(experiment.training.metric).higher_is_better is True
-    return _Parts(experiment, model, objective, batches, validation, higher_is_better)
+    halved = halvings(experiment, world.device) if new else 0
+    return _Parts(experiment, model, objective, batches, validation, higher_is_better, halved)
 
 
 def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World) -> Trainer:
@@ -176,6 +180,7 @@ def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World)
         higher_is_better=parts.higher_is_better,
         progress=progress,
         world=world,
+        halvings=parts.halvings,
     )
 
 

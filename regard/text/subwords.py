@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import sentencepiece
 
 from regard.config import Doc
-from regard.config.bounds import NotNegative, Size
+from regard.config.bounds import NotNegative, Pieces
 from regard.errors import CheckpointError, DataError, PartError
 from regard.pieces import BOS, EOS, PAD, UNK
 from regard.text.clean import clean
@@ -43,7 +43,9 @@ class SubwordsRecipe(Recipe):
     def __init__(
         self,
         *,
-        size: Annotated[Size, Doc("Pieces of the vocabulary, fewer where the texts are too small for as many.")] = 8000,
+        size: Annotated[
+            Pieces, Doc("Pieces of the vocabulary, fewer where the texts are too small for as many.")
+        ] = 8000,
         kind: Annotated[Literal["bpe", "unigram"], Doc("How pieces are learnt.")] = "bpe",
         sampling: Annotated[
             NotNegative,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from regard.config import Doc
-from regard.config.bounds import Count, Size
+from regard.config.bounds import Count, Pieces
 from regard.text.counted import CountedTokenizer
 from regard.text.tokenizer import Recipe, Tokenizer
 
@@ -30,7 +30,7 @@ class WordsRecipe(Recipe):
     def __init__(
         self,
         *,
-        size: Annotated[Size, Doc("Most words of the vocabulary; rarer ones are spelt in bytes.")] = 30000,
+        size: Annotated[Pieces, Doc("Most words of the vocabulary; rarer ones are spelt in bytes.")] = 30000,
         min_count: Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")] = 1,
     ) -> None:
         self.size, self.min_count = size, min_count

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from regard.config import Doc
-from regard.config.bounds import Count, NotNegative, Positive, Size
+from regard.config.bounds import Count, NotNegative, Positive, Size, Threads
 from regard.registry import Choice
 
 
@@ -86,7 +86,7 @@ class TrainingSettings:
     parallel: Annotated[
         Literal["ddp", "fsdp"], Doc("With several processes: each holds all weights (ddp), or a shard of them (fsdp).")
     ] = "ddp"
-    workers: Annotated[Count, Doc("Threads that make batches ahead.")] = 1
+    workers: Annotated[Threads, Doc("Threads that make batches ahead.")] = 1
     log_every: Annotated[Size, Doc("Updates from one line of metrics.jsonl to the next.")] = 25
 
     @property

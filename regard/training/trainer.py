@@ -55,15 +55,17 @@ class Trainer:
         higher_is_better: bool = False,
         progress: Progress | None = None,
         world: World = ALONE,
+        halvings: int = 0,
     ) -> None:
-        """`higher_is_better` tells of the metric in the settings; a loss is better the smaller it is.
+        """`higher_is_better` tells of the metric in the settings; a loss is better the smaller it is. With `halvings`
+        each batch is learnt from in so many times halved pieces, since a whole one would not fit into memory.
 
         With several processes, all of them build one, with the same weights.
         """
         self.model, self.objective, self.batches = model, objective, batches
         self.settings, self.run, self.world = settings, run, world
         self.progress = progress or Progress(run, silent=not world.first)
-        self.updater = Updater(model, objective, settings, world)
+        self.updater = Updater(model, objective, settings, world, halvings=halvings)
         self.scheduled = Scheduled(settings, model, objective)
         self.selection = ModelSelection(
             model, validate, settings, self.progress, world, higher_is_better=higher_is_better
@@ -93,6 +95,8 @@ class Trainer:
             self._restore(*files.latest_valid(self.run))
         else:
             torch.manual_seed(self.world.seed(self.settings.seed))
+        if self.updater.halvings:
+            self._tell_halved()
         shard = Shard(self.world.rank, self.world.size)
         stream = self.batches.stream(self.place, workers=self.settings.workers, shard=shard)
         self._stream: Iterator[tuple[Place, Batch]] = self._open.enter_context(closing(stream))

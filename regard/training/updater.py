@@ -57,7 +57,13 @@ class Updater:
     """Takes the turns of an objective, in order, at every update."""
 
     def __init__(
-        self, model: nn.Module, objective: Objective, settings: TrainingSettings, world: World = ALONE
+        self,
+        model: nn.Module,
+        objective: Objective,
+        settings: TrainingSettings,
+        world: World = ALONE,
+        *,
+        halvings: int = 0,
     ) -> None:
         self.settings, self.world, self._modules = settings, world, (model, objective)
         self._objective = objective
@@ -71,7 +77,7 @@ class Updater:
         self._forward: Any = torch.compile(loss, dynamic=True) if settings.compile else loss
         gains = settings.precision == "auto" and self.device.type == "cuda"
         self.half = settings.precision == "bf16" or gains
-        self.halvings = 0  # so many times each batch is halved, for want of memory
+        self.halvings = halvings  # so many times each batch is halved, for want of memory
 
     def update(self, batches: Sequence[Batch], number: int) -> Updated:
         """Several batches, of several processes, are exactly one large batch: sums are divided by the whole count.

@@ -172,3 +172,28 @@ def test_a_command_line_that_is_wrong_is_one_line(words, told):
 def test_who_says_nothing_is_shown_what_there_is():
     done = CliRunner().invoke(regard_app, [])
     assert "error:" not in done.output and "serve" in done.output
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError(), "out of memory: try decoding.batch_tokens=2048"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "out of memory"),
+        (RuntimeError("can't start new thread"), "no further thread can be started"),
+    ],
+)
+def test_too_little_memory_is_one_line(monkeypatch, error, told):
+    def load(*_):
+        raise error
+
+    monkeypatch.setattr("regard.predictor.load", load)
+    done = CliRunner().invoke(regard_app, ["predict", "run"], input="x\n")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert told in done.stderr
+
+
+def test_a_long_name_is_shortened():
+    done = CliRunner().invoke(regard_app, ["train", f"{'a' * 5000}=1"])
+    assert done.exit_code == 2
+    assert len(done.stderr) < 1000
+    assert "a … a" in done.stderr

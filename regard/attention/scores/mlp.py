@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.attention.kernels.chunked import additive_scores, in_slices
 from regard.attention.parts import Score
 from regard.config import Doc
-from regard.config.bounds import Size
+from regard.config.bounds import Layers
 from regard.config.common_settings import HiddenDim
 
 
@@ -28,7 +28,7 @@ class MlpScore(Score):
         key_dim: int,
         *,
         hidden_dim: HiddenDim = 256,
-        num_layers: Annotated[Size, Doc("Number of hidden layers.")] = 1,
+        num_layers: Annotated[Layers, Doc("Number of hidden layers.")] = 1,
         activation: Annotated[Literal["tanh", "relu"], Doc("Function of the hidden layer.")] = "tanh",
         bias: Annotated[bool, Doc("Add a bias in each layer.")] = True,
     ) -> None:

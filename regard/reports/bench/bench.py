@@ -12,10 +12,10 @@ import torch
 from regard.attention import Attention
 from regard.errors import ConfigError, Fault
 from regard.models.build import build_attention
-from regard.ops.memory import keep_memory
+from regard.ops.memory import free_bytes, keep_memory
 from regard.ops.plain import plain
 from regard.reports.bench.mechanisms import Mechanism, placed
-from regard.reports.bench.memory import free_bytes, peak_bytes
+from regard.reports.bench.memory import peak_bytes
 from regard.reports.table import number
 from regard.runs.folder import choose_device
 

@@ -45,13 +45,3 @@ def _peak(taken: list[int]) -> int:
         held += count
         most = max(most, held)
     return most
-
-
-def free_bytes(device: torch.device) -> float:
-    """What could still be asked for; without limit where nobody tells."""
-    if device.type == "cuda":
-        return float(torch.cuda.mem_get_info(device)[0])
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
-        return float("inf")

@@ -1,0 +1,197 @@
+"""What a training takes of memory and time, estimated before anything is written."""
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.data.columns import Columns, example_values, small_columns
+from regard.data.streams import AHEAD
+from regard.errors import ConfigError
+from regard.experiment import Experiment
+from regard.models import MODELS, Model
+from regard.ops.memory import free_bytes
+from regard.records import Batch
+from regard.registry import Choice
+from regard.runs.assembly import model_of, objective_of, task_of
+from regard.runs.folder import choose_device
+from regard.training.optimizers import OPTIMIZERS
+
+NUMBER = 4  # bytes of a weight
+WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
+LENGTH, ROWS = 5, 16  # example texts in a row of the batch that is tried, and its rows
+PROCESS = 500e6  # bytes of Python and torch
+SMALL = 2**14  # pieces of a batch that fit wherever the model does
+FEW = 2**24  # weights, 64 MB: below, a machine that trains at all has room for them
+
+
+class MemoryPlan(NamedTuple):
+    """An estimate, of bytes where nothing else is said."""
+
+    parameters: int  # weights of the model, counted
+    pieces: dict[str, int]  # of each vocabulary, as asked for; a small text gives fewer
+    weights: float  # with gradients and what the optimizer keeps of each
+    batch: float  # what a batch of full size leaves on its way through the model, for the way back
+    waiting: float  # batches that are made ahead or summed
+    seconds: float  # of an update
+
+    @property
+    def total(self) -> float:
+        """All of it, and the process itself."""
+        return self.weights + self.batch + self.waiting + PROCESS
+
+
+def check_weights(experiment: Experiment) -> None:
+    """Raise ConfigError for a model, or a queue of batches, that cannot fit into memory; nothing large is built."""
+    free, columns = free_bytes(torch.device(choose_device(experiment.device))), _columns(experiment)
+    parameters = _parameters(experiment, columns)
+    weights = parameters * _bytes_of_a_weight(experiment)
+    if parameters > FEW and weights > free:
+        problem = (
+            f"its {parameters:,} weights need about {_read(weights)} of memory to be trained, {_read(free)} are free"
+        )
+        raise ConfigError("model", problem, "smaller dims, fewer layers or a smaller vocabulary")
+    waiting = _waiting(experiment, _tokens(experiment), len(columns))
+    if waiting > free:
+        names = "training.workers" if experiment.training.accumulate == 1 else "training.accumulate"
+        problem = f"the batches that wait for an update need about {_read(waiting)} of memory, {_read(free)} are free"
+        raise ConfigError(names, problem, "a smaller number, or a smaller training.batch_tokens")
+
+
+def memory_plan(experiment: Experiment) -> MemoryPlan:
+    """Return the estimate. Raises ConfigError for a model that cannot fit into memory."""
+    check_weights(experiment)
+    columns = _columns(experiment)
+    model, task = model_of(experiment, cast(Columns, columns)).train(), task_of(experiment, cast(Columns, columns))
+    objective = objective_of(experiment, model, task).train()
+    examples = example_values(experiment.columns)
+    texts = [name for name, kind in experiment.columns.items() if kind == "text"]
+    values = {
+        name: [" ".join(one * LENGTH) if name in texts else one[0]] * ROWS for name, (*one, _) in examples.items()
+    }
+    batch, *_ = task.held(values, tokens=10**9)
+    turn = objective.turns[-1]
+    objective.loss(batch, turn).sum.backward()  # the first one warms up
+    start, saved = time.perf_counter(), dict[int, int]()
+    own = {one.untyped_storage().data_ptr() for one in (*model.parameters(), *model.buffers())}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = objective.loss(batch, turn).sum
+    loss.backward()
+    seconds, tokens = time.perf_counter() - start, _tokens(experiment)
+    scale = tokens / _size(batch)
+    parameters = sum(one.numel() for one in model.parameters())
+    accumulate = experiment.training.accumulate
+    return MemoryPlan(
+        parameters,
+        {name: len(column) for name, column in columns.items() if experiment.columns[name] == "text"},
+        parameters * _bytes_of_a_weight(experiment),
+        sum(saved.values()) * scale,
+        _waiting(experiment, tokens, len(columns)),
+        seconds * scale * accumulate,
+    )
+
+
+def lines_of(plan: MemoryPlan, experiment: Experiment) -> list[str]:
+    """Return the plan as a person reads it."""
+    training, pieces = experiment.training, ", ".join(f"{name} {count:,}" for name, count in plan.pieces.items())
+    device = torch.device(choose_device(experiment.device))
+    minutes = training.max_minutes
+    updates = f", {minutes * 60 / plan.seconds:,.0f} in {minutes:g} minutes" if minutes else ""
+    return [
+        f"model     {plan.parameters:,} weights; vocabulary of at most {pieces or 'no'} pieces",
+        f"weights   {_read(plan.weights)}, with gradients and the averages of {training.optimizer.name}",
+        f"a batch   {_read(plan.batch)} for {training.batch_size}",
+        f"waiting   {_read(plan.waiting)} of batches that are made ahead",
+        f"memory    about {_read(plan.total)}; {_read(free_bytes(device))} are free",
+        f"speed     about {60 / plan.seconds:,.1f} updates a minute on the processor{updates}",
+    ]
+
+
+def halvings(experiment: Experiment, device: torch.device) -> int:
+    """Return how many times batches must be halved to fit into memory; small ones are not tried."""
+    if _tokens(experiment) <= SMALL:
+        return 0
+    plan = memory_plan(experiment)
+    room = max(free_bytes(device) - plan.weights - plan.waiting, 1.0)
+    return max(0, math.ceil(math.log2(plan.batch / room)))
+
+
+def _parameters(experiment: Experiment, columns: Mapping[str, Any]) -> int:
+    """Weights of the model, without room for them."""
+    with torch.device("meta"):
+        model: Model = MODELS.build(experiment.model, cast(Columns, columns))
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _bytes_of_a_weight(experiment: Experiment) -> float:
+    """A weight, its gradient, and what the optimizer keeps of it."""
+    parameter = nn.Parameter(torch.ones(16, 16))
+    parameter.grad = torch.ones_like(parameter)
+    optimizer = OPTIMIZERS.build(experiment.training.optimizer, [parameter])
+    optimizer.step()
+    kept = sum(value.numel() for value in optimizer.state[parameter].values() if isinstance(value, Tensor))
+    return NUMBER * (2 + kept / parameter.numel())
+
+
+def _waiting(experiment: Experiment, tokens: float, columns: int) -> float:
+    """An id of 8 bytes and a mask of one for each piece, of batches that are made ahead and that are summed."""
+    training = experiment.training
+    return (training.accumulate + AHEAD * training.workers) * tokens * columns * 9
+
+
+def _tokens(experiment: Experiment) -> float:
+    """Pieces of a full batch, padding included."""
+    training = experiment.training
+    limits = [training.batch_tokens, training.batch_sentences and training.batch_sentences * 20]
+    return float(min(limit for limit in limits if limit))
+
+
+def _size(batch: Batch) -> int:
+    """Examples times the pieces of the longest."""
+    columns = batch.columns.values()
+    widths = [(column if isinstance(column, Tensor) else column.items).shape[-1] for column in columns]
+    return len(batch.lines) * max(widths)
+
+
+class _Sized:
+    """A column that has learnt from example values alone, and counts as many pieces as that of the run will have."""
+
+    def __init__(self, column: Any, pieces: int) -> None:
+        self._column, self._pieces = column, pieces
+
+    def __len__(self) -> int:
+        return self._pieces
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._column, name)
+
+
+def _columns(experiment: Experiment) -> dict[str, Any]:
+    """Columns of the sizes that the settings ask for; texts that share a vocabulary share one."""
+    small = small_columns(experiment.columns, shared=experiment.text.shared)
+    pieces = _pieces(experiment.text.tokenizer)
+    sized = {id(column): _Sized(column, max(pieces, len(column))) for column in small.values()}
+    return {name: sized[id(column)] if experiment.columns[name] == "text" else column for name, column in small.items()}
+
+
+def _pieces(tokenizer: Choice) -> int:
+    size = tokenizer.settings.get("size", WHOLE_WORDS)
+    return size if isinstance(size, int) else WHOLE_WORDS
+
+
+def _read(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9)):
+        if count >= size:
+            return f"{count / size:,.1f} {unit}"
+    return f"{count / 1e6:,.0f} MB"

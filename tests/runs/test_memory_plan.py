@@ -1,0 +1,128 @@
+"""Plans of memory and time: near what a training takes, and a line where it would take too much."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.errors import ConfigError
+from regard.experiment import read_experiment
+from regard.ops import memory
+from regard.runs import memory_plan as plans
+from regard.runs.assembly import model_of
+
+CONFIGS = sorted(Path("configs").rglob("*.yaml"))[::6]  # all take half a minute
+
+
+@pytest.fixture
+def texts(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name} word {number % 7}\n" for number in range(200)))
+    return [f"data.train.source={tmp_path}/a.txt", f"data.train.target={tmp_path}/b.txt", f"run={tmp_path}/run"]
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_weights_are_counted_without_room_for_them(path):
+    experiment = read_experiment(path, ["data.dir=.", "text.tokenizer.size=500"])
+    columns = plans._columns(experiment)
+    built = sum(one.numel() for one in model_of(experiment, columns).parameters())
+    assert plans._parameters(experiment, columns) == built
+
+
+@pytest.mark.parametrize(("optimizer", "numbers"), [("sgd", 2), ("adam", 4), ("{name: sgd, momentum: 0.9}", 3)])
+def test_bytes_of_a_weight(texts, optimizer, numbers):
+    experiment = read_experiment(None, [*texts, f"training.optimizer={optimizer}"])
+    assert plans._bytes_of_a_weight(experiment) == pytest.approx(4 * numbers, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ("model.dim=1048576", "model:"),
+        ("training.accumulate=1000000000", "training.accumulate:"),
+        ("training.batch_tokens=10000000000000", "training.workers:"),
+        ("training.workers=100000", "training.workers:"),
+        ("model.encoder.num_layers=1000000000", "model.encoder.num_layers:"),
+        ("text.tokenizer.size=2000000000", "text.tokenizer.size:"),
+    ],
+)
+def test_too_much_is_one_line_before_memory_fills(texts, change, place):
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.thread_time()
+    done = CliRunner().invoke(app, ["train", *texts, change])
+    assert done.exit_code == 2
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert place in line
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # in KB
+    assert time.thread_time() - start < 5
+    assert not Path(texts[2].removeprefix("run=")).exists()
+
+
+def test_the_plan_of_a_batch_is_near_what_it_takes(texts):
+    """Counted by torch, of a batch four times as large as the one that is tried."""
+    from regard.reports.bench.memory import peak_bytes
+
+    sizes = ["model.dim=64", "model.encoder={name: transformer, num_layers: 2}", "model.decoder={name: transformer}"]
+    experiment = read_experiment(None, [*texts, *sizes, "text.tokenizer.size=500", "training.batch_tokens=1024"])
+    plan = plans.memory_plan(experiment)
+    columns = plans._columns(experiment)
+    model, task = model_of(experiment, columns).train(), plans.task_of(experiment, columns)
+    objective = plans.objective_of(experiment, model, task).train()
+    values = {name: ["a" * 15] * 64 for name in ("source", "target")}
+    batch, *_ = task.held(values, tokens=10**6)
+
+    def update():
+        objective.loss(batch, "model").sum.backward()
+
+    taken = peak_bytes(update, torch.device("cpu"))
+    assert plan.batch == pytest.approx(taken, rel=0.7)
+
+
+def test_batches_too_large_for_memory_are_halved_from_the_start(texts, monkeypatch):
+    monkeypatch.setattr(plans, "SMALL", 0)
+    experiment = read_experiment(None, [*texts, "training.max_updates=2", "model.dim=16", "training.batch_tokens=256"])
+    plan = plans.memory_plan(experiment)
+    monkeypatch.setattr(plans, "free_bytes", lambda device: plan.weights + plan.waiting + plan.batch / 3)
+    assert plans.halvings(experiment, torch.device("cpu")) == 2
+    changes = ["training.max_updates=2", "model.dim=16", "training.batch_tokens=256"]
+    done = CliRunner().invoke(app, ["train", *texts, *changes])
+    assert done.exit_code == 0, done.stderr
+    assert "from update 1 on each is learnt from in 4 pieces" in " ".join(done.stderr.split())
+
+
+def test_the_plan_is_told_and_nothing_written(texts, tmp_path):
+    done = CliRunner().invoke(app, ["train", *texts, "--plan", "training.max_minutes=3", "model.dim=32"])
+    assert done.exit_code == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "model", "weights", "a", "waiting", "memory", "speed",
+    ]  # fmt: skip
+    assert "in 3 minutes" in done.stdout
+    assert not (tmp_path / "run").exists()
+
+
+def test_free_memory_obeys_the_limit_of_the_process():
+    code = "import torch; from regard.ops.memory import free_bytes; print(free_bytes(torch.device('cpu')))"
+    limit = 4_000_000_000
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 0 < float(done.stdout) < limit
+    assert memory.free_bytes(torch.device("cpu")) > 0
+
+
+def test_a_model_too_large_for_what_is_free(texts, monkeypatch):
+    monkeypatch.setattr(plans, "free_bytes", lambda device: 1e6)
+    monkeypatch.setattr(plans, "FEW", 0)
+    with pytest.raises(ConfigError, match=r"weights need about .*smaller dims"):
+        plans.check_weights(read_experiment(None, [*texts, "training.workers=0", "training.batch_tokens=100"]))
