@@ -1,6 +1,7 @@
 """Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
 
-from regard.config.atomic_write import write_atomically
+from regard.config.atomic_write import is_unfinished, staged, write_atomically
+from regard.config.checked_json import read_checked, write_checked
 from regard.config.descriptions import Doc, described
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, parse_changes
@@ -22,17 +23,21 @@ __all__ = [
     "collected_notes",
     "deferred_warnings",
     "described",
+    "is_unfinished",
     "lay",
     "merge",
     "note",
     "notes_at",
     "parse_changes",
     "quoted",
+    "read_checked",
     "read_settings",
     "read_yaml",
     "schema_of",
     "settings_model",
     "spelled",
+    "staged",
     "write_atomically",
+    "write_checked",
     "write_yaml",
 ]

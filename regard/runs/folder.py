@@ -4,34 +4,43 @@ experiment.yaml   the complete settings
 environment.json  versions, device and threads it was made with
 origins.json      what its texts were, by their content
 text/             what columns have learnt: tokenizers (`shared`, or one a column) and labels
+manifest.json     the digests of all that, see regard.runs.manifest
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
 final.json        which checkpoint to use, once training has ended
+.lock             held by who trains there
+
+Files are written in an order in which a process can be killed at any moment: until there are settings, a run can be
+begun there as in an empty folder; from then on it can be resumed. Until there is a checkpoint, that is to begin anew.
 """
 
-import fcntl
 import json
 import os
 import platform
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, cast
 
 import torch
 
-from regard.config import write_atomically
+from regard.config import is_unfinished, read_checked, read_yaml, staged, write_atomically
 from regard.data.columns import Columns, load_columns
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
+from regard.runs.lock import LOCK, locked
+from regard.runs.manifest import MANIFEST, has_manifest, is_settled, replace_file, verify, write_manifest
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import FINAL
 
-ENVIRONMENT, ORIGINS, LOCK = "environment.json", "origins.json", ".lock"
+ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
+TRAIN, LAST_SETTING = "train", "format"  # a part that every run has; the end of every settings file
+Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
 
 
 class RunFolder:
@@ -46,8 +55,10 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything at that place."""
-        return self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+        """Whether there is anything at that place, but a lock and what a killed process was writing."""
+        if not self.path.is_dir():
+            return self.path.exists()
+        return any(path.name != LOCK and not is_unfinished(path) for path in self.path.iterdir())
 
     @property
     def started(self) -> bool:
@@ -60,66 +71,93 @@ class RunFolder:
         return (self.path / FINAL).is_file()
 
     @contextmanager
-    def preparing(self, experiment: Experiment) -> Iterator[None]:
-        """A new folder, which is gone again if what is done inside fails."""
-        self.create(experiment)
-        try:
+    def held(self, *, make: bool = False) -> Iterator[None]:
+        """Nobody else trains in here meanwhile, and nothing is left of who was killed. Raises ConfigError if somebody
+        does, OSError where there is no folder; `make` makes it.
+        """
+        with locked(self.path, make=make):
+            for path in filter(is_unfinished, self.path.iterdir()):
+                path.unlink()
             yield
-        except OSError as error:  # a full disk, most of all; files that cannot be read are told by their readers
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise RegardError(f"{self.path}: the run cannot be prepared: {error.strerror or error}") from error
-        except BaseException:
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nobody else trains in here meanwhile. Raises ConfigError if somebody does; the lock dies with its process."""
-        with (self.path / LOCK).open("ab") as file:
+    def created(self) -> Iterator[None]:
+        """A folder that was empty or not there, and is held. Raises ConfigError where something is there already."""
+        self._check_free()
+        with ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                problem = f"'{self.path}' is being trained by another process"
-                raise ConfigError("run", problem, "wait for its end, or stop it") from error
+                stack.enter_context(self.held(make=True))
+            except OSError as error:
+                raise RegardError(f"{self}: the run folder cannot be made: {error.strerror or error}") from error
+            self._check_free()
             yield
 
-    def create(self, experiment: Experiment) -> None:
-        """Makes the folder and writes the settings. Raises ConfigError where something is there already."""
-        if self.exists:
-            hint = f"choose another run=FOLDER, or go on with: regard train --run {self.path} --resume"
-            raise ConfigError("run", f"'{self.path}' exists and is not empty", hint)
+    @contextmanager
+    def preparing(self, experiment: Experiment) -> Iterator[None]:
+        """The settings of a new run; the folder, which must be held, is gone again if what is done inside fails."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
             experiment.save(self.path / SETTINGS_FILE)
-            (self.path / ENVIRONMENT).write_text(json.dumps(environment(), indent=1), encoding="utf-8")
-        except OSError as error:
-            raise RegardError(f"{self.path}: the run folder cannot be made: {error.strerror or error}") from error
+            yield
+        except OSError as error:  # a full disk, most of all; files that cannot be read are told by their readers
+            self._remove()
+            raise RegardError(f"{self}: the run cannot be prepared: {error.strerror or error}") from error
+        except BaseException:
+            self._remove()
+            raise
+
+    def begin(self, origins: dict[str, Any]) -> None:
+        """Note what a run begins with: its environment, and what its texts are. It knows no vocabularies yet."""
+        settings, *noted = (self.path / name for name in (SETTINGS_FILE, ENVIRONMENT, ORIGINS))
+        write_manifest(self.path, [settings])
+        shutil.rmtree(self.text, ignore_errors=True)  # of a beginning that was killed, perhaps with other settings
+        for path, values in zip(noted, (environment(), origins), strict=True):
+            write_atomically(path, json.dumps(values, indent=1))
+
+    def seal(self) -> None:
+        """Note what settings, environment, origins and vocabularies are now: whoever opens the run verifies them."""
+        noted = [self.path / name for name in (SETTINGS_FILE, ENVIRONMENT, ORIGINS)]
+        learnt = [path for path in sorted(self.text.rglob("*")) if path.is_file()]
+        write_manifest(self.path, [path for path in noted if path.exists()] + learnt)
 
     def keep(self, experiment: Experiment) -> None:
-        """Settings that were changed when the run was resumed are those of the run from now on."""
+        """Settings that were changed when the run was resumed are those of the run from now on; it is sealed now if
+        an earlier version made it.
+        """
         if experiment != self.experiment():
-            experiment.save(self.path / SETTINGS_FILE)
+            new = staged(self.path / SETTINGS_FILE)
+            experiment.save(new)
+            replace_file(self.path, SETTINGS_FILE, new)
+        if not is_settled(self.path):
+            self.seal()
 
-    def origins(self) -> dict[str, Any]:
-        """What its texts were when it began; nothing of a run that has not noted it."""
+    def origins(self) -> Origins:
+        """What its texts were when it began; nothing of a run that has not noted it. Raises CheckpointError."""
+        path = self.path / ORIGINS
         try:
-            found: dict[str, Any] = json.loads((self.path / ORIGINS).read_text(encoding="utf-8"))
+            found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        except ValueError as error:
-            raise CheckpointError(self.path / ORIGINS, f"cannot be read: {error}") from error
-        return found
-
-    def note_origins(self, origins: dict[str, Any]) -> None:
-        """What its texts are, for those who want to go on with it."""
-        write_atomically(self.path / ORIGINS, json.dumps(origins, indent=1))
+        except (OSError, ValueError) as error:
+            raise CheckpointError(path, f"cannot be read: {error}") from error
+        if not _are_origins(found):
+            raise CheckpointError(path, "is damaged: it does not tell what the texts of the run were")
+        return cast(Origins, found)
 
     def experiment(self, changes: list[str] | None = None) -> Experiment:
-        """The settings the run was made with, with changes; it is where it is found. CheckpointError: there is none."""
-        return replace(load_experiment(settings_file(self.path), changes or []), run=self.path)
+        """The settings the run was made with, with changes; it is where it is found.
+
+        Raises CheckpointError where there are none, and where a file of the run is not as it was written.
+        """
+        file = settings_file(self.path)
+        verify(self.path)
+        if not has_manifest(self.path) and LAST_SETTING not in read_yaml(file):
+            problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
+            raise CheckpointError(file, problem, "take it from a copy of the run")
+        return replace(load_experiment(file, changes or []), run=self.path)
 
     def columns(self, experiment: Experiment) -> Columns:
         """As they were saved. Raises CheckpointError."""
+        verify(self.path)
         return load_columns(experiment.columns, self.text, shared=experiment.text.shared)
 
     def checkpoint(self) -> files.Checkpoint:
@@ -127,7 +165,7 @@ class RunFolder:
         final = self.path / FINAL
         try:
             if final.is_file():
-                name = json.loads(final.read_text(encoding="utf-8"))["checkpoint"]
+                name = read_checked(final, required=False)["checkpoint"]
                 return files.load(self.path / files.FOLDER / Path(name).name, training=False)
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise CheckpointError(final, f"cannot be read: {error}", "the run's checkpoints may be whole") from error
@@ -144,6 +182,38 @@ class RunFolder:
             return []
         pairs = [(name, before.get(name, now), now) for name, now in environment().items()]
         return [f"{name} was {then}, is {now}" for name, then, now in pairs if then != now]
+
+    def _check_free(self) -> None:
+        if self.exists:
+            run = (self.path / SETTINGS_FILE).is_file()
+            other = f"go on with: regard train --run {quote(str(self))} --resume" if run else "empty it"
+            raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another run=FOLDER, or {other}")
+
+    def _remove(self) -> None:
+        """Remove the folder, settings and lock last: killed on the way, this leaves what can be resumed or begun."""
+        with suppress(OSError):  # another process may hold it as soon as the lock is gone
+            (self.path / MANIFEST).unlink(missing_ok=True)
+            for path in self.path.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.name not in (SETTINGS_FILE, LOCK):
+                    path.unlink()
+            for name in (SETTINGS_FILE, LOCK):
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
+
+
+def _are_origins(found: Any) -> bool:
+    """Whether values are as `begin` notes them."""
+    if not isinstance(found, dict) or (found and TRAIN not in found):
+        return False
+    return all(
+        isinstance(one, dict)
+        and isinstance(one.get("read"), str)
+        and isinstance(one.get("files"), list)
+        and all(isinstance(digest, str) for digest in one["files"])
+        for one in found.values()
+    )
 
 
 def environment() -> dict[str, Any]:

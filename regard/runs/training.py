@@ -14,7 +14,7 @@ from regard.config import quoted
 from regard.data.columns import Columns
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
-from regard.experiment import Experiment, read_experiment
+from regard.experiment import Experiment, read_experiment, settings_file
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
@@ -136,12 +136,14 @@ def _prepared(
     check_weights(experiment)
     rehearse(experiment)
     if resume:
+        settings_file(folder.path)  # else no lock is left in a folder that is no run
+        stack.enter_context(folder.held())
         check_resumed(experiment, folder, progress.say)
         if not folder.started:
             progress.warn(f"{folder} has no checkpoint: training begins anew")
-    if not resume:
+    else:
+        stack.enter_context(folder.created())
         making.enter_context(folder.preparing(experiment))
-    stack.enter_context(folder.held())
     return _parts(experiment, folder, _columns(experiment, folder, progress), progress, world)
 
 
@@ -187,10 +189,13 @@ def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World)
 def _columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> Columns:
     if not folder.started:
         progress.cut(0)
-        folder.note_origins(origins_of(experiment))
+        folder.begin(origins_of(experiment))
         if experiment.init is not None:
-            return copy_text(experiment, folder, experiment.init, progress.say)
-        return learn_run_columns(experiment, folder, progress.say)
+            columns = copy_text(experiment, folder, experiment.init, progress.say)
+        else:
+            columns = learn_run_columns(experiment, folder, progress.say)
+        folder.seal()
+        return columns
     for change in folder.changed_environment():
         progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
     return folder.columns(experiment)

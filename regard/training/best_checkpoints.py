@@ -1,13 +1,12 @@
 """How a training ends: which of its weights are the ones to use."""
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from regard.config import write_atomically
+from regard.config import write_checked
 from regard.errors import CheckpointError
 from regard.training import checkpoint as files
 from regard.training.average import average
@@ -97,7 +96,7 @@ class BestCheckpoints:
         named = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
         path = self.run / FINAL
         try:
-            write_atomically(path, json.dumps(named, indent=1))
+            write_checked(path, named)
         except OSError as error:
             problem = f"could not be written: {error.strerror or error}"
             raise CheckpointError(path, problem, "is the disk full?") from error

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load as load_bytes
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn, optim
 
@@ -115,9 +116,9 @@ def load(folder: Path, *, training: bool = True) -> Checkpoint:
         raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {FORMAT}")
     try:
         state = json.loads((folder / STATE).read_text(encoding="utf-8"))
-        model = load_file(folder / MODEL)
+        model = _read(folder / MODEL)
         model.update({alias: model[name] for alias, name in state["aliases"].items()})
-        rest = [load_file(path) if training and path.exists() else {} for path in _rest(folder)]
+        rest = [_read(path) if training and path.exists() else {} for path in _rest(folder)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise CheckpointError(folder, f"cannot be read: {_line(error)}") from error
     objective, optimizers, generators = rest
@@ -226,6 +227,15 @@ def _generators() -> Tensors:
     if torch.cuda.is_available():
         found["cuda"] = torch.cuda.get_rng_state()
     return found
+
+
+def _read(path: Path) -> Tensors:
+    """The tensors of a file. safetensors opens none by a name that is not UTF-8: of that the bytes are read."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return load_bytes(path.read_bytes())
+    return load_file(path)
 
 
 def _write(tensors: Mapping[str, Tensor], path: Path) -> dict[str, str]:

@@ -1,0 +1,34 @@
+"""Small JSON objects that tell whether they are as they were written: the SHA-256 of all else stands in them."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.config.atomic_write import write_atomically
+
+CHECKSUM = "sha256"
+
+
+def write_checked(path: Path, values: Mapping[str, Any]) -> None:
+    """Write an object in place of what was there, atomically."""
+    write_atomically(path, json.dumps({**values, CHECKSUM: _checksum(values)}, indent=1))
+
+
+def read_checked(path: Path, *, required: bool = True) -> dict[str, Any]:
+    """Return what `write_checked` wrote. Raises ValueError where it is not as it was, OSError where it is not there.
+
+    Unless it is `required`, an object without a checksum, as earlier versions wrote it, is taken as it is.
+    """
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError("it holds no JSON object")
+    given = found.pop(CHECKSUM, None)
+    if given != _checksum(found) and (required or given is not None):
+        raise ValueError("it is not as it was written")
+    return found
+
+
+def _checksum(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
