@@ -7,7 +7,6 @@ logs/RUN.log      why a run failed, where one line does not tell it all
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -43,7 +42,7 @@ TRACEBACK = "Traceback (most recent call last):"
 KILL_AFTER = 30.0  # seconds that a process gets to end at once
 BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
 HINT = "another --run FOLDER, or delete what is there"
-Stage = Literal["new", "half", "begun", "finished"]  # half: killed before its settings were written
+Stage = Literal["new", "begun", "finished"]
 Failed = dict[str, str]  # run → why it has no result
 
 
@@ -220,8 +219,6 @@ def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
     if not folder.exists:
         return "new"
     if not (folder.path / SETTINGS_FILE).is_file():
-        if folder.path.is_dir() and all(path.name.startswith(".") for path in folder.path.iterdir()):
-            return "half"
         raise ConfigError("run", "is no run folder, but a run of this comparison would go there", HINT)
     before = folder.experiment()
     changed = _changed(before, after)
@@ -259,12 +256,12 @@ def stages_of(runs: Sequence[PlannedRun], origins: TextOrigins) -> dict[str, Sta
 
 
 def prepare_folders(runs: Sequence[PlannedRun], stages: Mapping[str, Stage]) -> None:
-    """Removes half runs; gives finished ones the settings that a trained model leaves open."""
+    """Gives finished runs the settings that a trained model leaves open."""
     for run in runs:
-        if stages[run.name] == "half":
-            shutil.rmtree(run.path)
-        elif stages[run.name] == "finished":
-            RunFolder(run.path).keep(run.experiment())
+        folder = RunFolder(run.path)
+        if stages[run.name] == "finished":
+            with folder.held():
+                folder.keep(run.experiment())
 
 
 def same_models(contenders: Iterable[Contender]) -> list[list[str]]:
