@@ -132,7 +132,8 @@ class Child:
 
 def job_of(run: PlannedRun, *, resume: bool, threads: int) -> dict[str, Any]:
     """What a worker is given, as JSON values. It holds the settings, as the config may be edited meanwhile."""
-    return {"experiment": as_values(run.experiment()), "resume": resume, "threads": threads}
+    experiment = as_values(run.experiment())
+    return {"experiment": experiment, "resume": resume, "threads": threads, "parent": os.getpid()}
 
 
 def _begin(run: PlannedRun, conditions: "Conditions", watch: Watch, *, resume: bool) -> Child:

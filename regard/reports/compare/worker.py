@@ -1,7 +1,8 @@
 """One training in a process of its own, which ends when the comparison does.
 
 `regard train` in its place would read settings anew, and would go on where the comparison has been killed: here the
-first line of stdin holds the settings, and the end of stdin means that nobody waits any longer, as Ctrl-C does.
+first line of stdin holds the settings, and the end of stdin means that nobody waits any longer, as Ctrl-C does. Where
+the comparison was killed, nobody is left to end a training that does not hear this: it ends itself.
 """
 
 import json
@@ -9,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from typing import Any
 
 import torch
@@ -16,7 +18,7 @@ import torch
 from regard.config import read_settings
 from regard.errors import RegardError
 from regard.experiment import Experiment
-from regard.reports.compare.train import DONE, ERROR, FAULT, INTERRUPTED, reason
+from regard.reports.compare.train import DONE, ERROR, FAULT, INTERRUPTED, KILL_AFTER, reason
 from regard.runs import train_run
 
 
@@ -25,7 +27,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what is started in the background
     try:
         job = json.loads(sys.stdin.readline())
-        threading.Thread(target=_interrupt_at_end_of_stdin, daemon=True).start()
+        threading.Thread(target=_end_with_stdin, args=(job["parent"],), daemon=True).start()
         return work(job)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -43,10 +45,14 @@ def work(job: dict[str, Any]) -> int:
     return DONE if done else INTERRUPTED
 
 
-def _interrupt_at_end_of_stdin() -> None:
+def _end_with_stdin(parent: int) -> None:
     while os.read(0, 1):  # past Python's buffer, whose lock must be free when the process ends
         pass
     os.kill(os.getpid(), signal.SIGINT)
+    while os.getppid() == parent:  # which waits for what is saved now, or kills
+        time.sleep(0.1)
+    time.sleep(KILL_AFTER)
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

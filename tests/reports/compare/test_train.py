@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -199,7 +200,7 @@ def test_whatever_goes_wrong_no_process_is_left(standin, monkeypatch):
 @pytest.fixture
 def worker(monkeypatch):
     """The worker's own function in this process, with a training put in its place."""
-    monkeypatch.setattr(compare_worker, "_interrupt_at_end_of_stdin", lambda: None)
+    monkeypatch.setattr(compare_worker, "_end_with_stdin", lambda parent: None)
     before, threads = signal.getsignal(signal.SIGINT), torch.get_num_threads()
     (one,) = planned(Path("somewhere"), "a-seed1")
     job = compare_train.job_of(one, resume=True, threads=1)
@@ -231,3 +232,42 @@ def test_the_exit_codes_of_a_worker(worker, capsys):
     assert worker(raising(ConfigError("a", "b"))) == 2
     assert worker(raising(OSError(28, "No space left on device", "file"))) == 2
     assert capsys.readouterr().err == "error: a: b\nerror: file: No space left on device\n"
+
+
+DEAF = """
+import signal, time
+from regard.reports.compare import worker
+
+def train(*_, **__):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    print("at work", flush=True)
+    time.sleep(120)
+
+worker.train_run, worker.KILL_AFTER = train, 0.5
+worker.main()
+"""
+PARENT = """
+import json, subprocess, sys, time
+from pathlib import Path
+from regard.experiment import Experiment
+from regard.config import read_settings
+from regard.reports.compare.plan import Contender, PlannedRun
+from regard.reports.compare.train import job_of
+
+run = PlannedRun(Contender("a", Path("x.yaml"), (), read_settings(Experiment, {})), 1, Path("run"))
+child = subprocess.Popen([sys.executable, sys.argv[1]], stdin=subprocess.PIPE)
+child.stdin.write(json.dumps(job_of(run, resume=False, threads=1)).encode() + b"\\n")
+child.stdin.flush()
+time.sleep(120)
+"""
+
+
+def test_a_training_that_hears_nothing_ends_when_its_comparison_is_killed(tmp_path):
+    (tmp_path / "deaf.py").write_text(DEAF)
+    words = [sys.executable, "-c", PARENT, str(tmp_path / "deaf.py")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout.readline() == "at work\n"
+        parent.kill()
+        begun = time.monotonic()
+        assert parent.stdout.read() == ""  # to the end: the child has closed it, too
+        assert time.monotonic() - begun < 30
