@@ -74,4 +74,16 @@ def main() -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if "TORCHELASTIC_RUN_ID" in os.environ and isinstance(end.code, int | None):
+            _leave_torchrun(end.code or 0)
+        raise
+
+
+def _leave_torchrun(code: int) -> None:
+    """End without Python's own end: a thread of the transport that still wants its lock would abort the process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

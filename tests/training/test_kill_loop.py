@@ -13,7 +13,8 @@ import two_turns
 
 from regard.training import checkpoint as files
 
-KILLS = 20
+KILLS = 20  # of runs at work
+TRIES = 3 * KILLS  # a kill may come too late: how long a run lasts hangs on what else the machine does
 SETTINGS = [
     "data.dev_share=0.05",
     "text.tokenizer={name: subwords, size: 300, sampling: 0.1}",
@@ -98,7 +99,9 @@ def test_killed_at_random_moments(command, tmp_path, lines):
     lasted = (whole / "final.json").stat().st_mtime - settled
     wanted, folders = weights(whole)
     draws, killed, early = random.Random(11), 0, 0
-    for number in range(KILLS):
+    for number in range(TRIES):
+        if killed == KILLS:
+            break
         run = tmp_path / f"killed-{number}"
         killed += command.kill(run, draws.uniform(0, lasted))
         said = command.finish(run, resume=True)
@@ -107,8 +110,8 @@ def test_killed_at_random_moments(command, tmp_path, lines):
         assert found.keys() == wanted.keys()
         assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
         assert (lines(run), kept) == (lines(whole), folders)
-    print(f"{killed} of {KILLS} killed at work within {lasted:.1f} s, {early} of them before the first checkpoint")
-    assert killed >= KILLS * 3 // 4
+    print(f"{killed} killed at work within {lasted:.1f} s, {early} of them before the first checkpoint")
+    assert killed == KILLS
 
 
 @pytest.mark.slow
@@ -152,7 +155,9 @@ def test_two_turns_and_two_corpora_killed_at_random_moments(tmp_path, lines):
     wanted, folders = weights(whole)
     assert {name.partition(".")[0] for part, name in wanted if part == "optimizers"} == {"critic", "model"}
     draws, killed = random.Random(12), 0
-    for number in range(KILLS):
+    for number in range(TRIES):
+        if killed == KILLS:
+            break
         run = tmp_path / f"killed-{number}"
         killed += toy.kill(run, draws.uniform(0, lasted))
         toy.finish(run)
@@ -160,5 +165,5 @@ def test_two_turns_and_two_corpora_killed_at_random_moments(tmp_path, lines):
         assert found.keys() == wanted.keys()
         assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
         assert (lines(run), kept) == (lines(whole), folders)
-    print(f"{killed} of {KILLS} killed at work within {lasted:.1f} s")
-    assert killed >= KILLS * 3 // 4
+    print(f"{killed} killed at work within {lasted:.1f} s")
+    assert killed == KILLS
