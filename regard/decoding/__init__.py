@@ -6,7 +6,7 @@ from regard.decoding.features import FEATURES, Feature
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
 from regard.decoding.sampling import SamplingSearch
-from regard.decoding.search import Hypothesis, Search
+from regard.decoding.search import Hypothesis, Search, Unwanted
 from regard.registry import Registry
 
 SEARCHES: Registry[Search] = Registry(
@@ -27,5 +27,6 @@ __all__ = [
     "Hypothesis",
     "Search",
     "SearchEngine",
+    "Unwanted",
     "forced",
 ]

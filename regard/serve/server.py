@@ -24,6 +24,7 @@ from regard.serve.settings import Settings
 
 KEEP_ALIVE = 30  # seconds that a connection may be idle
 LAST_WORDS = 2  # seconds after the grace, in which what is given up is told so
+SILENT, LEAST_SILENT = 10.0, 3.0  # seconds without a sign of life of a model's process, at most and at least
 LOOK = 0.1  # seconds between two looks at whether the engines are ready
 
 
@@ -63,6 +64,8 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
             max_batch_tokens=settings.max_batch_tokens,
             batch_wait=settings.batch_wait,
             max_queue=settings.max_queue,
+            silent_after=max(min(SILENT, settings.request_timeout / 3), LEAST_SILENT),
+            idle_after=max(settings.request_timeout, LEAST_SILENT),
             threads=settings.threads,
         )
         service = Service(settings, open_engines(runs, limits), failed)

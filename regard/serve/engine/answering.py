@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 
-from regard.decoding import SEARCHES, Search
+from regard.decoding import SEARCHES, Search, Unwanted
 from regard.errors import CheckpointError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
@@ -19,7 +19,7 @@ from regard.runs import RunFolder
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.model_info import info_of
 from regard.serve.engine.options import Options
-from regard.serve.engine.word_alternatives import rewritten
+from regard.serve.engine.word_alternatives import TRIED, rewritten
 from regard.text.clean import clean
 
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
@@ -41,11 +41,7 @@ class Answered(NamedTuple):
 
     found: dict[int, Prediction]  # by the numbers of their texts
     refused: dict[int, Refused]  # and those of the others
-    pieces: int  # of the sources that were read
     out_of_memory: int  # times that there was not enough of it
-
-
-Ask = Callable[[list[int]], Sequence[Prediction]]  # numbers of texts → their predictions
 
 
 class Answering:
@@ -72,15 +68,48 @@ class Answering:
         other.looking = self.looking.of(other.predictor)
         return other
 
-    def translate(self, texts: Sequence[str], options: Options) -> Answered:
-        """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives."""
-        search, wanted = self._search(options.n_best), options.explain or options.maps
+    def count(self, sources: Sequence[str], targets: Sequence[str] | None = None) -> list[int | Refused]:
+        """Pieces of each text, of the longer of source and target; what has more than the model takes is refused.
+
+        What is translated without the model has none.
+        """
+        most, task = self.predictor.max_source - 1, self.predictor.task
+        sides = [(task.vocabularies["source"], sources)]
+        if targets is not None:
+            sides.append((task.vocabularies["target"], targets))
+
+        def free(row: int) -> bool:
+            return targets is None and task.unanswerable({"source": sources[row]}) is not None
+
+        def longest(rows: list[int]) -> list[int]:
+            asked = [row for row in rows if not free(row)]
+            read = [column.encode_batch([clean(texts[row]) for row in asked]) for column, texts in sides]
+            sizes = {row: max(map(len, ids)) for row, *ids in zip(asked, *read, strict=True)}
+            return [sizes.get(row, 0) for row in rows]
+
+        sizes, refused, _ = _one_by_one(list(range(len(sources))), longest)
+        long = {row: Refused("long", [size, most]) for row, size in sizes.items() if size > most}
+        found: dict[int, int | Refused] = {**sizes, **refused, **long}
+        return [found[row] for row in range(len(sources))]
+
+    def translate(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
+        """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives.
+
+        Texts that are `unwanted` meanwhile are given up.
+        """
+        search = self._search(options.n_best)
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
-            found = self.predictor.predict([texts[row] for row in rows], search=search)
-            return self.looking.explained(found, maps=options.maps) if wanted else found
+            def left() -> set[int]:
+                gone = unwanted()
+                return {place for place, row in enumerate(rows) if row in gone} if gone else set()
 
-        return self._answered([texts], ask)
+            found = self.predictor.predict([texts[row] for row in rows], search=search.until(left))
+            if not (options.explain or options.maps):
+                return found
+            return self.looking.explained(found, maps=options.maps, unwanted=left)
+
+        return Answered(*_one_by_one(list(range(len(texts))), ask))
 
     def force(self, sources: Sequence[str], targets: Sequence[str]) -> Answered:
         """The given targets, scored and explained."""
@@ -93,44 +122,33 @@ class Answering:
             given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
             return self.looking.explained(given, maps=True)
 
-        return self._answered([sources, targets], ask)
+        return Answered(*_one_by_one(list(range(len(sources))), ask))
 
-    def rewrite(self, sources: Sequence[str], targets: Sequence[str], word: int, count: int) -> Answered:
+    def rewrite(
+        self, sources: Sequence[str], targets: Sequence[str], word: int, count: int, unwanted: Unwanted = frozenset
+    ) -> Answered:
         """The given targets, each with alternatives that have another word in place of one and are explained."""
+        if len(sources) != len(targets):
+            raise ValueError("a target for each source")
         search = SEARCHES.build(self.search)
+        lines = frozenset(range(TRIED * count))
 
-        def ask(rows: list[int]) -> Sequence[Prediction]:
-            found = [rewritten(self.predictor, search, sources[row], targets[row], word, count) for row in rows]
-            return [replace(one, alternatives=self.looking.explained(one.alternatives, maps=False)) for one in found]
+        def one(row: int) -> Prediction:
+            mine = search.until(lambda: lines if row in unwanted() else frozenset())
+            found = rewritten(self.predictor, mine, sources[row], targets[row], word, count)
+            return replace(found, alternatives=self.looking.explained(found.alternatives, maps=False))
 
-        return self._answered([sources, targets], ask)
+        return Answered(*_one_by_one(list(range(len(sources))), lambda rows: [one(row) for row in rows]))
 
-    def _search(self, n_best: int) -> Search | None:
-        """None: the run's own. Where that finds one target alone, a beam as wide as there are targets wanted."""
-        if n_best == 1:
-            return None
+    def _search(self, n_best: int) -> Search:
+        """The run's own. Where that finds one target alone, a beam as wide as there are targets wanted."""
         search = self.search
+        if n_best == 1:
+            return SEARCHES.build(search)
         if "n_best" not in SEARCHES.settings(search.name):
             kept = {name: search.settings[name] for name in KEPT if name in search.settings}
             search = Choice("beam", {**kept, "size": n_best})
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
-
-    def _answered(self, sides: Sequence[Sequence[str]], ask: Ask) -> Answered:
-        """Sources, and targets if they are given; what is too long on either side is left out."""
-        most, columns = self.predictor.max_source - 1, self.predictor.task.vocabularies
-        codecs = [columns[name] for name in ("source", "target")][: len(sides)]
-
-        def count(rows: list[int]) -> Sequence[tuple[int, ...]]:
-            some = [[clean(texts[row]) for row in rows] for texts in sides]
-            read = [codec.encode_batch(texts) for codec, texts in zip(codecs, some, strict=True)]
-            return [tuple(map(len, ids)) for ids in zip(*read, strict=True)]
-
-        pieces, unread, short = _one_by_one(list(range(len(sides[0]))), count)
-        longest = {row: max(counts) for row, counts in pieces.items()}
-        long = {row: Refused("long", [size, most]) for row, size in longest.items() if size > most}
-        found, failed, again = _one_by_one([row for row in longest if row not in long], ask)
-        read = sum(sources for sources, *_ in pieces.values() if sources <= most)
-        return Answered(found, {**unread, **long, **failed}, read, short + again)
 
 
 def _one_by_one(

@@ -1,24 +1,38 @@
 """Requests → batches → a model's process → answers."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 from regard.serve.engine.delivery import deliver
 from regard.serve.engine.faults import ServingError
 from regard.serve.engine.options import Batched, Limits, Watcher
 from regard.serve.engine.pace import Pace
-from regard.serve.engine.pipe import Gone, Pipe
+from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.waiting import Item, Request, Waiting
 
 
-class Batcher:
-    """The queue of an engine, and what empties it, one batch at a time."""
+class Batch(NamedTuple):
+    """Texts that a model works on."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits, self.pace, self.watchers = limits, Pace(limits), list[Watcher]()
-        self._waiting, self._working = Waiting(), list[list[Item]]()
+    name: str
+    items: list[Item]
+
+
+class Batcher:
+    """A queue of an engine, and what empties it: as many batches at a time as it has slots.
+
+    `long`: its batches take turns with those of the other queue.
+    """
+
+    def __init__(self, limits: Limits, watchers: Sequence[Watcher], *, long: bool = False) -> None:
+        self.limits, self.watchers, self.long = limits, watchers, long
+        self.pace = Pace(limits)
+        self._waiting, self._working = Waiting(), list[Batch]()
+        self._names = count()
         self._arrived = asyncio.Event()
+        self._pipe: Pipe | None = None
 
     @property
     def queue_size(self) -> int:
@@ -28,7 +42,7 @@ class Batcher:
     @property
     def in_flight(self) -> int:
         """Texts that the model works on."""
-        return sum(map(len, self._working))
+        return sum(len(batch.items) for batch in self._working)
 
     def put(self, request: Request) -> None:
         """Behind the others."""
@@ -36,12 +50,16 @@ class Batcher:
         self._arrived.set()
 
     def drop(self, request: Request) -> None:
-        """What of it still waits is not worked on."""
+        """What of it still waits is not worked on, and what is worked on is given up."""
         self._waiting.drop(request)
+        for name, items in self._working:
+            left = [row for row, item in enumerate(items) if item.request is request]
+            if left and self._pipe is not None:
+                self._pipe.tell({"leave": left, "batch": name})
 
     def fail(self, error: Callable[[], ServingError]) -> None:
-        """Tells all who wait, the batch that is worked on included."""
-        requests = {*self._waiting, *(item.request for items in self._working for item in items)}
+        """Tells all who wait, the batches that are worked on included."""
+        requests = {*self._waiting, *(item.request for batch in self._working for item in batch.items)}
         self._working.clear()
         for request in requests:
             self._waiting.drop(request)
@@ -49,12 +67,13 @@ class Batcher:
                 request.answer.set_exception(error())
 
     async def work(self, pipe: Pipe, slots: int) -> None:
-        """Answers as long as the process does, so many batches at a time. Raises Gone when it ends."""
+        """Answers as long as the process does. Raises Gone when it ends."""
+        self._pipe = pipe
         tasks = [asyncio.ensure_future(self._slot(pipe)) for _ in range(slots)]
-        tasks.append(asyncio.ensure_future(pipe.ended()))
         try:
             await asyncio.gather(*tasks)
         finally:
+            self._pipe = None
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -81,28 +100,30 @@ class Batcher:
 
     async def _answer(self, pipe: Pipe, items: list[Item]) -> None:
         began, full = asyncio.get_running_loop().time(), bool(self._waiting)
-        self._working.append(items)
-        try:
-            said = await asyncio.wait_for(pipe.ask(_message(items)), self.limits.stuck_after)
-        except TimeoutError:
-            raise Gone(f"no answer for {self.limits.stuck_after:g} seconds") from None
+        batch = Batch(f"{'long' if self.long else 'short'} {next(self._names)}", items)
+        self._working.append(batch)
+        said = await pipe.ask(_message(batch, long=self.long))
+        whole = not any(item.request.answer.done() for item in items)  # else some of it was given up
         deliver(items, said)
-        self._working.remove(items)
-        self._note(items, said, began, full)
+        self._working.remove(batch)
+        self._note(items, said, began, full=full, whole=whole)
 
-    def _note(self, items: list[Item], said: dict[str, Any], began: float, full: bool) -> None:
-        seconds, pieces = said.get("seconds", 0.0), said.get("pieces", 0)
+    def _note(self, items: list[Item], said: dict[str, Any], began: float, *, full: bool, whole: bool) -> None:
+        seconds = said.get("seconds", 0.0)
         sizes = [item.size for item in items]
-        self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), seconds, full=full)
-        self.pace.measured(pieces, sum(sizes))
+        if whole:
+            self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), seconds, full=full)
         waited = sum(began - item.request.arrived for item in items) / len(items)
         for watcher in self.watchers:
-            watcher(Batched(len(items), pieces, seconds, waited, said.get("out_of_memory", 0)))
+            watcher(Batched(len(items), sum(sizes), seconds, waited, said.get("out_of_memory", 0)))
 
 
-def _message(items: list[Item]) -> dict[str, Any]:
+def _message(batch: Batch, *, long: bool) -> dict[str, Any]:
+    first = batch.items[0].request.texts
     return {
-        "options": vars(items[0].request.options),
-        "sources": [request.sources[index] for request, index in items],
-        "targets": [request.targets[index] for request, index in items if request.targets is not None] or None,
+        "batch": batch.name,
+        "long": long,
+        "options": vars(first.options),
+        "sources": [item.source for item in batch.items],
+        "targets": None if first.targets is None else [item.target for item in batch.items],
     }

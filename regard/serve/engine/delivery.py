@@ -5,21 +5,30 @@ from typing import Any, cast
 
 from regard.results import Prediction
 from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLong
-from regard.serve.engine.waiting import Item
+from regard.serve.engine.waiting import Item, Texts
 
 
 def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
     """Each text its answer; a request is answered with its last text, or with the first fault."""
     answers = said.get("answers") or [{"failed": said.get("fault", "no answer")}] * len(items)
-    for (request, index), answer in zip(items, answers, strict=True):
+    for (request, number), answer in zip(items, answers, strict=True):
         if request.answer.done():  # nobody waits for it
             continue
         if "prediction" not in answer:
-            request.answer.set_exception(_fault(request.before + index, answer))
+            request.answer.set_exception(_fault(request.texts.before + request.places[number], answer))
             continue
-        request.found[index] = answer["prediction"]
+        request.found[number] = answer["prediction"]
         if None not in request.found:
             request.answer.set_result(cast(list[Prediction], request.found))
+
+
+def counted(texts: Texts, said: Mapping[str, Any]) -> list[int]:
+    """The pieces of texts, as a model's process has counted them. Raises the fault of the first that has one."""
+    sizes = said.get("sizes") or [{"failed": said.get("fault", "no answer")}] * len(texts.sources)
+    for place, size in enumerate(sizes):
+        if "pieces" not in size:
+            raise _fault(texts.before + place, size)
+    return [size["pieces"] for size in sizes]
 
 
 def _fault(index: int, answer: Mapping[str, Any]) -> ServingError:

@@ -8,11 +8,12 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.results import Prediction
-from regard.serve.engine.batcher import Batcher
+from regard.serve.engine.delivery import counted
 from regard.serve.engine.faults import Busy, NotReady, TooLate
+from regard.serve.engine.lanes import Lanes
 from regard.serve.engine.options import Limits, Options, Watcher, cores, shared
 from regard.serve.engine.pipe import Gone, Pipe
-from regard.serve.engine.waiting import Request
+from regard.serve.engine.waiting import Texts
 
 PORTION = 4  # what a request waits with at once is no more than this part of the queue: a fourth
 LARGE = 3  # requests at once of more than a portion; what they leave of the queue is for small ones
@@ -29,7 +30,8 @@ class Engine:
         self.run, self.name, self.limits = run, name or name_of(run), limits or Limits()
         self.source, self.target = "", ""  # codes of the languages, known once it has started
         self.info: dict[str, Any] = {}
-        self._batcher = Batcher(self.limits)
+        self._lanes = Lanes(self.limits)
+        self._counted = 0  # texts that are being counted
         self._pipe: Pipe | None = None
         self._life: asyncio.Task[None] | None = None
         self._large = 0  # requests of several portions, accepted and not answered
@@ -46,7 +48,7 @@ class Engine:
     @property
     def queue_size(self) -> int:
         """Texts that wait."""
-        return self._batcher.queue_size
+        return self._lanes.queue_size + self._counted
 
     @property
     def busy(self) -> int:
@@ -61,7 +63,7 @@ class Engine:
     @property
     def in_flight(self) -> int:
         """Texts that the model works on."""
-        return self._batcher.in_flight
+        return self._lanes.in_flight
 
     @property
     def pid(self) -> int | None:
@@ -71,7 +73,7 @@ class Engine:
     @property
     def watchers(self) -> list[Watcher]:
         """Are told of every batch."""
-        return self._batcher.watchers
+        return self._lanes.watchers
 
     async def start(self) -> None:
         """Returns when the model is loaded; `ready` follows when it is warm. Raises RegardError if it cannot be."""
@@ -103,7 +105,7 @@ class Engine:
         if self._life is not None:
             self._life.cancel()
             await asyncio.wait([self._life])
-        self._batcher.fail(_not_ready)
+        self._lanes.fail(_not_ready)
         await self._close()
 
     async def _accept(
@@ -115,50 +117,47 @@ class Engine:
         large = len(sources) > portion
         later = self._busy(portion)
         if later or (large and self._large >= LARGE):
-            raise Busy(later or self._seconds())
+            raise Busy(later or self._lanes.seconds())
         until = asyncio.get_running_loop().time() + seconds
         self._large += large
         found: list[Prediction] = []
         try:
             for first in range(0, len(sources), portion):
                 some = slice(first, first + portion)
-                answer: asyncio.Future[list[Prediction]] = asyncio.get_running_loop().create_future()
-                given = None if targets is None else targets[some]
-                found += await self._answered(Request(sources[some], given, options, answer, before=first), until)
+                texts = Texts(sources[some], None if targets is None else targets[some], options, first)
+                sizes = await self._count(texts, until)
+                if first == 0 and self._lanes.crowded(sizes):
+                    raise Busy(self._lanes.seconds(long=True))
+                found += await self._lanes.answer(texts, sizes, until)
             return found
         finally:
             self._large -= large
 
     def _busy(self, texts: int) -> int:
         """As `busy`, of so many texts."""
-        return self._seconds() if self.queue_size + texts > self.limits.max_queue else 0
+        full = self._lanes.short.queue_size + self._counted + texts > self.limits.max_queue
+        return self._lanes.seconds() if full else 0
 
-    def _seconds(self) -> int:
-        """Until what is accepted will be answered, as the queue has moved of late."""
-        return self._batcher.pace.seconds_for(self.queue_size + self.in_flight)
-
-    async def _answered(self, request: Request, until: float) -> list[Prediction]:
-        if not self._warm:  # no longer: between two portions
+    async def _count(self, texts: Texts, until: float) -> list[int]:
+        """The pieces of each. Meanwhile they count as short ones that wait."""
+        pipe = self._pipe
+        if not self._warm or pipe is None:  # no longer: between two portions
             raise _not_ready()
-        loop = asyncio.get_running_loop()
-        request.arrived = loop.time()
-        self._batcher.put(request)
-        timer = loop.call_at(until, self._expire, request)
+        self._counted += len(texts.sources)
         try:
-            return await request.answer
+            async with asyncio.timeout_at(until):
+                said = await pipe.ask({"count": texts.sources, "targets": texts.targets})
+        except TimeoutError:
+            raise TooLate from None
+        except Gone:
+            raise _not_ready() from None
         finally:
-            timer.cancel()
-            self._batcher.drop(request)
-
-    def _expire(self, request: Request) -> None:
-        """Too late for what still waits; what the model works on already is answered."""
-        if request.waiting and not request.answer.done():
-            request.answer.set_exception(TooLate())
-            self._batcher.drop(request)
+            self._counted -= len(texts.sources)
+        return counted(texts, said)
 
     async def _load(self) -> Pipe:
         job = {"run": str(self.run), "threads": self.threads, "batch_tokens": self.limits.max_batch_tokens}
-        self._pipe, self.info = await Pipe.open(job)
+        self._pipe, self.info = await Pipe.open(job, self.limits)
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
         return self._pipe
 
@@ -168,9 +167,9 @@ class Engine:
         while True:
             try:
                 pipe = self._pipe or await self._load()
-                self._batcher.pace.warmed(await pipe.warm())
+                self._lanes.warmed(await pipe.warm())
                 self._warm, pause = True, FIRST_PAUSE
-                await self._batcher.work(pipe, self.threads)
+                await self._lanes.work(pipe, self.threads)
             except Gone as error:
                 log.error("%s: the process of the model has ended (%s); it is started again", self.name, error)
             except RegardError as error:
@@ -178,7 +177,7 @@ class Engine:
             except Exception:  # a fault of our own must not leave those who ask without an answer for ever
                 log.exception("%s: a fault; the process of the model is started again", self.name)
             self._warm = False
-            self._batcher.fail(_not_ready)
+            self._lanes.fail(_not_ready)
             await self._close()
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from regard.decoding import Unwanted
 from regard.predictor import Predictor
 from regard.results import Prediction
 from regard.text.clean import clean
@@ -29,13 +30,17 @@ class Looking:
         other.predictor = predictor
         return other
 
-    def explained(self, predictions: Sequence[Prediction], *, maps: bool) -> list[Prediction]:
+    def explained(
+        self, predictions: Sequence[Prediction], *, maps: bool, unwanted: Unwanted = frozenset
+    ) -> list[Prediction]:
         """The same predictions, each with its explanation; without maps where those are not wanted, or too large.
 
-        A text that alone has more weights than may be held has no explanation.
+        A text that alone has more weights than may be held has no explanation, nor has one that is `unwanted` by then.
         """
         found, weights = list(predictions), [self.weights(one) for one in predictions]
-        for rows in _portions(weights):
+        for portion in _portions(weights):
+            gone = unwanted()
+            rows = [row for row in portion if row not in gone]
             for row, one in zip(rows, self.predictor.explained([predictions[row] for row in rows]), strict=True):
                 found[row] = one if maps and weights[row] <= MOST_SHOWN else _without_maps(one)
         return found

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from regard.results import Prediction
 
 MOST_THREADS = 4  # of a model, unless more are asked for: they take turns with Python's lock
+BEAT = 0.5  # seconds between two signs of life of a model's process
 QUOTA = Path("/sys/fs/cgroup/cpu.max")  # what a container may use: microseconds, of so many
 
 
@@ -24,13 +25,19 @@ class Options:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much an engine takes on. Tokens are pieces of the source, padding included."""
+    """How much an engine takes on. Tokens are pieces of the source, padding included.
+
+    Its process is started anew when nothing has been heard of it for `silent_after` seconds, when a batch has neither
+    come a step further nor used the processor for `idle_after`, or has not come a step further for `stuck_after`.
+    """
 
     max_batch_tokens: int = 8192  # of one batch of the model
     max_batch_seconds: float = 0.5  # batches are as small as to take about so long, if the model's speed allows
     batch_wait: float = 0.005  # seconds that the first of a batch waits for others
-    max_queue: int = 256  # texts that wait
-    stuck_after: float = 300.0  # seconds without an answer after which the model's process is started anew
+    max_queue: int = 256  # texts that wait; of long ones, which wait apart, half as many
+    silent_after: float = 10.0
+    idle_after: float = 30.0
+    stuck_after: float = 300.0
     threads: int | None = None  # batches at a time; None: as `shared` has it
 
 
@@ -38,7 +45,7 @@ class Batched(NamedTuple):
     """What there is to tell of a batch that was worked on."""
 
     items: int
-    tokens: int  # source pieces
+    tokens: int  # pieces, with an end for each text
     seconds: float  # in the model's process
     waited: float  # seconds in the queue, the mean of its items
     out_of_memory: int  # times that it had to be split

@@ -6,7 +6,7 @@ from regard.serve.engine.options import Limits, Options
 
 Kind = tuple[Options, bool]
 
-LEAST = 256.0  # bytes of a batch: smaller ones cost more in calls than they gain in waiting
+LEAST = 64.0  # pieces of a batch: smaller ones cost more in calls than they gain in waiting
 HEED, QUICK_HEED = 0.2, 0.5  # how much the latest batch counts beside those before, in averages and in sizes
 LONGEST_WAIT = 60  # seconds
 KINDS = 64  # kinds of requests whose speed is remembered
@@ -17,7 +17,6 @@ class Pace:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.density = 0.25  # pieces per byte, until texts tell
         self.speed = 1000.0  # pieces per second, as measured while it was warmed up
         self.item_seconds = 0.0  # of a text, in batches of late
         self._budgets: dict[Kind, float] = {}
@@ -28,12 +27,12 @@ class Pace:
         self._budgets.clear()
 
     def budget(self, kind: Kind) -> float:
-        """Bytes, padding included, of a batch of this kind."""
-        quick = self.speed * self.limits.max_batch_seconds / self.density
+        """Pieces, padding included, of a batch of this kind."""
+        quick = self.speed * self.limits.max_batch_seconds
         return self._bounded(self._budgets.get(kind, quick / math.sqrt(kind[0].n_best)))
 
     def note(self, kind: Kind, items: int, size: int, seconds: float, *, full: bool) -> None:
-        """A batch of `size` bytes has taken so long; `full`: there was more to do than it had room for."""
+        """A batch of `size` pieces has taken so long; `full`: there was more to do than it had room for."""
         each = seconds / items
         self.item_seconds += (HEED if self.item_seconds else 1.0) * (each - self.item_seconds)
         quick = seconds < self.limits.max_batch_seconds
@@ -46,15 +45,9 @@ class Pace:
                 before + QUICK_HEED * (min(max(wanted, before / 2), before * 2) - before)
             )
 
-    def measured(self, pieces: int, size: int) -> None:
-        """So many pieces were made of so many bytes."""
-        if pieces and size:
-            self.density += HEED * (pieces / size - self.density)
-
     def seconds_for(self, items: int) -> int:
         """Whole seconds, at least one, until so many texts are answered."""
         return min(max(math.ceil(items * self.item_seconds), 1), LONGEST_WAIT)
 
     def _bounded(self, size: float) -> float:
-        most = self.limits.max_batch_tokens / self.density
-        return min(max(size, LEAST), most)
+        return min(max(size, LEAST), self.limits.max_batch_tokens)

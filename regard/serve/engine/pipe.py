@@ -10,6 +10,8 @@ from itertools import count
 from typing import Any, cast
 
 from regard.errors import RegardError
+from regard.serve.engine.options import BEAT, Limits
+from regard.serve.engine.pulse import Pulse
 from regard.serve.engine.wire import HEAD, heard, packed
 
 COMMAND = (sys.executable, "-P", "-m", "regard.serve.engine.worker")
@@ -22,16 +24,18 @@ class Gone(Exception):  # as StopIteration, it tells of an end
 
 
 class Pipe:
-    """A process that answers several messages at a time, each by its number."""
+    """A process that answers several messages at a time, each by its number. One that hangs is killed."""
 
-    def __init__(self, process: Process) -> None:
-        self.process = process
+    def __init__(self, process: Process, limits: Limits) -> None:
+        self.process, self._pulse = process, Pulse(limits)
+        self._end = "it ended"
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = count()
         self._reading = asyncio.create_task(self._read(), name=f"answers of process {process.pid}")
+        self._watching = asyncio.create_task(self._watch(), name=f"pulse of process {process.pid}")
 
     @classmethod
-    async def open(cls, job: Mapping[str, Any]) -> "tuple[Pipe, dict[str, Any]]":
+    async def open(cls, job: Mapping[str, Any], limits: Limits) -> "tuple[Pipe, dict[str, Any]]":
         """Starts a process, which loads the run → what it tells of the model. Raises RegardError if it cannot."""
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
@@ -40,7 +44,7 @@ class Pipe:
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             start_new_session=True,  # Ctrl-C on the terminal reaches the server alone
         )
-        pipe = cls(process)
+        pipe = cls(process, limits)
         try:
             found = await pipe.ask(job)
         except Gone:
@@ -62,7 +66,7 @@ class Pipe:
         """Raises Gone if the process ends before it has answered."""
         number, stdin = next(self._numbers), cast(asyncio.StreamWriter, self.process.stdin)
         if self._reading.done():
-            raise Gone("it had ended")
+            raise Gone(self._end)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
             stdin.write(packed({**message, "number": number}))
@@ -73,11 +77,16 @@ class Pipe:
         finally:
             del self._answers[number]
 
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """What has no answer."""
+        if not self._reading.done():
+            cast(asyncio.StreamWriter, self.process.stdin).write(packed(message))
+
     async def ended(self) -> None:
         """Raises Gone when the process says nothing more."""
         await asyncio.wait([self._reading])
         fault = self._reading.exception()
-        raise Gone("it ended" if fault is None else f"what it says cannot be read: {fault!r}") from fault
+        raise Gone(self._end if fault is None else f"what it says cannot be read: {fault!r}") from fault
 
     async def close(self, patience: float = PATIENCE) -> None:
         """Ends the process: it hears the end of its stdin, or is killed."""
@@ -89,9 +98,17 @@ class Pipe:
             with suppress(ProcessLookupError):
                 self.process.kill()
             await self.process.wait()
-        await asyncio.wait([self._reading])
+        self._watching.cancel()
+        await asyncio.wait([self._reading, self._watching])
         with suppress(ConnectionError):
             await stdin.wait_closed()
+
+    async def _watch(self) -> None:
+        while (fault := self._pulse.fault()) is None:
+            await asyncio.sleep(BEAT)
+        self._end = fault
+        with suppress(ProcessLookupError):
+            self.process.kill()
 
     async def _read(self) -> None:
         """Until the process ends; then those who wait for an answer are told."""
@@ -101,6 +118,9 @@ class Pipe:
                 size = int.from_bytes(await stdout.readexactly(HEAD), "big")
                 body = await stdout.readexactly(size)
                 said = heard(body) if size < LARGE else await asyncio.to_thread(heard, body)
+                if "steps" in said:
+                    self._pulse.hear(said)
+                    continue
                 answer = self._answers.get(said["number"])
                 if answer is not None and not answer.done():
                     answer.set_result(said)
@@ -109,4 +129,4 @@ class Pipe:
         finally:
             for answer in self._answers.values():
                 if not answer.done():
-                    answer.set_exception(Gone("it ended"))
+                    answer.set_exception(Gone(self._end))

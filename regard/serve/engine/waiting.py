@@ -1,6 +1,7 @@
 """Requests that wait for a model, and which of their texts go into it together."""
 
 import asyncio
+import heapq
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,46 +10,62 @@ from typing import NamedTuple
 from regard.results import Prediction
 from regard.serve.engine.options import Options
 
-SHORT = 160  # bytes: texts up to here are alike, whatever their lengths
-ALIKE = 3.0  # as are longer ones whose lengths differ by no more than this factor
+SHORT = 40  # pieces: texts up to here are alike, whatever their lengths
+ALIKE = 3  # as are longer ones whose lengths differ by no more than this factor
 
 
-@dataclass(eq=False)
-class Request:
-    """Texts of one caller, who waits for all of them."""
+class Texts(NamedTuple):
+    """What one caller gives at a time."""
 
     sources: Sequence[str]
     targets: Sequence[str] | None  # None: to be translated
     options: Options
-    answer: "asyncio.Future[list[Prediction]]"
     before: int = 0  # texts of the same caller that came earlier
+
+
+@dataclass(eq=False)
+class Request:
+    """Those texts of one caller that wait together; the caller waits for all of them."""
+
+    texts: Texts
+    places: Sequence[int]  # of those that wait here, among the texts
+    sizes: Sequence[int]  # their pieces, or those of a target that has more
+    answer: "asyncio.Future[list[Prediction]]"
     arrived: float = 0.0  # seconds, as the event loop counts them
     found: list[Prediction | None] = field(init=False)
-    waiting: "deque[int]" = field(init=False)  # numbers of the texts that no batch has taken yet
-    sizes: list[int] = field(init=False)  # bytes of each text, and of its target
+    waiting: "deque[int]" = field(init=False)  # numbers, among the places, of the texts that no batch has taken yet
 
     def __post_init__(self) -> None:
-        self.found = [None] * len(self.sources)
-        self.waiting = deque(range(len(self.sources)))
-        targets = self.targets or [""] * len(self.sources)
-        self.sizes = [max(size_of(one), size_of(other)) for one, other in zip(self.sources, targets, strict=True)]
+        self.found = [None] * len(self.places)
+        self.waiting = deque(range(len(self.places)))
 
     @property
     def kind(self) -> tuple[Options, bool]:
         """Requests of one kind may share a batch."""
-        return self.options, self.targets is None
+        return self.texts.options, self.texts.targets is None
 
 
 class Item(NamedTuple):
     """One text of a request."""
 
     request: Request
-    place: int  # among the texts of the request
+    number: int  # among the texts of the request
 
     @property
     def size(self) -> int:
-        """In bytes."""
-        return self.request.sizes[self.place]
+        """In pieces, its end included."""
+        return self.request.sizes[self.number] + 1
+
+    @property
+    def source(self) -> str:
+        """What is to be translated."""
+        return self.request.texts.sources[self.request.places[self.number]]
+
+    @property
+    def target(self) -> str | None:
+        """What is given as its translation."""
+        targets = self.request.texts.targets
+        return None if targets is None else targets[self.request.places[self.number]]
 
 
 class Waiting:
@@ -84,30 +101,36 @@ class Waiting:
         return self._requests[0]
 
     def take(self, most: float) -> list[Item]:
-        """The next batch: texts of one kind and of like lengths, rows × longest at most `most` bytes, at least one.
+        """The next batch: texts of one kind and of like lengths, rows × longest at most `most` pieces, at least one.
 
-        Its first text is the first of the request whose turn it is, so nobody waits for ever. Those who had a turn
-        go to the end.
+        Its first text is the first of the request whose turn it is, so nobody waits for ever. While several requests
+        wait none has more than its part of the batch. Those who had a turn go to the end.
         """
         first = self._requests[0]
-        size = first.sizes[first.waiting[0]]
-        taken: list[Item] = []
-        longest = 0
-        for item in self._in_turns(first, size):
-            longest = max(longest, item.size)
+        part = most / len(self._requests)
+        taken, rows, longest = list[Item](), dict[Request, int](), 0
+        for item in self._in_turns(first, Item(first, first.waiting[0]).size):
+            mine, longest = rows.get(item.request, 0) + 1, max(longest, item.size)
             if taken and longest * (len(taken) + 1) > most:
                 break
-            taken.append(item)
+            if mine == 1 or longest * mine <= part:
+                taken.append(item)
+                rows[item.request] = mine
         self._take_out(taken)
         return taken
 
     def _in_turns(self, first: Request, size: int) -> Iterator[Item]:
+        """A text of each request in turn; who has given fewer pieces goes first."""
         mates = [request for request in self._requests if request.kind == first.kind]
-        lines = [[index for index in mate.waiting if alike(mate.sizes[index], size)] for mate in mates]
-        for turn in range(max(map(len, lines))):
-            for mate, line in zip(mates, lines, strict=True):
-                if turn < len(line):
-                    yield Item(mate, line[turn])
+        items = [[Item(mate, number) for number in mate.waiting] for mate in mates]
+        lines = [deque(item for item in line if alike(item.size, size)) for line in items]
+        turns = [(0, number) for number, line in enumerate(lines) if line]
+        while turns:
+            given, number = heapq.heappop(turns)
+            item = lines[number].popleft()
+            yield item
+            if lines[number]:
+                heapq.heappush(turns, (given + item.size, number))
 
     def _take_out(self, taken: list[Item]) -> None:
         gone: dict[Request, set[int]] = {}
@@ -121,11 +144,6 @@ class Waiting:
 
 
 def alike(one: int, other: int) -> bool:
-    """Whether texts of these sizes may share a batch: the short of them waits for the long."""
+    """Whether texts of so many pieces may share a batch: the short of them waits for the long."""
     low, high = sorted((one, other))
     return high <= SHORT or high <= ALIKE * low
-
-
-def size_of(text: str) -> int:
-    """Bytes of UTF-8, which no tokenizer makes more pieces of but for what Unicode's normalisation spells out."""
-    return len(text.encode("utf-8", "surrogatepass"))

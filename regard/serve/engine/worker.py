@@ -1,8 +1,10 @@
-"""The process of a model: batches come in on stdin, answers go out on what was stdout, both as `wire` has them.
+"""The process of a model: messages come in on stdin, answers go out on what was stdout, both as `wire` has them.
 
 Several batches at a time, a thread each: small products gain less from a second thread than a second batch does, and
-on a busy machine threads that wait for each other are many times slower. The process ends with its stdin, so it never
-outlives the server. Ctrl-C and SIGTERM are the server's business: it drains first.
+on a busy machine threads that wait for each other are many times slower. Long texts and short ones have threads of
+their own and take turns. The thread that hears the server counts pieces, notes who has left, and never decodes; another
+one tells twice a second how far every batch is. The process ends with its stdin, so it never outlives the server.
+Ctrl-C and SIGTERM are the server's business: it drains first.
 """
 
 import logging
@@ -15,18 +17,22 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any, BinaryIO
 
 import torch
 
+from regard.decoding import Unwanted
 from regard.errors import RegardError
-from regard.serve.engine.answering import Answered, Answering, line_of
-from regard.serve.engine.options import Options
+from regard.serve.engine.answering import Answered, Answering, Refused, line_of
+from regard.serve.engine.options import BEAT, Options
+from regard.serve.engine.turns import Turn, Turns
 from regard.serve.engine.wire import HEAD, packed, to_plain, unpacked
+from regard.serve.engine.work import Work
 
 FAULT = 2  # exit code of a run that cannot be served
 WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
+LANES = 2  # texts that are long, and others
 FIRST, STRIDE = 4, 37  # the first piece that is no special one; every so many is taken
 
 _LOG = logging.getLogger("regard.serve")
@@ -69,42 +75,92 @@ def serve(given: BinaryIO, say: Say) -> int:
         say({"number": job["number"], "fault": fault})
         return FAULT
     say({**info, "number": job["number"]})
-    free = SimpleQueue[Answering]()
-    for slot in [answering, *(answering.beside() for _ in range(job["threads"] - 1))]:
-        free.put(slot)
-    with ThreadPoolExecutor(job["threads"], "model", initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    with Desk(answering, job["threads"], say) as desk:
         while (message := _next(given)) is not None:
-            pool.submit(_answer, free, message, say)
+            desk.hear(message)
     return 0
 
 
-def _answer(free: "SimpleQueue[Answering]", message: Message, say: Say) -> None:
-    answering = free.get()
+class Desk:
+    """What the server says, and who works on it."""
+
+    def __init__(self, answering: Answering, threads: int, say: Say) -> None:
+        self.answering, self.say = answering, say
+        self._turns, self._works = Turns(threads), dict[str, Work]()
+        self._free = SimpleQueue[Answering]()
+        for slot in [answering, *(answering.beside() for _ in range(LANES * threads - 1))]:
+            self._free.put(slot)
+        self._pool = ThreadPoolExecutor(LANES * threads, "model", initializer=torch.set_num_threads, initargs=(1,))
+        self._ended, self._heart = Event(), Thread(target=self._beat, name="heart", daemon=True)
+
+    def __enter__(self) -> "Desk":
+        self._heart.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._ended.set()
+        self._heart.join()
+
+    def hear(self, message: Message) -> None:
+        """Counts, notes who has left, or hands a batch to a thread."""
+        if "leave" in message:
+            if (work := self._works.get(message["batch"])) is not None:
+                work.leave(message["leave"])
+        elif "count" in message:
+            self.say({**count(self.answering, message), "number": message.get("number")})
+        else:
+            work = Work(Turn(self._turns, int(bool(message.get("long")))))
+            self._works[name := str(message.get("batch"))] = work
+            self._pool.submit(self._answer, name, work, message)
+
+    def _answer(self, name: str, work: Work, message: Message) -> None:
+        answering = self._free.get()
+        try:
+            with work.turn:
+                told = answer(answering, message, work)
+        finally:
+            self._free.put(answering)
+            self._works.pop(name, None)
+        self.say({**told, "number": message.get("number"), "seconds": work.turn.seconds})
+
+    def _beat(self) -> None:
+        """Until the end, or until the server is gone."""
+        while not self._ended.wait(BEAT):
+            steps = {name: work.steps for name, work in list(self._works.items())}
+            try:
+                self.say({"steps": steps, "cpu": time.process_time()})
+            except BrokenPipeError:
+                return
+
+
+def count(answering: Answering, message: Message) -> Message:
+    """A message → how many pieces each of its texts has."""
     try:
-        told = {**answer(answering, message), "number": message.get("number")}
-    finally:
-        free.put(answering)
-    say(told)
+        found = answering.count(message["count"], message["targets"])
+    except Exception as error:
+        _LOG.exception("texts could not be counted")
+        return {"fault": line_of(error)}
+    return {"sizes": [{one.kind: one.told} if isinstance(one, Refused) else {"pieces": one} for one in found]}
 
 
-def answer(answering: Answering, message: Message) -> Message:
+def answer(answering: Answering, message: Message, unwanted: Unwanted = frozenset) -> Message:
     """A message → what is said to it. What is no request is told, and the process lives on."""
-    start = time.perf_counter()
     try:
         if message.get("warm"):
             return warm(answering)
         sources, targets = message["sources"], message["targets"]
         options = Options(**message["options"])
         if targets is None:
-            done = answering.translate(sources, options)
+            done = answering.translate(sources, options, unwanted)
         elif options.word is None:
             done = answering.force(sources, targets)
         else:
-            done = answering.rewrite(sources, targets, options.word, options.n_best)
+            done = answering.rewrite(sources, targets, options.word, options.n_best, unwanted)
     except Exception as error:  # a fault in one request must not take the others' model away
         _LOG.exception("a batch could not be answered")
         return {"fault": line_of(error)}
-    return {**_told(done), "seconds": time.perf_counter() - start}
+    return _told(done)
 
 
 def warm(answering: Answering) -> dict[str, float]:
@@ -112,11 +168,13 @@ def warm(answering: Answering) -> dict[str, float]:
     column, speed, start = answering.predictor.task.vocabularies["source"], 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
         ids = [FIRST + place * STRIDE % max(len(column) - FIRST, 1) for place in range(pieces)]
+        texts = [column.decode(ids)] * count
+        size = sum(map(len, column.encode_batch(texts)))
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
             break
-        done = answering.translate([column.decode(ids)] * count, Options())
-        speed = max(speed, done.pieces / (time.perf_counter() - before))
+        answering.translate(texts, Options())
+        speed = max(speed, size / (time.perf_counter() - before))
     answering.translate(["a"], Options(explain=True))
     return {"speed": speed}
 
@@ -126,7 +184,6 @@ def _told(done: Answered) -> Message:
     answers |= {row: {one.kind: one.told} for row, one in done.refused.items()}
     return {
         "answers": [answers[row] for row in sorted(answers)],
-        "pieces": done.pieces,
         "out_of_memory": done.out_of_memory,
     }
 

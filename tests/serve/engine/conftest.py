@@ -33,7 +33,7 @@ def models(monkeypatch) -> Models:
     """Every model that an engine opens, in turn."""
     opened = Models()
 
-    async def opening(job: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+    async def opening(job: Mapping[str, Any], limits: Limits) -> tuple[Model, dict[str, Any]]:
         await opened.door.wait()
         opened.append(Model())
         return opened[-1], dict(INFO)
@@ -45,7 +45,7 @@ def models(monkeypatch) -> Models:
 
 @pytest.fixture
 def engine(run: Run, models: Models) -> Iterator[Engine]:
-    """With a queue of eight texts, and batches of forty bytes."""
+    """With a queue of eight texts, and batches of forty pieces."""
     found = Engine(Path("runs/en-de"), limits=Limits(max_queue=8, max_batch_tokens=40, batch_wait=0.0, threads=1))
     run(found.start())
     run(until(lambda: found.ready))

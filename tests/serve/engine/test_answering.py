@@ -13,7 +13,7 @@ from regard.registry import Choice
 from regard.serve.engine.answering import Answering, Refused
 from regard.serve.engine.options import Options
 from regard.serve.engine.wire import HEAD, from_plain, packed, unpacked
-from regard.serve.engine.worker import answer, serve, warm
+from regard.serve.engine.worker import answer, count, serve, warm
 
 TEXTS = ["a dog runs", "", "two cats", "yes"]
 
@@ -46,7 +46,7 @@ def test_it_answers_as_the_predictor_does(tiny_run, answering):
     predictor = load(tiny_run)
     done = answering.translate(TEXTS, Options(explain=True, maps=True))
     assert predictions(done) == predictor.predict(TEXTS, explain=True)
-    assert (done.pieces, done.out_of_memory) == (sum(len(predictor.task.source.encode(text)) for text in TEXTS), 0)
+    assert done.out_of_memory == 0
 
 
 def test_maps_go_along_only_when_they_are_wanted(answering):
@@ -98,15 +98,51 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
     assert all(len(one.explanation.weights) == len(one.log_probs) for one in answers)
 
 
-def test_texts_that_are_too_long_are_told_each(answering):
-    answering.predictor.max_source = 12
+def test_pieces_are_counted_by_the_tokenizer(answering):
+    """Those of the longer side; of what is too long it is told, and what needs no model has none."""
+    source, target = answering.predictor.task.source, answering.predictor.task.target
     long = "yes " * 20
-    done = answering.translate(["yes", long, "two cats"], Options())
-    alone = predictions(answering.translate(["yes", "two cats"], Options()))
-    count = len(answering.predictor.task.source.encode(long))
-    assert (done.found, done.refused) == ({0: alone[0], 2: alone[1]}, {1: Refused("long", [count, 11])})
-    assert answering.force(["yes", "yes"], ["ja", long]).refused == {1: Refused("long", [count, 11])}
-    assert answering.translate([long], Options()).refused == {0: Refused("long", [count, 11])}
+    count = len(source.encode(long))
+    assert answering.count(TEXTS) == [len(source.encode(text)) for text in TEXTS]
+    assert answering.count(["yes", ""], ["ein Hund", ""]) == [len(target.encode("ein Hund")), 0]
+    answering.predictor.max_source = 12
+    assert answering.count(["yes", long]) == [len(source.encode("yes")), Refused("long", [count, 11])]
+    assert answering.count(["yes"], [long]) == [Refused("long", [len(target.encode(long)), 11])]
+    assert answering.count(["汉" * 400]) == [0]
+
+
+class Left:
+    """Texts that are left after so many questions."""
+
+    def __init__(self, after, *texts):
+        self.after, self.texts, self.asked = after, frozenset(texts), 0
+
+    def __call__(self):
+        self.asked += 1
+        return self.texts if self.asked > self.after else frozenset()
+
+
+def test_what_nobody_waits_for_is_given_up(answering):
+    """Text by text, in whichever halves of a batch they are; they are not explained either."""
+    texts = ["a dog runs", "two cats", "he reads"]
+    whole = predictions(answering.translate(texts, Options(explain=True)))
+    left = Left(1, 1)
+    found = predictions(answering.translate(texts, Options(explain=True), left))
+    assert left.asked > 2
+    assert [found[place].text for place in (0, 2)] == [whole[place].text for place in (0, 2)]
+    assert [one.explanation is None for one in found] == [False, True, False]
+    assert len(found[1].log_probs) == 2 < len(whole[1].log_probs)
+    asked = Left(0, 0, 1, 2)
+    answering.translate(texts, Options(), asked)
+    assert asked.asked == 1
+
+
+def test_another_word_that_nobody_waits_for_is_given_up(answering):
+    left = Left(0, 0)
+    answering.rewrite(["a dog runs"], ["ein Hund läuft"], 0, 3, left)
+    asked, left.after = left.asked, 10**6
+    answering.rewrite(["a dog runs"], ["ein Hund läuft"], 0, 3, left)
+    assert asked < left.asked - asked
 
 
 @pytest.mark.parametrize(
@@ -174,11 +210,13 @@ def test_a_text_that_cannot_be_read_fails_alone(answering, monkeypatch, side, ca
         return encode(some)
 
     monkeypatch.setattr(tokenizer, "encode_batch", fault)
+    counts = count(answering, {"count": texts, "targets": given})
     told = answer(answering, {"sources": texts, "targets": given, "options": {}})
+    assert [set(size) for size in counts["sizes"]] == [{"pieces"}, {"failed"}, {"pieces"}]
     first, second, third = told["answers"]
     assert second == {"failed": "KeyError"}
     assert [from_plain(one["prediction"]).score for one in (first, third)] == pytest.approx([w.score for w in wanted])
-    assert "secret" not in repr(told)
+    assert "secret" not in repr([told, counts])
     assert "/secret/path" in caplog.text
 
 

@@ -105,7 +105,7 @@ def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
     async def case():
         await engine.translate(["a"], PLAIN)
         for _ in range(50):  # of late a text has taken a second
-            engine._batcher.pace.note((PLAIN, True), 1, 1, 1.0, full=False)
+            engine._lanes.short.pace.note((PLAIN, True), 1, 1, 1.0, full=False)
         first = await busy(engine, models[0])
         eight = [asking(engine, text) for text in "abcdefgh"]
         await until(lambda: engine.queue_size == 8)
@@ -213,7 +213,7 @@ def test_a_text_that_cannot_be_answered_fails_its_own_request_alone(engine, mode
     async def case():
         first = await busy(engine, models[0])
         good, bad = asking(engine, "good"), asking(engine, "fine", text)
-        await until(lambda: engine.queue_size == 3)
+        await until(lambda: engine.queue_size == 3 or bad.done())  # one that is too long is not even queued
         models[0].gate.set()
         with pytest.raises(error, match=said) as caught:
             await bad
@@ -243,19 +243,6 @@ def test_a_process_that_ends_is_started_again(engine, models, run):
     assert [model.closed for model in models] == [True, False]
 
 
-def test_a_process_that_does_not_answer_is_replaced(engine, models, run):
-    engine.limits.__dict__["stuck_after"] = 0.01
-
-    async def case():
-        first = await busy(engine, models[0])
-        with pytest.raises(NotReady):
-            await first
-        await until(lambda: engine.ready)
-        return await texts_of(asking(engine, "again"))
-
-    assert run(case()) == ["AGAIN"]
-
-
 def test_stopping_tells_who_waits(engine, models, run):
     async def case():
         first = await busy(engine, models[0])
@@ -274,7 +261,7 @@ def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     engine.watchers.append(seen.append)
     run(engine.translate(["a", "b"], PLAIN))
     ((items, tokens, seconds, waited, short),) = seen
-    assert (items, tokens, seconds, short) == (2, 2, 0.01, 0)
+    assert (items, tokens, seconds, short) == (2, 4, 0.01, 0)  # a piece and an end for each
     assert waited >= 0
 
 
@@ -296,6 +283,68 @@ def test_as_many_batches_at_a_time_as_threads(models, run):
 
     run(case())
     assert models[0].asked == [["a"], ["b"], ["c"]]
+
+
+def test_the_model_is_told_who_has_left(engine, models, run):
+    """Of a batch under way; nobody tells of those who have their answer."""
+
+    async def case():
+        models[0].gate.clear()
+        gone = asking(engine, "b", "c")
+        await until(lambda: engine.in_flight == 2)
+        gone.cancel()
+        await asyncio.wait([gone])
+        models[0].gate.set()
+        await asking(engine, "d", "e")
+
+    run(case())
+    assert models[0].told == [{"leave": [0, 1], "batch": models[0].messages[0]["batch"]}]
+
+
+def test_a_text_too_many_leaves_the_others_of_its_request(engine, models, run):
+    """Which are worked on already: nobody will hear of them."""
+
+    async def case():
+        models[0].gate.clear()
+        task = asking(engine, "x" * 38, "failed")
+        await until(lambda: engine.in_flight == 1)
+        models[0].gate.set()
+        with pytest.raises(Failed):
+            await task
+
+    run(case())
+    assert engine.in_flight == engine.queue_size == 0
+
+
+def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
+    """The others do not wait for them, and a crowd of long ones leaves the queue to them."""
+    long = "x" * 200
+
+    async def case():
+        models[0].gate.clear()
+        whole = asking(engine, long, "a")
+        await until(lambda: engine.in_flight == 2)
+        crowd = [asking(engine, long) for _ in range(4)]
+        await until(lambda: engine.queue_size == 4)
+        with pytest.raises(Busy):
+            await engine.translate([long], PLAIN)
+        short = [asking(engine, text) for text in "cdef"]
+        await until(lambda: engine.queue_size == 8)
+        models[0].gate.set()
+        await asyncio.gather(*crowd, *short)
+        return await texts_of(whole)
+
+    assert run(case()) == [long.upper(), "A"]
+    assert [message["long"] for message in models[0].messages[:2]] == [False, True]
+    assert models[0].asked[:2] == [["a"], [long]]
+
+
+def test_the_place_of_a_text_that_is_at_fault_is_told(engine, models, run):
+    """Among all that were given, in whichever queue it was."""
+    for texts, place in ((["a", "x" * 200, "failed"], 2), (["x" * 200, "b", "long"], 2)):
+        with pytest.raises((Failed, TooLong)) as caught:
+            run(engine.translate(texts, PLAIN))
+        assert caught.value.index == place
 
 
 @pytest.mark.parametrize("how", ["late", "gone"])

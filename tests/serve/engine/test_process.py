@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,65 @@ def test_killed_it_is_started_again(real, run):
     assert real.pid != pid
 
 
+def test_a_process_that_stands_still_is_started_again(run, tiny_run):
+    """Whatever it is doing then, and although it has not ended."""
+    engine = Engine(tiny_run, name="tiny", limits=Limits(threads=1, silent_after=2.0))
+
+    async def case():
+        await engine.start()
+        await until(lambda: engine.ready)
+        pid, began = engine.pid, time.monotonic()
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(NotReady):
+            await engine.translate(["a dog runs"], Options(), seconds=30.0)
+        seconds = time.monotonic() - began
+        await until(lambda: not engine.ready)
+        with pytest.raises(NotReady):
+            await engine.translate(["yes"], Options())
+        await until(lambda: engine.ready)
+        found = await engine.translate(["yes"], Options())
+        assert engine.pid != pid
+        await engine.stop()
+        return seconds, found
+
+    seconds, found = run(case())
+    assert 1.0 <= seconds < 10.0  # since its last sign of life, which it gave before it was stopped
+    assert len(found) == 1
+
+
+def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
+    """A text that would take a minute; the process lives on, and is free for the next."""
+    text = "dog " * 250
+
+    async def case():
+        pid, began = real.pid, time.monotonic()
+        gone = asyncio.ensure_future(real.translate([text] * 20, Options(n_best=10)))
+        await until(lambda: real.in_flight > 0)
+        gone.cancel()
+        await asyncio.wait([gone])
+        assert real.queue_size == 0
+        await until(lambda: real.in_flight == 0)
+        return pid, time.monotonic() - began
+
+    pid, seconds = run(case())
+    assert seconds < 10.0
+    assert real.pid == pid
+    assert len(run(real.translate(["yes"], Options()))) == 1
+
+
+def test_short_texts_do_not_wait_for_long_ones(real, run):
+    async def case():
+        long = asyncio.ensure_future(real.translate(["dog " * 250] * 8, Options(n_best=10)))
+        await until(lambda: real.in_flight > 0)
+        for _ in range(5):
+            await real.translate(["a dog runs"], Options())
+        assert not long.done()
+        long.cancel()
+        await asyncio.wait([long])
+
+    run(case())
+
+
 def test_what_cannot_be_served_is_told_and_nothing_is_left(run, tiny_run, tmp_path):
     assert list(open_engines([tiny_run, tmp_path, tiny_run])) == ["run", tmp_path.name, "run-2"]
     engines = open_engines([tiny_run, tmp_path])
@@ -106,7 +166,8 @@ def test_a_large_answer_is_read_beside_those_who_wait(real, run, monkeypatch):
     options, threads = Options(maps=True), []
 
     def hearing(body):
-        threads.append(threading.current_thread())
+        if b'"answers"' in body:
+            threads.append(threading.current_thread())
         return heard(body)
 
     small = run(real.translate(["yes"], options))

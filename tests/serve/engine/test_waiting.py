@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.serve.engine.options import Options
-from regard.serve.engine.waiting import SHORT, Request, Waiting, alike, size_of
+from regard.serve.engine.waiting import SHORT, Request, Texts, Waiting, alike
+
+PLAIN = Options()
 
 
 @pytest.fixture(scope="module")
@@ -17,37 +19,61 @@ def loop():
     loop.close()
 
 
+def request_of(loop, texts, options=PLAIN):
+    """With its end each text has as many pieces as characters."""
+    sizes = [len(text) - 1 for text in texts]
+    return Request(Texts(texts, None, options), range(len(texts)), sizes, loop.create_future())
+
+
 def waiting_of(loop, *requests):
     queue = Waiting()
     for texts in requests:
-        queue.add(Request(texts, None, Options(), loop.create_future()))
+        queue.add(request_of(loop, texts))
     return queue
 
 
 def texts_of(items):
-    return [item.request.sources[item.place] for item in items]
+    return [item.source for item in items]
 
 
 def test_requests_take_turns(loop):
     queue = waiting_of(loop, ["a1", "a2", "a3", "a4", "a5"], ["b1"], ["c1", "c2"])
-    assert texts_of(queue.take(8)) == ["a1", "b1", "c1", "a2"]
-    assert texts_of(queue.take(8)) == ["a3", "c2", "a4", "a5"]
+    assert texts_of(queue.take(8)) == ["a1", "b1", "c1"]  # a third of it is one text
+    assert texts_of(queue.take(8)) == ["a2", "c2", "a3"]
+    assert texts_of(queue.take(8)) == ["a4", "a5"]
     assert (queue.size, list(queue)) == (0, [])
+
+
+def test_none_has_more_than_its_part_while_others_wait(loop):
+    """Also those who cannot share the batch: it takes their time."""
+    queue = waiting_of(loop, ["x" * 10] * 50, ["y" * 10], ["z" * 500])
+    queue.add(request_of(loop, ["w" * 10], Options(n_best=2)))
+    assert texts_of(queue.take(400)) == ["x" * 10, "y" * 10, *["x" * 10] * 9]
+    queue = waiting_of(loop, ["x" * 10] * 50)
+    assert len(queue.take(400)) == 40
+
+
+def test_turns_are_by_pieces(loop):
+    queue = waiting_of(loop, ["a" * 30] * 5, ["b" * 10] * 12)
+    taken = texts_of(queue.take(100_000))
+    for count in range(2, 9):
+        some = "".join(taken[:count])
+        assert abs(some.count("a") - some.count("b")) <= 30
 
 
 def test_who_comes_after_a_large_request_is_in_the_next_batch(loop):
     queue = waiting_of(loop, ["xx"] * 100)
     queue.take(20)
-    queue.add(Request(["new"], None, Options(), loop.create_future()))
+    queue.add(request_of(loop, ["new"]))
     assert "new" in texts_of(queue.take(20))
 
 
 def test_long_texts_and_short_ones_are_apart(loop):
-    long, longer = "l" * 400, "l" * 1000
-    queue = waiting_of(loop, ["short", long], [longer], ["s"], ["m" * 161])
+    long, longer = "l" * 100, "l" * 250
+    queue = waiting_of(loop, ["short", long], [longer], ["s"], ["m" * 41])
     assert texts_of(queue.take(10_000)) == ["short", "s"]
     assert texts_of(queue.take(10_000)) == [longer, long]
-    assert texts_of(queue.take(10_000)) == ["m" * 161]
+    assert texts_of(queue.take(10_000)) == ["m" * 41]
 
 
 def test_the_budget_counts_padding_and_one_text_always_goes(loop):
@@ -57,24 +83,24 @@ def test_the_budget_counts_padding_and_one_text_always_goes(loop):
     assert texts_of(queue.take(8)) == ["x" * 1000]
 
 
-def test_a_given_target_counts_as_its_source_does(loop):
-    request = Request(["a", "b"], ["t" * 60, ""], Options(), loop.create_future())
-    assert request.sizes == [60, 1]
-
-
-def test_bytes_are_counted():
-    assert [size_of(text) for text in ("", "ab", "äö", "汉", "\ud800")] == [0, 2, 4, 3, 3]
+def test_only_those_that_wait_here_are_taken(loop):
+    """The other texts of a caller wait elsewhere."""
+    texts = Texts(["a", "bbbb", "c"], ["x", "y", "z"], PLAIN, before=10)
+    queue = Waiting()
+    queue.add(Request(texts, [0, 2], [3, 4], loop.create_future()))
+    items = queue.take(100)
+    assert [(item.source, item.target, item.size) for item in items] == [("a", "x", 4), ("c", "z", 5)]
 
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [(0, SHORT, True), (200, 600, True), (200, 601, False), (54, SHORT + 2, True), (53, SHORT + 2, False)],
+    [(0, SHORT, True), (200, 600, True), (200, 601, False), (14, SHORT + 2, True), (13, SHORT + 2, False)],
 )
 def test_alike(one, other, same):
     assert alike(one, other) is alike(other, one) is same
 
 
-@given(st.lists(st.lists(st.integers(0, 900), min_size=1, max_size=9), min_size=1, max_size=9), st.integers(1, 2000))
+@given(st.lists(st.lists(st.integers(1, 900), min_size=1, max_size=9), min_size=1, max_size=9), st.integers(1, 2000))
 def test_every_text_goes_once_and_each_batch_keeps_the_rules(sizes, most):
     loop = asyncio.new_event_loop()
     try:
@@ -85,9 +111,13 @@ def test_every_text_goes_once_and_each_batch_keeps_the_rules(sizes, most):
             items = queue.take(most)
             assert items[0].request is first
             longest = max(item.size for item in items)
+            part = most / (len(queue) + len({item.request for item in items if not item.request.waiting}))
+            for request in {item.request for item in items}:
+                mine = sum(item.request is request for item in items)
+                assert mine == 1 or mine * max(item.size for item in items if item.request is request) <= part
             assert len(items) == 1 or longest * len(items) <= most
             assert all(alike(item.size, items[0].size) for item in items)
             seen += items
-        assert len({(id(item.request), item.place) for item in seen}) == len(seen) == sum(map(len, sizes))
+        assert len({(id(item.request), item.number) for item in seen}) == len(seen) == sum(map(len, sizes))
     finally:
         loop.close()

@@ -1,0 +1,84 @@
+"""In the model's process: long texts and short ones take turns on the cores, a step of a search each."""
+
+import time
+from collections.abc import Sequence
+from threading import Condition
+from types import TracebackType
+from typing import Self
+
+
+class Turns:
+    """So many cores for two lanes. While both have something to do each has half of the time."""
+
+    def __init__(self, cores: int) -> None:
+        self._free, self._changed = cores, Condition()
+        self._waiting, self._batches = [0, 0], [0, 0]  # of each lane: batches that wait for a core, all batches
+        self._used = [0.0, 0.0]  # seconds that each lane has had
+
+    def begin(self, lane: int) -> None:
+        """Waits for a core. A lane that had nothing to do is owed nothing for it."""
+        with self._changed:
+            if not self._batches[lane]:
+                self._used[lane] = max(self._used)
+            self._batches[lane] += 1
+            self._take(lane)
+
+    def give_way(self, lane: int, seconds: float) -> bool:
+        """After so long with a core: whether it went to the other lane meanwhile, which has had less time."""
+        with self._changed:
+            self._used[lane] += seconds
+            other = self._first(self._waiting)
+            if other is None or self._used[other] >= self._used[lane]:
+                return False
+            self._free += 1
+            self._changed.notify_all()
+            self._take(lane)
+            return True
+
+    def end(self, lane: int, seconds: float) -> None:
+        """A core is free again."""
+        with self._changed:
+            self._used[lane] += seconds
+            self._batches[lane] -= 1
+            self._free += 1
+            self._changed.notify_all()
+
+    def _take(self, lane: int) -> None:
+        self._waiting[lane] += 1
+        self._changed.wait_for(lambda: self._free > 0 and self._first(self._waiting) == lane)
+        self._waiting[lane] -= 1
+        self._free -= 1
+        self._changed.notify_all()  # another core may be free for the other lane
+
+    def _first(self, batches: Sequence[int]) -> int | None:
+        """The lane with batches that has had the least time."""
+        return min(
+            (lane for lane, count in enumerate(batches) if count), key=lambda lane: self._used[lane], default=None
+        )
+
+
+class Turn:
+    """A batch's time with a core, which it lends to the other lane between two steps."""
+
+    def __init__(self, turns: Turns, lane: int) -> None:
+        self.turns, self.lane, self.seconds = turns, lane, 0.0
+        self._since = 0.0
+
+    def __enter__(self) -> Self:
+        self.turns.begin(self.lane)
+        self._since = time.perf_counter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.turns.end(self.lane, self._passed())
+
+    def give_way(self) -> None:
+        """Between two steps."""
+        if self.turns.give_way(self.lane, self._passed()):
+            self._since = time.perf_counter()
+
+    def _passed(self) -> float:
+        now = time.perf_counter()
+        seconds, self._since = now - self._since, now
+        self.seconds += seconds
+        return seconds

@@ -1,0 +1,23 @@
+"""In the model's process: a batch under way, as the search, the server and whoever watches see it."""
+
+from collections.abc import Iterable
+
+from regard.serve.engine.turns import Turn
+
+
+class Work:
+    """How far a batch is, and which of its texts nobody waits for. A search calls it after every step."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn, self.steps = turn, 0
+        self._left = frozenset[int]()
+
+    def __call__(self) -> frozenset[int]:
+        """The texts that nobody waits for, after the other lane has had its turn."""
+        self.steps += 1
+        self.turn.give_way()
+        return self._left
+
+    def leave(self, texts: Iterable[int]) -> None:
+        """Nobody waits for these any more. Called by the one thread that hears the server."""
+        self._left |= frozenset(texts)

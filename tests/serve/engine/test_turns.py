@@ -1,0 +1,116 @@
+"""Two lanes share the cores by time, a step each."""
+
+import threading
+import time
+
+from regard.serve.engine.turns import Turn, Turns
+
+STEP = 0.002
+
+
+def run_beside(turns, lane, steps, seconds, done):
+    """A thread that makes steps of so long, and notes how many others had made by then."""
+
+    def work():
+        turn = Turn(turns, lane)
+        with turn:
+            for _ in range(steps):
+                time.sleep(seconds)
+                done[lane] += 1
+                turn.give_way()
+        seen.append((lane, list(done), turn.seconds))
+
+    seen = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, seen
+
+
+def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
+    turns, done = Turns(1), [0, 0]
+    long, _ = run_beside(turns, 1, 200, STEP, done)
+    while not done[1]:
+        time.sleep(STEP / 10)
+    short, seen = run_beside(turns, 0, 20, STEP, done)
+    short.join()
+    before = seen[0][1][1]
+    long.join()
+    assert before < 60  # of the 200, of which 20 would be fair
+
+
+def test_time_is_shared_and_not_the_number_of_steps():
+    """Steps of the one are eight times as long: of the other there are more."""
+    turns, done = Turns(1), [0, 0]
+    long, _ = run_beside(turns, 1, 30, 8 * STEP, done)
+    while not done[1]:
+        time.sleep(STEP / 10)
+    short, seen = run_beside(turns, 0, 40, STEP, done)
+    short.join()
+    assert seen[0][1][1] <= 12
+    long.join()
+
+
+def test_neither_lane_starves():
+    """Short batches one after the other: the long one gets its half."""
+    turns, done = Turns(1), [0, 0]
+    long, seen = run_beside(turns, 1, 50, STEP, done)
+    while not seen:
+        run_beside(turns, 0, 5, STEP, done)[0].join()
+    long.join()
+    assert done[0] < 200
+
+
+def test_who_had_nothing_to_do_is_owed_nothing():
+    turns, done = Turns(1), [0, 0]
+    run_beside(turns, 1, 50, STEP, done)[0].join()
+    short, _ = run_beside(turns, 0, 60, STEP, done)
+    while not done[0]:
+        time.sleep(STEP / 10)
+    long, seen = run_beside(turns, 1, 10, STEP, done)
+    long.join()
+    assert seen[0][1][0] < 60
+    short.join()
+
+
+def test_as_many_at_a_time_as_cores():
+    turns, most, now, lock = Turns(2), [], [0], threading.Lock()
+
+    def work(lane):
+        with Turn(turns, lane) as turn:
+            for _ in range(10):
+                with lock:
+                    now[0] += 1
+                    most.append(now[0])
+                time.sleep(STEP / 4)
+                with lock:
+                    now[0] -= 1
+                turn.give_way()
+
+    threads = [threading.Thread(target=work, args=(number % 2,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 2
+
+
+def test_a_batch_that_fails_gives_its_core_back():
+    turns = Turns(1)
+    for lane in (0, 1, 0):
+        try:
+            with Turn(turns, lane):
+                raise ValueError
+        except ValueError:
+            continue
+
+
+def test_seconds_are_those_with_a_core():
+    """What the other lane had meanwhile is not among them."""
+    turns, done = Turns(1), [0, 0]
+    long, first = run_beside(turns, 1, 40, STEP, done)
+    short, second = run_beside(turns, 0, 40, STEP, done)
+    began = time.perf_counter()
+    long.join()
+    short.join()
+    passed = time.perf_counter() - began
+    assert first[0][2] + second[0][2] < 1.3 * passed + 4 * STEP
