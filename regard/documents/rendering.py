@@ -23,6 +23,8 @@ class Style(NamedTuple):
 
 def render_passage(passage: Passage, prediction: Prediction, style: Style) -> str:
     """Return the translation with every mark and protected span exactly once, whatever the model wrote."""
+    if not (passage.protected or passage.nodes or any(each.machine for each in placeholders(prediction.text))):
+        return style.text(prediction.text)
     found = restore_protected(passage, prediction)
     if not _intact(passage, found):
         found = _isolated(found)

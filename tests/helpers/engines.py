@@ -55,7 +55,7 @@ class Model:
 
     async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if "count" in message:
-            return {"sizes": [size_of(text) for text in message["count"]]}
+            return {"counted": [size_of(text) for text in message["count"]]}
         self.asked.append(list(message["sources"]))
         self.messages.append(message)
         waits = [asyncio.ensure_future(event.wait()) for event in (self.gate, self.dead)]

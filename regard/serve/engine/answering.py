@@ -68,28 +68,26 @@ class Answering:
         other.looking = self.looking.of(other.predictor)
         return other
 
-    def count(self, sources: Sequence[str], targets: Sequence[str] | None = None) -> list[int | Refused]:
+    def count(self, sources: Sequence[str], targets: Sequence[str] | None = None) -> list[int | Prediction | Refused]:
         """Pieces of each text, of the longer of source and target; what has more than the model takes is refused.
 
-        What is translated without the model has none.
+        What is only copied is answered, and nothing explains it: it was not read.
         """
         most, task = self.predictor.max_source - 1, self.predictor.task
         sides = [(task.vocabularies["source"], sources)]
         if targets is not None:
             sides.append((task.vocabularies["target"], targets))
 
-        def free(row: int) -> bool:
-            return targets is None and task.unanswerable({"source": sources[row]}) is not None
-
         def longest(rows: list[int]) -> list[int]:
-            asked = [row for row in rows if not free(row)]
-            read = [column.encode_batch([clean(texts[row]) for row in asked]) for column, texts in sides]
-            sizes = {row: max(map(len, ids)) for row, *ids in zip(asked, *read, strict=True)}
-            return [sizes.get(row, 0) for row in rows]
+            read = [column.encode_batch([clean(texts[row]) for row in rows]) for column, texts in sides]
+            return [max(map(len, ids)) for ids in zip(*read, strict=True)]
 
-        sizes, refused, _ = _one_by_one(list(range(len(sources))), longest)
+        examples = [{"source": source} for source in sources] if targets is None else []
+        answers = [task.unanswerable(one) for one in examples]
+        answered = {row: answer for row, answer in enumerate(answers) if answer is not None}
+        sizes, refused, _ = _one_by_one([row for row in range(len(sources)) if row not in answered], longest)
         long = {row: Refused("long", [size, most]) for row, size in sizes.items() if size > most}
-        found: dict[int, int | Refused] = {**sizes, **refused, **long}
+        found: dict[int, int | Prediction | Refused] = {**answered, **sizes, **refused, **long}
         return [found[row] for row in range(len(sources))]
 
     def translate(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:

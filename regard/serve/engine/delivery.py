@@ -22,13 +22,21 @@ def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
             request.answer.set_result(cast(list[Prediction], request.found))
 
 
-def counted(texts: Texts, said: Mapping[str, Any]) -> list[int]:
-    """The pieces of texts, as a model's process has counted them. Raises the fault of the first that has one."""
-    sizes = said.get("sizes") or [{"failed": said.get("fault", "no answer")}] * len(texts.sources)
-    for place, size in enumerate(sizes):
-        if "pieces" not in size:
-            raise _fault(texts.before + place, size)
-    return [size["pieces"] for size in sizes]
+def counted(texts: Texts, said: Mapping[str, Any]) -> tuple[dict[int, int], dict[int, Prediction]]:
+    """The pieces of texts, as a model's process has counted them, and the answers of those that are only copied.
+
+    Both by the places of the texts. Raises the fault of the first that has one.
+    """
+    found = said.get("counted") or [{"failed": said.get("fault", "no answer")}] * len(texts.sources)
+    sizes, answers = dict[int, int](), dict[int, Prediction]()
+    for place, one in enumerate(found):
+        if "pieces" in one:
+            sizes[place] = one["pieces"]
+        elif "prediction" in one:
+            answers[place] = one["prediction"]
+        else:
+            raise _fault(texts.before + place, one)
+    return sizes, answers
 
 
 def _fault(index: int, answer: Mapping[str, Any]) -> ServingError:

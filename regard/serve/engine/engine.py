@@ -125,10 +125,11 @@ class Engine:
             for first in range(0, len(sources), portion):
                 some = slice(first, first + portion)
                 texts = Texts(sources[some], None if targets is None else targets[some], options, first)
-                sizes = await self._count(texts, until)
-                if first == 0 and self._lanes.crowded(sizes):
+                sizes, answers = await self._count(texts, until)
+                if first == 0 and self._lanes.crowded(sizes.values()):
                     raise Busy(self._lanes.seconds(long=True))
-                found += await self._lanes.answer(texts, sizes, until)
+                answers |= await self._lanes.answer(texts, sizes, until)
+                found += [answers[place] for place in range(len(texts.sources))]
             return found
         finally:
             self._large -= large
@@ -138,8 +139,8 @@ class Engine:
         full = self._lanes.short.queue_size + self._counted + texts > self.limits.max_queue
         return self._lanes.seconds() if full else 0
 
-    async def _count(self, texts: Texts, until: float) -> list[int]:
-        """The pieces of each. Meanwhile they count as short ones that wait."""
+    async def _count(self, texts: Texts, until: float) -> tuple[dict[int, int], dict[int, Prediction]]:
+        """As `counted`. Meanwhile they count as short ones that wait."""
         pipe = self._pipe
         if not self._warm or pipe is None:  # no longer: between two portions
             raise _not_ready()

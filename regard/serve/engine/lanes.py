@@ -1,7 +1,7 @@
 """Long texts and short ones wait apart: a long one takes a hundred times as long as a sentence."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from regard.results import Prediction
@@ -35,7 +35,7 @@ class Lanes:
         """Texts that the model works on."""
         return self.short.in_flight + self.long.in_flight
 
-    def crowded(self, sizes: Sequence[int]) -> bool:
+    def crowded(self, sizes: Iterable[int]) -> bool:
         """Whether there is no room for those of some texts that are long. Where none waits there is for any number."""
         count, waiting = sum(size > LONG for size in sizes), self.long.queue_size
         return count > 0 and waiting > 0 and waiting + count > self.limits.max_queue // LONG_SHARE
@@ -66,12 +66,12 @@ class Lanes:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def answer(self, texts: Texts, sizes: Sequence[int], until: float) -> list[Prediction]:
-        """The predictions of texts with so many pieces, in order. Whoever stops waiting is not worked for."""
+    async def answer(self, texts: Texts, sizes: Mapping[int, int], until: float) -> dict[int, Prediction]:
+        """The predictions of those texts whose pieces are given, by place. Whoever stops waiting is not worked for."""
         loop = asyncio.get_running_loop()
         waits = list[tuple[Batcher, Request]]()
         for batcher in (self.short, self.long):
-            places = [place for place, size in enumerate(sizes) if (size > LONG) is batcher.long]
+            places = [place for place, size in sizes.items() if (size > LONG) is batcher.long]
             if places:
                 request = Request(texts, places, [sizes[place] for place in places], loop.create_future(), loop.time())
                 waits.append((batcher, request))
@@ -87,7 +87,7 @@ class Lanes:
         found = dict[int, Prediction]()
         for (_, request), some in zip(waits, answers, strict=True):
             found |= zip(request.places, some, strict=True)
-        return [found[place] for place in range(len(sizes))]
+        return found
 
 
 def _expire(requests: Sequence[Request]) -> None:

@@ -36,7 +36,7 @@ def unpacked(body: bytes) -> dict[str, Any]:
 def heard(body: bytes) -> dict[str, Any]:
     """What a model's process says, its predictions read. Raises ValueError for what is no message."""
     message = unpacked(body)
-    for answer in message.get("answers", ()):
+    for answer in (*message.get("answers", ()), *message.get("counted", ())):
         if "prediction" in answer:
             answer["prediction"] = from_plain(answer["prediction"])
     return message

@@ -24,6 +24,7 @@ import torch
 
 from regard.decoding import Unwanted
 from regard.errors import RegardError
+from regard.results import Prediction
 from regard.serve.engine.answering import Answered, Answering, Refused, line_of
 from regard.serve.engine.options import BEAT, Options
 from regard.serve.engine.turns import Turn, Turns
@@ -135,13 +136,19 @@ class Desk:
 
 
 def count(answering: Answering, message: Message) -> Message:
-    """A message → how many pieces each of its texts has."""
+    """A message → how many pieces each of its texts has, or its answer where it is only copied."""
     try:
         found = answering.count(message["count"], message["targets"])
     except Exception as error:
         _LOG.exception("texts could not be counted")
         return {"fault": line_of(error)}
-    return {"sizes": [{one.kind: one.told} if isinstance(one, Refused) else {"pieces": one} for one in found]}
+    return {"counted": [_size(one) for one in found]}
+
+
+def _size(found: int | Prediction | Refused) -> Message:
+    if isinstance(found, Refused):
+        return {found.kind: found.told}
+    return {"pieces": found} if isinstance(found, int) else {"prediction": to_plain(found)}
 
 
 def answer(answering: Answering, message: Message, unwanted: Unwanted = frozenset) -> Message:

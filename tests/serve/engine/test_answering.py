@@ -99,16 +99,18 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
 
 
 def test_pieces_are_counted_by_the_tokenizer(answering):
-    """Those of the longer side; of what is too long it is told, and what needs no model has none."""
+    """Those of the longer side; of what is too long it is told, and what is only copied is answered."""
     source, target = answering.predictor.task.source, answering.predictor.task.target
     long = "yes " * 20
     count = len(source.encode(long))
+    (copied,) = answering.predictor.predict(["汉" * 400])
     assert answering.count(TEXTS) == [len(source.encode(text)) for text in TEXTS]
     assert answering.count(["yes", ""], ["ein Hund", ""]) == [len(target.encode("ein Hund")), 0]
     answering.predictor.max_source = 12
     assert answering.count(["yes", long]) == [len(source.encode("yes")), Refused("long", [count, 11])]
     assert answering.count(["yes"], [long]) == [Refused("long", [len(target.encode(long)), 11])]
-    assert answering.count(["汉" * 400]) == [0]
+    assert answering.count(["汉" * 400]) == [copied]
+    assert copied.text == "汉" * 400
 
 
 class Left:
@@ -212,7 +214,7 @@ def test_a_text_that_cannot_be_read_fails_alone(answering, monkeypatch, side, ca
     monkeypatch.setattr(tokenizer, "encode_batch", fault)
     counts = count(answering, {"count": texts, "targets": given})
     told = answer(answering, {"sources": texts, "targets": given, "options": {}})
-    assert [set(size) for size in counts["sizes"]] == [{"pieces"}, {"failed"}, {"pieces"}]
+    assert [set(size) for size in counts["counted"]] == [{"pieces"}, {"failed"}, {"pieces"}]
     first, second, third = told["answers"]
     assert second == {"failed": "KeyError"}
     assert [from_plain(one["prediction"]).score for one in (first, third)] == pytest.approx([w.score for w in wanted])

@@ -89,7 +89,7 @@ def test_no_word_stands_behind_the_last_one(answering):
 
 def test_long_targets_are_refused(answering):
     answering.predictor.max_source = 4
-    assert answering.rewrite(["yes"], ["ja " * 9], 0, 4).refused[0].kind == "long"
+    assert answering.count(["yes"], ["ja " * 9])[0].kind == "long"
 
 
 def test_an_alternative_whose_words_are_parted_otherwise_has_no_such_word():
