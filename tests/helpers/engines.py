@@ -42,6 +42,7 @@ class Model:
         self.told: list[Mapping[str, Any]] = []  # what has no answer
         self.dead = asyncio.Event()
         self.closed = False
+        self.seconds = 0.01  # that it says a batch took
 
     async def warm(self) -> float:
         return 1e6
@@ -65,7 +66,7 @@ class Model:
         if self.dead.is_set():
             raise Gone("killed")
         answers = [answer_of(text) for text in message["sources"]]
-        return {"answers": answers, "out_of_memory": 0, "seconds": 0.01}
+        return {"answers": answers, "out_of_memory": 0, "seconds": self.seconds}
 
     async def close(self, patience: float = 0.0) -> None:
         self.closed = True

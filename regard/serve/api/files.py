@@ -1,6 +1,7 @@
 """POST /translate_file and GET /download_file, as LibreTranslate answers them."""
 
 from pathlib import PurePath
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
@@ -44,7 +45,7 @@ def router(service: Service) -> APIRouter:
         except TooLate as error:  # of all the time that a file has, so another time would not do either
             raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
         name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", data)
-        return {"translatedFileUrl": str(request.url_for("download_file", name=name))}
+        return {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
 
     @routes.get("/download_file/{name}", **DOWNLOAD)
     async def download_file(request: Request) -> Response:

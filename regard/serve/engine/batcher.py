@@ -103,7 +103,7 @@ class Batcher:
         batch = Batch(f"{'long' if self.long else 'short'} {next(self._names)}", items)
         self._working.append(batch)
         said = await pipe.ask(_message(batch, long=self.long))
-        whole = not any(item.request.answer.done() for item in items)  # else some of it was given up
+        whole = not any(item.request.answer.done() for item in items)
         deliver(items, said)
         self._working.remove(batch)
         self._note(items, said, began, full=full, whole=whole)
@@ -111,7 +111,7 @@ class Batcher:
     def _note(self, items: list[Item], said: dict[str, Any], began: float, *, full: bool, whole: bool) -> None:
         seconds = said.get("seconds", 0.0)
         sizes = [item.size for item in items]
-        if whole:
+        if whole or seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
             self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), seconds, full=full)
         waited = sum(began - item.request.arrived for item in items) / len(items)
         for watcher in self.watchers:

@@ -1,6 +1,7 @@
 """Files: translated, kept for half an hour, and never anything else than them."""
 
 import asyncio
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -44,6 +45,16 @@ def test_a_name_as_long_as_a_file_system_takes_one(client, letter):
     found = ask(client, name=letter * (250 // len(letter.encode())) + ".txt")
     assert found.status_code == 200
     assert client.get(found.json()["translatedFileUrl"]).content == b"Hallo\nWelt\n"
+
+
+@pytest.mark.parametrize("name", ["Übung.txt", "漢字.txt", "50 % off?.txt", "a#b.txt"])
+def test_the_address_of_a_file_is_one_for_any_program(client, name):
+    """Python's own refuses what is not ASCII."""
+    url = ask(client, name=name).json()["translatedFileUrl"]
+    assert url.isascii()
+    assert re.fullmatch(r"http://[\w.:/%-]+", url)
+    found = client.get(url)
+    assert (found.status_code, found.content) == (200, b"Hallo\nWelt\n")
 
 
 def test_the_language_of_a_file_may_be_left_open(client):

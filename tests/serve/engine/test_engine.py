@@ -316,6 +316,27 @@ def test_a_text_too_many_leaves_the_others_of_its_request(engine, models, run):
     assert engine.in_flight == engine.queue_size == 0
 
 
+def test_batches_that_were_left_tell_only_that_they_were_slow(engine, models, run):
+    """Given up early they say nothing of how long they would have taken."""
+    pace = engine._lanes.short.pace
+    noted = []
+    pace.note = lambda kind, items, size, seconds, *, full: noted.append(seconds)
+
+    async def case(seconds):
+        models[0].seconds = seconds
+        models[0].gate.clear()
+        gone = asking(engine, "gone")
+        await until(lambda: engine.in_flight == 1)
+        gone.cancel()
+        await asyncio.wait([gone])
+        models[0].gate.set()
+        await until(lambda: engine.in_flight == 0)
+
+    run(case(0.01))
+    run(case(7.0))
+    assert noted == [7.0]
+
+
 def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
     """The others do not wait for them, and a crowd of long ones leaves the queue to them."""
     long = "x" * 200
