@@ -3,6 +3,7 @@
 import hashlib
 import io
 import itertools
+import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +23,10 @@ from regard.text.vocabulary import FIRST_PIECE
 
 FILE = "subwords.model"
 SPACE = "\u2581"  # how sentencepiece writes a space, so it must not stand in the text itself
-SENTENCES = 2_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
+SENTENCES = 1_000_000  # learnt from at most, drawn from all of them: the text may be larger than memory
+CHARACTERS = 10_000_000  # of one text that are learnt from: its first
 LONGEST = 1 << 16  # bytes of a training sentence: longer ones are cut, so that none is left out
+MANY = 1024  # texts that several threads cut sooner than one
 
 _ESCAPE = "\ue0fe"  # a private character that says the next one is meant otherwise
 _ESCAPED = {_ESCAPE: _ESCAPE + "0", SPACE: _ESCAPE + "1", "\0": _ESCAPE + "2"}
@@ -106,7 +109,9 @@ class SubwordTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """As `encode`, in one call."""
-        rows: list[list[int]] = self._processor.encode([escape(clean(text)) for text in texts], num_threads=1)
+        plain = [text if text.isascii() and "\0" not in text else escape(clean(text)) for text in texts]
+        threads = os.cpu_count() or 1 if len(plain) >= MANY else 1
+        rows: list[list[int]] = self._processor.encode(plain, num_threads=threads)
         return rows
 
     def sample(self, text: str, seed: int) -> list[int]:
@@ -166,6 +171,7 @@ def _drawn(texts: Iterable[str]) -> list[str]:
 
 def _parts(text: str) -> Iterator[str]:
     step = LONGEST // 4  # a character has at most four bytes
+    text = text[:CHARACTERS]
     return (text[place : place + step] for place in range(0, len(text), step))
 
 

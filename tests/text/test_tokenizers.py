@@ -204,3 +204,20 @@ def test_words_keep_their_space_and_cjk_stands_alone():
     tokenizer = trained(0)
     assert tokenizer.pieces(tokenizer.encode("The old man")) == [" The", " old", " man"]
     assert tokenizer.pieces(tokenizer.encode("老人")) == [" 老", "人"]
+
+
+def test_of_one_huge_text_the_first_characters_are_learnt_from(monkeypatch):
+    monkeypatch.setattr(subwords, "CHARACTERS", 1000)
+    text = "abcd " * 200 + "wxyz " * 20_000
+    tokenizer = train_tokenizer(Choice("subwords", {"size": 290}), [text])
+    assert "▁abcd" in tokenizer.pieces(tokenizer.encode("abcd"))
+    assert "▁wxyz" not in tokenizer.pieces(tokenizer.encode("wxyz"))
+    assert tokenizer.decode(tokenizer.encode("wxyz")) == "wxyz"
+
+
+def test_several_threads_cut_as_one(monkeypatch):
+    texts = [f"text {number} Ünïcödé ▁\0" for number in range(100)]
+    tokenizer = train_tokenizer(Choice("subwords", {"size": 300}), texts)
+    alone = [tokenizer.encode(text) for text in texts]
+    monkeypatch.setattr(subwords, "MANY", 1)
+    assert tokenizer.encode_batch(texts) == alone
