@@ -1,5 +1,6 @@
 """What tasks share whose answers are texts that a search writes."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -37,13 +38,20 @@ def unknown_script(text: str, column: TextColumn) -> bool:
 
 
 def without_loop(prediction: TextPrediction, source: Sequence[int], target: TextColumn) -> TextPrediction:
-    """Return a prediction cut after the first round of a loop, where it has one and its source has none."""
+    """Return a prediction cut after the first round of a loop, where it has one and its source has none.
+
+    A score that is the sum of the log-probabilities stays one: rounding adds up over what is cut off.
+    """
     ids = prediction.ids or []
     end = _loop(ids)
     if end is None or _loop(source) is not None or not any(map(str.isalpha, target.decode(ids[end:]))):
         return prediction  # without a letter it may be a long number or a line
-    text, log_probs = target.decode(ids[:end]), prediction.log_probs[:end]
-    return replace(prediction, text=text, ids=ids[:end], log_probs=log_probs, finished=False, warning=LOOPED)
+    text, log_probs, score = target.decode(ids[:end]), prediction.log_probs[:end], prediction.score
+    if math.isclose(score, math.fsum(prediction.log_probs), abs_tol=1e-9):
+        score = math.fsum(log_probs)
+    return replace(
+        prediction, text=text, ids=ids[:end], log_probs=log_probs, score=score, finished=False, warning=LOOPED
+    )
 
 
 def _loop(ids: Sequence[int]) -> int | None:

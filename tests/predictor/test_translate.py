@@ -150,6 +150,18 @@ def test_a_loop_is_cut_and_told(times, text):
     assert len(found.log_probs) == len(found.ids)
 
 
+def test_the_score_of_a_loop_is_that_of_what_is_left():
+    """Where it is a sum: over all rounds it moved with the batch. A mean stays what the search found."""
+    predictor = predictor_of(30)
+    answer, mean = predictor.engine.answer, predictor.predict(["kinder"])[0].score
+    predictor.engine.answer = lambda batch: [
+        [one._replace(score=sum(one.log_probs)) for one in ranked] for ranked in answer(batch)
+    ]
+    (found,) = predictor.predict(["kinder"])
+    assert (found.score, found.log_probs) == (-3.0, [-0.5] * 6)
+    assert mean == -1.0
+
+
 def test_a_repeated_source_is_no_loop(predictor):
     text = "ha " * 12
     assert predictor.predict([text.strip()])[0].text == text.strip().upper()
