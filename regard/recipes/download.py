@@ -15,13 +15,16 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, LargeZipFile, ZipFile
 
 from regard.errors import ConfigError, DataError, nearest
 
 ADDRESS = "https://object.pouta.csc.fi"
 SHARE, MOST = 0.05, 1_000  # dev and test have that share of the pairs each, but no more than so many
 PATIENCE, BLOCK = 30, 2**18  # seconds without a byte; bytes read at once
+DAMAGED = (  # what zipfile raises
+    BadZipFile, LargeZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError, zlib.error,
+)  # fmt: skip
 _CODE = re.compile(r"[a-z]{2,3}(_[A-Za-z]{2,4})?")
 
 Progress = Callable[[int, int | None], None]  # bytes so far, and of how many, where known
@@ -98,10 +101,6 @@ def unpack(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]
     try:
         sizes = _split(archive, pair, new)
         new.rename(folder)
-    except (BadZipFile, zlib.error, EOFError) as error:
-        raise DataError(archive, f"is no zip archive, or is damaged ({error})", hint="fetch it again") from error
-    except UnicodeDecodeError as error:
-        raise DataError(archive, "holds text that is not UTF-8") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return sizes
@@ -124,19 +123,24 @@ def _split(archive: Path, pair: tuple[str, str], folder: Path) -> dict[str, int]
 
 def _pairs(archive: Path, pair: tuple[str, str]) -> Iterator[tuple[str, str]]:
     """Pairs of sentences without empty sides, read as they are needed: some archives do not fit into memory."""
-    with ExitStack() as stack:
-        packed = stack.enter_context(ZipFile(archive))
-        names = [next((name for name in packed.namelist() if name.endswith(f".{code}")), None) for code in pair]
-        if None in names:
-            listed = ", ".join(packed.namelist()[:5])
-            raise DataError(archive, f"has no text in {pair[names.index(None)]}: it holds {listed}")
-        sides = [TextIOWrapper(stack.enter_context(packed.open(str(name))), "utf-8", newline="\n") for name in names]
-        for line, found in enumerate(zip_longest(*sides), start=1):
-            if None in found:
-                raise DataError(archive, "one language has fewer lines than the other", line=line)
-            source, target = (text.strip() for text in found)
-            if source and target:
-                yield source, target
+    try:
+        with ExitStack() as stack:
+            packed = stack.enter_context(ZipFile(archive))
+            names = [next((name for name in packed.namelist() if name.endswith(f".{code}")), "") for code in pair]
+            if "" in names:
+                listed = ", ".join(packed.namelist()[:5])
+                raise DataError(archive, f"has no text in {pair[names.index('')]}: it holds {listed}")
+            sides = [TextIOWrapper(stack.enter_context(packed.open(name)), "utf-8", newline="\n") for name in names]
+            for line, found in enumerate(zip_longest(*sides), start=1):
+                if None in found:
+                    raise DataError(archive, "one language has fewer lines than the other", line=line)
+                source, target = (text.strip() for text in found)
+                if source and target:
+                    yield source, target
+    except UnicodeDecodeError as error:
+        raise DataError(archive, "holds text that is not UTF-8") from error
+    except DAMAGED as error:
+        raise DataError(archive, f"is no zip archive, or is damaged ({error})", hint="fetch it again") from error
 
 
 def _write(folder: Path, part: str, pair: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> int:

@@ -69,7 +69,10 @@ class SubwordsRecipe(Recipe):
         """A saved one."""
         try:
             sampling = float((folder / "sampling").read_text(encoding="utf-8"))
-            return SubwordTokenizer((folder / FILE).read_bytes(), sampling)
+            model = (folder / FILE).read_bytes()
+            if not model:  # sentencepiece would take it, and fail at the first text
+                raise ValueError("it is empty")
+            return SubwordTokenizer(model, sampling)
         except (OSError, ValueError, RuntimeError) as error:
             raise CheckpointError(folder, f"cannot be read as a subword tokenizer: {error}") from error
 

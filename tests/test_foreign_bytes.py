@@ -1,0 +1,229 @@
+"""Whatever bytes a file holds, each parser reads it or refuses it in a line: a RegardError, nothing else.
+
+REGARD_FUZZ_SECONDS=600 pytest -m slow tests/test_foreign_bytes.py        (ten minutes each; 20 seconds by default)
+"""
+
+import gzip
+import io
+import json
+import os
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from zipfile import ZipFile
+
+import docx
+import pytest
+import torch
+from hostile import all_translated
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from safetensors.torch import save as tensors_to_bytes
+
+from regard.config import read_yaml
+from regard.data.columns import LabelColumn
+from regard.data.readers import READERS
+from regard.documents.files import SUFFIXES, file_document
+from regard.errors import RegardError
+from regard.evaluation.alignments import read_gold
+from regard.experiment import read_experiment
+from regard.recipes.download import unpack
+from regard.registry import Choice
+from regard.text import load_tokenizer, train_tokenizer
+from regard.training import checkpoint as files
+
+SECONDS = float(os.environ.get("REGARD_FUZZ_SECONDS", "20"))
+PART = "word/document.xml"  # the text of a Word file
+EXAMPLES = 200  # between two looks at the clock
+TEXT = "A man sees a house. Ünïcödé 你好 😀 %s <b>x</b> http://a.org\n"
+
+
+def word_file():
+    document, data = docx.Document(), io.BytesIO()
+    for text in ("A man sees.", "Two", ""):
+        document.add_paragraph(text).add_run("bold").bold = True
+    document.add_table(rows=2, cols=2).cell(0, 0).text = "cell"
+    document.save(data)
+    return data.getvalue()
+
+
+def archive():
+    data = io.BytesIO()
+    with ZipFile(data, "w") as packed:
+        for code in ("en", "es"):
+            packed.writestr(f"a.{code}", "".join(f"{code} {number}\n" for number in range(60)))
+    return data.getvalue()
+
+
+def inside(data, place):
+    """A Word file whose text is damaged inside, so that the archive is whole."""
+    out = io.BytesIO()
+    with ZipFile(io.BytesIO(word_file())) as packed, ZipFile(out, "w") as new:
+        for name in packed.namelist():
+            new.writestr(name, data if name == PART else packed.read(name))
+    document(".docx")(out.getvalue(), place)
+
+
+TMX = (
+    '<?xml version="1.0"?><!DOCTYPE tmx SYSTEM "tmx14.dtd"><tmx version="1.4"><header/><body><tu><tuv xml:lang="en">'
+    f'<seg>A <ph>1</ph> {TEXT[:20]}</seg></tuv><tuv xml:lang="de-DE"><seg>Ein Mann</seg></tuv></tu></body></tmx>'
+)
+SRT = "1\n00:00:01,000 --> 00:00:02,500\n<i>Hello,</i>\nyou?\n\n2\n00:00:03,000 --> 00:00:04,000\n- Fine\n"
+HTML = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>T</title></head><body>'
+    f'<p title="x">{TEXT}</p><pre>a</pre><!-- c --><script>1</script></body></html>'
+)
+YAML = "data: {train: {source: a.en, target: a.de}}\nmodel: {dim: 8, encoder: {name: transformer}}\nx: &a [1, 2]\n"
+ROWS = [json.dumps({"source": "a b", "target": TEXT}), json.dumps({"source": "c", "target": "d"})]
+
+
+def document(suffix):
+    def parse(data, place):
+        found = file_document(data, suffix)
+        found.rebuild(all_translated(found.texts, len(data)), ("en", "de"))
+
+    return parse
+
+
+def reader(name, suffix, **words):
+    def parse(data, place):
+        path = place / f"a{suffix}"
+        path.write_bytes(data)
+        if name == "parallel":
+            words["files"] = {"source": str(path), "target": str(path)}
+        given = words if name == "parallel" else {"file": str(path), **words}
+        list(READERS.build(Choice(name, given), ("source", "target")))
+
+    return parse
+
+
+def config(data, place):
+    (place / "a.yaml").write_bytes(data)
+    read_yaml(place / "a.yaml")
+    read_experiment(place / "a.yaml", [])
+
+
+@cache
+def learnt(name):
+    """The files of a tokenizer, the largest first."""
+    with tempfile.TemporaryDirectory() as folder:
+        train_tokenizer(Choice(name, {"size": 320}), [TEXT * 3]).save(Path(folder))
+        found = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def tokenizer(name):
+    def parse(data, place):
+        for number, (file, content) in enumerate(learnt(name).items()):
+            (place / file).write_bytes(content if number else data)
+        found = load_tokenizer(place)
+        found.decode(found.encode(TEXT))
+
+    return parse
+
+
+def largest(name):
+    return next(iter(learnt(name).values()))
+
+
+def labels(data, place):
+    (place / "labels.json").write_bytes(data)
+    LabelColumn.load(place)
+
+
+def links(data, place):
+    (place / "gold").write_bytes(data)
+    read_gold(place / "gold")
+
+
+def weights(data, place):
+    folder = place / "step-00000001"
+    folder.mkdir(exist_ok=True)
+    (folder / files.MODEL).write_bytes(data)
+    (folder / files.STATE).write_text("{}")
+    files.load(folder, training=False)
+
+
+def published(data, place):
+    (place / "a.zip").write_bytes(data)
+    unpack(place / "a.zip", ("en", "es"), place / f"to-{time.perf_counter_ns()}")
+
+
+PARSERS = {
+    ".txt": (document(".txt"), lambda: [TEXT.encode()]),
+    ".srt": (document(".srt"), lambda: [SRT.encode()]),
+    ".html": (document(".html"), lambda: [HTML.encode()]),
+    ".docx": (document(".docx"), lambda: [word_file()]),
+    ".docx inside": (inside, lambda: [ZipFile(io.BytesIO(word_file())).read(PART)]),
+    "lines": (reader("parallel", ".txt"), lambda: [TEXT.encode() * 3]),
+    "gzip lines": (reader("parallel", ".gz"), lambda: [gzip.compress(TEXT.encode() * 30, mtime=0)]),
+    "tsv": (reader("tsv", ".tsv"), lambda: [b"a b\tc d\n1\t2\n"]),
+    "csv": (reader("csv", ".csv"), lambda: [b'a,"b ""x""\nc"\n1,2\n']),
+    "jsonl": (reader("jsonl", ".jsonl"), lambda: ["\n".join(ROWS).encode()]),
+    "tmx": (reader("tmx", ".tmx"), lambda: [TMX.encode(), TMX.encode("utf-16")]),
+    "settings": (config, lambda: [YAML.encode()]),
+    "subwords": (tokenizer("subwords"), lambda: [largest("subwords")]),
+    "words": (tokenizer("words"), lambda: [largest("words")]),
+    "labels": (labels, lambda: [b'["a", "b"]']),
+    "links": (links, lambda: [b"0-0 1p2 3-4\n\n1-1\n"]),
+    "weights": (weights, lambda: [tensors_to_bytes({"a": torch.zeros(3), "b": torch.ones(2, 2)})]),
+    "published texts": (published, lambda: [archive()]),
+}
+EDITS = st.tuples(
+    st.sampled_from(["flip", "cut", "insert", "repeat", "swap"]),
+    st.floats(0, 1, exclude_max=True),
+    st.binary(min_size=1, max_size=8) | st.sampled_from([b"\0", b"\xff\xfe", b"<", b">", b"&", b"\n", b"-->", b"\xf0"]),
+)  # fmt: skip
+
+
+def edited(data, edits):
+    """Bytes with damages: a bit, a cut, something put in, something twice, two parts exchanged."""
+    for kind, share, found in edits:
+        at = int(share * len(data))
+        if kind == "flip" and data:
+            data = data[:at] + bytes([data[at] ^ (1 << found[0] % 8)]) + data[at + 1 :]
+        elif kind == "cut":
+            data = data[:at] + data[at + found[0] :]
+        elif kind == "insert":
+            data = data[:at] + found + data[at:]
+        elif kind == "repeat":
+            data = data[:at] + data[at : at + found[0]] * 3 + data[at + found[0] :]
+        elif kind == "swap":
+            data = data[at:] + data[:at]
+    return data
+
+
+def run(name, place, examples, number):
+    parse, make = PARSERS[name]
+    seeds = make()
+
+    @seed(number)
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(seeds), st.lists(EDITS, min_size=1, max_size=6) | st.binary(max_size=60))
+    def check(data, edits):
+        try:
+            parse(edits if isinstance(edits, bytes) else edited(data, edits), place)
+        except RegardError as error:
+            assert str(error)
+
+    check()
+
+
+def test_every_kind_of_document_is_tried():
+    assert set(SUFFIXES) - {".htm"} <= PARSERS.keys()
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_damaged_bytes_are_read_or_refused(name, tmp_path):
+    run(name, tmp_path, 15, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARSERS)
+def test_damaged_bytes_for_a_long_time(name, tmp_path):
+    until, rounds = time.monotonic() + SECONDS, 0
+    while time.monotonic() < until:
+        rounds += 1
+        run(name, tmp_path, EXAMPLES, rounds)
+    print(f"{name}: {rounds * EXAMPLES:,} damages")
