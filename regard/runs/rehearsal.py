@@ -8,6 +8,7 @@ from regard.config import collected_notes
 from regard.data.columns import example_values, small_columns
 from regard.errors import ConfigError, RegardError
 from regard.experiment import Experiment
+from regard.ops.memory import lacks_memory
 from regard.runs.assembly import engine_of, model_of, objective_of, task_of
 from regard.training.scheduled import Scheduled
 from regard.training.turns import Turns
@@ -30,6 +31,8 @@ def rehearse(experiment: Experiment) -> None:
     except RegardError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        if lacks_memory(error):
+            raise
         problem = f"its parts do not fit together: {(str(error) or repr(error)).splitlines()[0]}"
         raise ConfigError("model", problem, "look at the dims of encoder, decoder and attention") from error
     for line in dict.fromkeys(map(str, notes)):

@@ -126,3 +126,12 @@ def test_a_model_too_large_for_what_is_free(texts, monkeypatch):
     monkeypatch.setattr(plans, "FEW", 0)
     with pytest.raises(ConfigError, match=r"weights need about .*smaller dims"):
         plans.check_weights(read_experiment(None, [*texts, "training.workers=0", "training.batch_tokens=100"]))
+
+
+def test_too_little_memory_in_a_rehearsal_is_told_as_such(texts, monkeypatch):
+    def huge(*_):
+        torch.empty(2**60, dtype=torch.uint8)
+
+    monkeypatch.setattr("regard.runs.rehearsal.task_of", huge)
+    done = CliRunner().invoke(app, ["train", *texts])
+    assert (done.exit_code, "out of memory" in done.stderr) == (2, True)
