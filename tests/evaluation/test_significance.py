@@ -100,9 +100,9 @@ def test_a_seed_gives_the_same_answer_again(texts):
 
 def test_a_thousand_resamples_of_a_thousand_sentences_take_seconds(texts):
     references, a, b = texts
-    start = time.perf_counter()
+    start = time.process_time()
     compare(Bleu(), a, b, references)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_user_faults_are_told():

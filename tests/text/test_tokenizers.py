@@ -72,9 +72,9 @@ def test_nasty_texts_come_back(tokenizer, text):
 
 @pytest.mark.parametrize("text", ["x" * 100_000, "e\u0301" * 5_000, "\u0301" * 10_000, "known words " * 8_000])
 def test_huge_words_take_less_than_a_second(tokenizer, text):
-    start = time.perf_counter()
+    start = time.thread_time()
     ids = tokenizer.encode(text)
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
     assert tokenizer.decode(ids) == clean(text)
 
 
