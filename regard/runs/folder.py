@@ -123,12 +123,13 @@ class RunFolder:
         """Settings that were changed when the run was resumed are those of the run from now on; it is sealed now if
         an earlier version made it.
         """
-        if experiment != self.experiment():
+        before = self.experiment()
+        if not is_settled(self.path):
+            self.seal()
+        if experiment != before:
             new = staged(self.path / SETTINGS_FILE)
             experiment.save(new)
             replace_file(self.path, SETTINGS_FILE, new)
-        if not is_settled(self.path):
-            self.seal()
 
     def origins(self) -> Origins:
         """What its texts were when it began; nothing of a run that has not noted it. Raises CheckpointError."""

@@ -55,7 +55,7 @@ def replace_file(run: Path, name: str, new: Path) -> None:
     Killed at any moment this leaves a run that opens: until the file is there, the manifest allows both.
     """
     known, digest = _read(run), _digest(new)
-    _write(run, {**known, name: [*known.get(name, []), digest]})
+    _write(run, {**known, name: [*known[name], digest]})
     os.replace(new, run / name)
     _write(run, {**known, name: [digest]})
 

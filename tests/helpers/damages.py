@@ -30,15 +30,22 @@ def drawn_damages(folder: Path, count: int, seed: int, *, leave: tuple[str, ...]
     return found
 
 
-@contextmanager
-def damaged(folder: Path, damage: Damage) -> Iterator[None]:
-    """The damage is undone afterwards."""
+def spoil(folder: Path, damage: Damage) -> None:
+    """Damage a file."""
     path = folder / damage.name
     whole = path.read_bytes()
     changed = bytearray(whole[: damage.place] if damage.bit is None else whole)
     if damage.bit is not None:
         changed[damage.place] ^= 1 << damage.bit
     path.write_bytes(changed)
+
+
+@contextmanager
+def damaged(folder: Path, damage: Damage) -> Iterator[None]:
+    """The damage is undone afterwards."""
+    path = folder / damage.name
+    whole = path.read_bytes()
+    spoil(folder, damage)
     try:
         yield
     finally:

@@ -165,10 +165,11 @@ def test_settings_that_are_replaced_when_it_is_killed_leave_a_run_that_opens(run
     assert len(json.loads((run / "manifest.json").read_text())["files"][SETTINGS]) == 1
 
 
-def test_a_run_of_an_earlier_version_is_opened_as_it_is_and_sealed_when_it_goes_on(older):
+@pytest.mark.parametrize("changes", [[], ["decoding.batch_tokens=99"]], ids=["unchanged", "changed"])
+def test_a_run_of_an_earlier_version_is_opened_as_it_is_and_sealed_when_it_goes_on(older, changes):
     texts = [one.text for one in load(older).predict(TEXTS)]
     assert not (older / "manifest.json").exists()
-    assert regard("train", older, "--resume", "--quiet").code == 0
+    assert regard("train", older, "--resume", "--quiet", *changes).code == 0
     assert [one.text for one in load(older).predict(TEXTS)] == texts
     flip(older / MODEL)
     assert unsaid(regard("predict", older, given="a dog\n"), f"{older / MODEL}: was edited or damaged") == []

@@ -10,8 +10,7 @@ import time
 import pytest
 import torch
 import two_turns
-
-from regard.training import checkpoint as files
+from kill_points import result_of
 
 KILLS = 20  # of runs at work
 TRIES = 3 * KILLS  # a kill may come too late: how long a run lasts hangs on what else the machine does
@@ -83,21 +82,13 @@ def command(tmp_path):
     return Command(tmp_path)
 
 
-def weights(run):
-    """Every tensor of the last checkpoint, by file and name, and which checkpoints there are."""
-    last = files.load(files.steps(run)[0])
-    parts = ("model", "objective", "optimizers", "generators")
-    tensors = {(part, name): one for part in parts for name, one in getattr(last, part).items()}
-    return tensors, sorted(path.name for path in (run / files.FOLDER).iterdir())
-
-
 @pytest.mark.slow
 def test_killed_at_random_moments(command, tmp_path, lines):
     whole = tmp_path / "whole"
     command.finish(whole)
     settled = (whole / "experiment.yaml").stat().st_mtime
     lasted = (whole / "final.json").stat().st_mtime - settled
-    wanted, folders = weights(whole)
+    wanted, folders = result_of(whole)
     draws, killed, early = random.Random(11), 0, 0
     for number in range(TRIES):
         if killed == KILLS:
@@ -106,7 +97,7 @@ def test_killed_at_random_moments(command, tmp_path, lines):
         killed += command.kill(run, draws.uniform(0, lasted))
         said = command.finish(run, resume=True)
         early += BEGINS in said
-        found, kept = weights(run)
+        found, kept = result_of(run)
         assert found.keys() == wanted.keys()
         assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
         assert (lines(run), kept) == (lines(whole), folders)
@@ -120,7 +111,7 @@ def test_killed_before_the_first_checkpoint(command, tmp_path):
     command.finish(tmp_path / "whole")
     assert command.kill(tmp_path / "early", 0)
     assert BEGINS in command.finish(tmp_path / "early", resume=True)
-    wanted, found = (weights(tmp_path / name)[0] for name in ("whole", "early"))
+    wanted, found = (result_of(tmp_path / name)[0] for name in ("whole", "early"))
     assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
 
 
@@ -152,7 +143,7 @@ def test_two_turns_and_two_corpora_killed_at_random_moments(tmp_path, lines):
     toy.finish(whole)
     began = min(path.stat().st_mtime for path in (tmp_path / "corpora").iterdir())
     lasted = (whole / "final.json").stat().st_mtime - began
-    wanted, folders = weights(whole)
+    wanted, folders = result_of(whole)
     assert {name.partition(".")[0] for part, name in wanted if part == "optimizers"} == {"critic", "model"}
     draws, killed = random.Random(12), 0
     for number in range(TRIES):
@@ -161,7 +152,7 @@ def test_two_turns_and_two_corpora_killed_at_random_moments(tmp_path, lines):
         run = tmp_path / f"killed-{number}"
         killed += toy.kill(run, draws.uniform(0, lasted))
         toy.finish(run)
-        found, kept = weights(run)
+        found, kept = result_of(run)
         assert found.keys() == wanted.keys()
         assert [name for name in wanted if not torch.equal(found[name], wanted[name])] == []
         assert (lines(run), kept) == (lines(whole), folders)
