@@ -137,7 +137,10 @@ def _bytes_of_a_weight(experiment: Experiment) -> float:
     """A weight, its gradient, and what the optimizer keeps of it."""
     parameter = nn.Parameter(torch.ones(16, 16))
     parameter.grad = torch.ones_like(parameter)
-    optimizer = OPTIMIZERS.build(experiment.training.optimizer, [parameter])
+    try:
+        optimizer = OPTIMIZERS.build(experiment.training.optimizer, [parameter])
+    except ValueError:  # settings that it refuses are told by the rehearsal
+        return NUMBER * 2
     optimizer.step()
     kept = sum(value.numel() for value in optimizer.state[parameter].values() if isinstance(value, Tensor))
     return NUMBER * (2 + kept / parameter.numel())

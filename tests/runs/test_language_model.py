@@ -116,6 +116,7 @@ def test_a_text_is_asked_for_where_there_is_no_test_part(trained, tmp_path):
     settings = yaml.safe_load(path.read_text())
     settings["data"] |= {"test": None, "test_share": 0.0}
     path.write_text(yaml.safe_dump(settings))
+    (run / "manifest.json").unlink()  # so that edited settings are used
     assert unsaid(regard("evaluate", run), "--text", "names no test part") == []
 
 
