@@ -23,11 +23,11 @@ class Batch(NamedTuple):
 class Batcher:
     """A queue of an engine, and what empties it: as many batches at a time as it has slots.
 
-    `long`: its batches take turns with those of the other queue.
+    `lane`: the place among LANES, which take turns.
     """
 
-    def __init__(self, limits: Limits, watchers: Sequence[Watcher], *, long: bool = False) -> None:
-        self.limits, self.watchers, self.long = limits, watchers, long
+    def __init__(self, limits: Limits, watchers: Sequence[Watcher], lane: int) -> None:
+        self.limits, self.watchers, self.lane = limits, watchers, lane
         self.pace = Pace(limits)
         self._waiting, self._working = Waiting(), list[Batch]()
         self._names = count()
@@ -100,9 +100,9 @@ class Batcher:
 
     async def _answer(self, pipe: Pipe, items: list[Item]) -> None:
         began, full = asyncio.get_running_loop().time(), bool(self._waiting)
-        batch = Batch(f"{'long' if self.long else 'short'} {next(self._names)}", items)
+        batch = Batch(f"{self.lane}.{next(self._names)}", items)
         self._working.append(batch)
-        said = await pipe.ask(_message(batch, long=self.long))
+        said = await pipe.ask(_message(batch, self.lane))
         whole = not any(item.request.answer.done() for item in items)
         deliver(items, said)
         self._working.remove(batch)
@@ -118,11 +118,11 @@ class Batcher:
             watcher(Batched(len(items), sum(sizes), seconds, waited, said.get("out_of_memory", 0)))
 
 
-def _message(batch: Batch, *, long: bool) -> dict[str, Any]:
+def _message(batch: Batch, lane: int) -> dict[str, Any]:
     first = batch.items[0].request.texts
     return {
         "batch": batch.name,
-        "long": long,
+        "lane": lane,
         "options": vars(first.options),
         "sources": [item.source for item in batch.items],
         "targets": None if first.targets is None else [item.target for item in batch.items],

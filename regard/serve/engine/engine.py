@@ -30,6 +30,7 @@ class Engine:
         self.run, self.name, self.limits = run, name or name_of(run), limits or Limits()
         self.source, self.target = "", ""  # codes of the languages, known once it has started
         self.info: dict[str, Any] = {}
+        self.alphabet = frozenset[str]()
         self._lanes = Lanes(self.limits)
         self._counted = 0  # texts that are being counted
         self._pipe: Pipe | None = None
@@ -126,8 +127,8 @@ class Engine:
                 some = slice(first, first + portion)
                 texts = Texts(sources[some], None if targets is None else targets[some], options, first)
                 sizes, answers = await self._count(texts, until)
-                if first == 0 and self._lanes.crowded(sizes.values()):
-                    raise Busy(self._lanes.seconds(long=True))
+                if first == 0 and (lane := self._lanes.crowded(sizes.values())) is not None:
+                    raise Busy(self._lanes.seconds(lane))
                 answers |= await self._lanes.answer(texts, sizes, until)
                 found += [answers[place] for place in range(len(texts.sources))]
             return found
@@ -136,8 +137,7 @@ class Engine:
 
     def _busy(self, texts: int) -> int:
         """As `busy`, of so many texts."""
-        full = self._lanes.short.queue_size + self._counted + texts > self.limits.max_queue
-        return self._lanes.seconds() if full else 0
+        return self._lanes.seconds() if self._lanes.full(self._counted + texts) else 0
 
     async def _count(self, texts: Texts, until: float) -> tuple[dict[int, int], dict[int, Prediction]]:
         """As `counted`. Meanwhile they count as short ones that wait."""
@@ -160,6 +160,7 @@ class Engine:
         job = {"run": str(self.run), "threads": self.threads, "batch_tokens": self.limits.max_batch_tokens}
         self._pipe, self.info = await Pipe.open(job, self.limits)
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
+        self.alphabet = frozenset(self.info.pop("alphabet", ""))
         return self._pipe
 
     async def _live(self) -> None:

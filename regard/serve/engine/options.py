@@ -1,5 +1,6 @@
 """What a request may ask for, what an engine may use, and what it tells of itself."""
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,18 @@ from regard.results import Prediction
 MOST_THREADS = 4  # of a model, unless more are asked for: they take turns with Python's lock
 BEAT = 0.5  # seconds between two signs of life of a model's process
 QUOTA = Path("/sys/fs/cgroup/cpu.max")  # what a container may use: microseconds, of so many
+
+
+class Lane(NamedTuple):
+    """Texts of like lengths. They wait apart from others: a long text takes a hundred times as long as a sentence."""
+
+    pieces: float  # that a text has at most
+    share: float  # of the time of the cores, beside those of the other lanes that have something to do
+    patience: float  # how many times `max_batch_seconds` a batch may take, which keeps none of the shorter waiting
+    queue: float  # how many times `max_queue` texts may wait
+
+
+LANES = (Lane(40, 4.0, 1.0, 1.0), Lane(120, 2.0, 4.0, 0.5), Lane(math.inf, 1.0, 8.0, 0.5))
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Limits:
     max_batch_tokens: int = 8192  # of one batch of the model
     max_batch_seconds: float = 0.5  # batches are as small as to take about so long, if the model's speed allows
     batch_wait: float = 0.005  # seconds that the first of a batch waits for others
-    max_queue: int = 256  # texts that wait; of long ones, which wait apart, half as many
+    max_queue: int = 256  # texts that wait; of longer ones, which wait apart, half as many
     silent_after: float = 10.0
     idle_after: float = 30.0
     stuck_after: float = 300.0
@@ -61,6 +74,7 @@ class Translates(Protocol):
     source: str
     target: str
     info: dict[str, Any]
+    alphabet: frozenset[str]  # characters that it can read; empty: any
 
     @property
     def ready(self) -> bool:

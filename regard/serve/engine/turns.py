@@ -1,4 +1,4 @@
-"""In the model's process: long texts and short ones take turns on the cores, a step of a search each."""
+"""In the model's process: lanes of long and short texts take turns on the cores, a step of a search each."""
 
 import time
 from collections.abc import Sequence
@@ -8,26 +8,27 @@ from typing import Self
 
 
 class Turns:
-    """So many cores for two lanes. While both have something to do each has half of the time."""
+    """So many cores for several lanes. Those that have something to do divide the time as their shares have it."""
 
-    def __init__(self, cores: int) -> None:
-        self._free, self._changed = cores, Condition()
-        self._waiting, self._batches = [0, 0], [0, 0]  # of each lane: batches that wait for a core, all batches
-        self._used = [0.0, 0.0]  # seconds that each lane has had
+    def __init__(self, cores: int, shares: Sequence[float]) -> None:
+        self._free, self._shares, self._changed = cores, shares, Condition()
+        self._waiting, self._batches = [0] * len(shares), [0] * len(shares)  # that wait for a core; all
+        self._used = [0.0] * len(shares)  # seconds that each lane has had, divided by its share
 
     def begin(self, lane: int) -> None:
         """Waits for a core. A lane that had nothing to do is owed nothing for it."""
         with self._changed:
+            others = [used for used, count in zip(self._used, self._batches, strict=True) if count]
             if not self._batches[lane]:
-                self._used[lane] = max(self._used)
+                self._used[lane] = max(self._used[lane], min(others, default=0.0))
             self._batches[lane] += 1
             self._take(lane)
 
     def give_way(self, lane: int, seconds: float) -> bool:
-        """After so long with a core: whether it went to the other lane meanwhile, which has had less time."""
+        """After so long with a core: whether it went to another lane meanwhile, which has had less time."""
         with self._changed:
-            self._used[lane] += seconds
-            other = self._first(self._waiting)
+            self._used[lane] += seconds / self._shares[lane]
+            other = self._first()
             if other is None or self._used[other] >= self._used[lane]:
                 return False
             self._free += 1
@@ -38,27 +39,26 @@ class Turns:
     def end(self, lane: int, seconds: float) -> None:
         """A core is free again."""
         with self._changed:
-            self._used[lane] += seconds
+            self._used[lane] += seconds / self._shares[lane]
             self._batches[lane] -= 1
             self._free += 1
             self._changed.notify_all()
 
     def _take(self, lane: int) -> None:
         self._waiting[lane] += 1
-        self._changed.wait_for(lambda: self._free > 0 and self._first(self._waiting) == lane)
+        self._changed.wait_for(lambda: self._free > 0 and self._first() == lane)
         self._waiting[lane] -= 1
         self._free -= 1
-        self._changed.notify_all()  # another core may be free for the other lane
+        self._changed.notify_all()  # another core may be free for another lane
 
-    def _first(self, batches: Sequence[int]) -> int | None:
-        """The lane with batches that has had the least time."""
-        return min(
-            (lane for lane, count in enumerate(batches) if count), key=lambda lane: self._used[lane], default=None
-        )
+    def _first(self) -> int | None:
+        """Of the lanes with a batch that waits the one that has had the least time."""
+        waiting = [lane for lane, count in enumerate(self._waiting) if count]
+        return min(waiting, key=lambda lane: self._used[lane], default=None)
 
 
 class Turn:
-    """A batch's time with a core, which it lends to the other lane between two steps."""
+    """A batch's time with a core, which it lends to other lanes between two steps."""
 
     def __init__(self, turns: Turns, lane: int) -> None:
         self.turns, self.lane, self.seconds = turns, lane, 0.0

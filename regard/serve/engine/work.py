@@ -13,7 +13,7 @@ class Work:
         self._left = frozenset[int]()
 
     def __call__(self) -> frozenset[int]:
-        """The texts that nobody waits for, after the other lane has had its turn."""
+        """The texts that nobody waits for, after other lanes have had their turn."""
         self.steps += 1
         self.turn.give_way()
         return self._left

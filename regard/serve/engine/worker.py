@@ -26,14 +26,13 @@ from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.results import Prediction
 from regard.serve.engine.answering import Answered, Answering, Refused, line_of
-from regard.serve.engine.options import BEAT, Options
+from regard.serve.engine.options import BEAT, LANES, Options
 from regard.serve.engine.turns import Turn, Turns
 from regard.serve.engine.wire import HEAD, packed, to_plain, unpacked
 from regard.serve.engine.work import Work
 
 FAULT = 2  # exit code of a run that cannot be served
 WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
-LANES = 2  # texts that are long, and others
 FIRST, STRIDE = 4, 37  # the first piece that is no special one; every so many is taken
 
 _LOG = logging.getLogger("regard.serve")
@@ -87,11 +86,11 @@ class Desk:
 
     def __init__(self, answering: Answering, threads: int, say: Say) -> None:
         self.answering, self.say = answering, say
-        self._turns, self._works = Turns(threads), dict[str, Work]()
+        self._turns, self._works = Turns(threads, [lane.share for lane in LANES]), dict[str, Work]()
         self._free = SimpleQueue[Answering]()
-        for slot in [answering, *(answering.beside() for _ in range(LANES * threads - 1))]:
+        for slot in [answering, *(answering.beside() for _ in range(len(LANES) * threads - 1))]:
             self._free.put(slot)
-        self._pool = ThreadPoolExecutor(LANES * threads, "model", initializer=torch.set_num_threads, initargs=(1,))
+        self._pool = ThreadPoolExecutor(len(LANES) * threads, "model", initializer=torch.set_num_threads, initargs=(1,))
         self._ended, self._heart = Event(), Thread(target=self._beat, name="heart", daemon=True)
 
     def __enter__(self) -> "Desk":
@@ -111,7 +110,7 @@ class Desk:
         elif "count" in message:
             self.say({**count(self.answering, message), "number": message.get("number")})
         else:
-            work = Work(Turn(self._turns, int(bool(message.get("long")))))
+            work = Work(Turn(self._turns, message.get("lane", 0)))
             self._works[name := str(message.get("batch"))] = work
             self._pool.submit(self._answer, name, work, message)
 

@@ -52,7 +52,7 @@ def test_those_who_come_while_the_model_works_share_the_next_batch(engine, model
 
 
 def test_a_lone_request_waits_for_nobody_and_company_for_mates(engine, models, run):
-    engine.limits.__dict__["batch_wait"] = 0.02
+    engine._lanes.batchers[0].limits.__dict__["batch_wait"] = 0.02
 
     async def case():
         first = await busy(engine, models[0])
@@ -105,7 +105,7 @@ def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
     async def case():
         await engine.translate(["a"], PLAIN)
         for _ in range(50):  # of late a text has taken a second
-            engine._lanes.short.pace.note((PLAIN, True), 1, 1, 1.0, full=False)
+            engine._lanes.batchers[0].pace.note((PLAIN, True), 1, 1, 1.0, full=False)
         first = await busy(engine, models[0])
         eight = [asking(engine, text) for text in "abcdefgh"]
         await until(lambda: engine.queue_size == 8)
@@ -318,7 +318,7 @@ def test_a_text_too_many_leaves_the_others_of_its_request(engine, models, run):
 
 def test_batches_that_were_left_tell_only_that_they_were_slow(engine, models, run):
     """Given up early they say nothing of how long they would have taken."""
-    pace = engine._lanes.short.pace
+    pace = engine._lanes.batchers[0].pace
     noted = []
     pace.note = lambda kind, items, size, seconds, *, full: noted.append(seconds)
 
@@ -356,7 +356,7 @@ def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
         return await texts_of(whole)
 
     assert run(case()) == [long.upper(), "A"]
-    assert [message["long"] for message in models[0].messages[:2]] == [False, True]
+    assert [message["lane"] for message in models[0].messages[:2]] == [0, 2]
     assert models[0].asked[:2] == [["a"], [long]]
 
 

@@ -1,4 +1,4 @@
-"""Two lanes share the cores by time, a step each."""
+"""Lanes share the cores by time, a step each."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ def run_beside(turns, lane, steps, seconds, done):
 
 
 def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
-    turns, done = Turns(1), [0, 0]
+    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
     long, _ = run_beside(turns, 1, 200, STEP, done)
     while not done[1]:
         time.sleep(STEP / 10)
@@ -40,7 +40,7 @@ def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
 
 def test_time_is_shared_and_not_the_number_of_steps():
     """Steps of the one are eight times as long: of the other there are more."""
-    turns, done = Turns(1), [0, 0]
+    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
     long, _ = run_beside(turns, 1, 30, 8 * STEP, done)
     while not done[1]:
         time.sleep(STEP / 10)
@@ -50,9 +50,21 @@ def test_time_is_shared_and_not_the_number_of_steps():
     long.join()
 
 
+def test_shares_divide_the_time():
+    """Of three parts the one lane has two."""
+    turns, done = Turns(1, [4.0, 2.0]), [0, 0]
+    long, _ = run_beside(turns, 1, 200, STEP, done)
+    while not done[1]:
+        time.sleep(STEP / 10)
+    short, seen = run_beside(turns, 0, 60, STEP, done)
+    short.join()
+    assert 15 <= seen[0][1][1] <= 45
+    long.join()
+
+
 def test_neither_lane_starves():
     """Short batches one after the other: the long one gets its half."""
-    turns, done = Turns(1), [0, 0]
+    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
     long, seen = run_beside(turns, 1, 50, STEP, done)
     while not seen:
         run_beside(turns, 0, 5, STEP, done)[0].join()
@@ -61,7 +73,7 @@ def test_neither_lane_starves():
 
 
 def test_who_had_nothing_to_do_is_owed_nothing():
-    turns, done = Turns(1), [0, 0]
+    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
     run_beside(turns, 1, 50, STEP, done)[0].join()
     short, _ = run_beside(turns, 0, 60, STEP, done)
     while not done[0]:
@@ -73,7 +85,7 @@ def test_who_had_nothing_to_do_is_owed_nothing():
 
 
 def test_as_many_at_a_time_as_cores():
-    turns, most, now, lock = Turns(2), [], [0], threading.Lock()
+    turns, most, now, lock = Turns(2, [1.0, 1.0]), [], [0], threading.Lock()
 
     def work(lane):
         with Turn(turns, lane) as turn:
@@ -95,7 +107,7 @@ def test_as_many_at_a_time_as_cores():
 
 
 def test_a_batch_that_fails_gives_its_core_back():
-    turns = Turns(1)
+    turns = Turns(1, [1.0, 1.0])
     for lane in (0, 1, 0):
         try:
             with Turn(turns, lane):
@@ -106,7 +118,7 @@ def test_a_batch_that_fails_gives_its_core_back():
 
 def test_seconds_are_those_with_a_core():
     """What the other lane had meanwhile is not among them."""
-    turns, done = Turns(1), [0, 0]
+    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
     long, first = run_beside(turns, 1, 40, STEP, done)
     short, second = run_beside(turns, 0, 40, STEP, done)
     began = time.perf_counter()
