@@ -18,6 +18,7 @@ class ProtectedSpan(NamedTuple):
     left: bool = False  # white space before it
     right: bool = False  # white space after it
     inside: tuple[tuple[int, int], ...] = ()  # marks in it: (offset, number)
+    copied: bool = False  # no placeholder: words that the model does not know
 
 
 class Mark(NamedTuple):

@@ -35,7 +35,7 @@ def _intact(passage: Passage, found: RestoredText) -> bool:
     """Whether all protected spans can be found beside their new neighbours, and no new machine placeholder."""
     text = "".join(gap + body for gap, body in zip(found.gaps, [*(atom.body for atom in found.atoms), ""], strict=True))
     there = placeholders(text)
-    wanted = [(span.body, span.machine) for span in passage.protected]
+    wanted = [(span.body, span.machine) for span in passage.protected if not span.copied]
     machine = Counter(text[each.start : each.end] for each in there if each.machine)
     return machine == Counter(body for body, read in wanted if read) and Counter(body for body, _ in wanted) <= Counter(
         text[each.start : each.end] for each in there

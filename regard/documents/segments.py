@@ -11,7 +11,7 @@ from regard.documents.passages import Mark, Passage, ProtectedSpan, build_tree
 from regard.documents.placeholders import SIGN, Placeholder
 from regard.documents.words import TextSpan, has_letters
 
-_STOPS = ".,;:!?…)]。，；：！？、"  # no space before these
+STOPS = ".,;:!?…)]。，；：！？、"  # no space before these
 _LEADING = re.compile(  # dialogue dashes, list bullets, emoji
     rf"(?:(?:[-–—―−‒－]++(?=\s)|[-–—―−‒－](?=[^\W\d_](?![\w.+-]*@))|[*+>#·∙•‣⁃◦]++(?=\s)|[•‣⁃◦]++(?=\w)|{SIGN})\s*+)++"
 )
@@ -109,7 +109,7 @@ def _tidied(text: str, start: int, end: int, hidden: bytearray, points: Set[int]
             spaced = bool(asked)
         if character.isspace() or hidden[place - start] or unicodedata.category(character) == "Cc":
             continue
-        if spaced and not (character in _STOPS and place in points):
+        if spaced and not (character in STOPS and place in points):
             asked.append(" ")
             places.append(place)
         spaced = False

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from regard.documents.document import Document
 from regard.documents.files import file_document
 from regard.documents.text_document import text_document
+from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Prediction
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Busy, Options, Translates
@@ -160,7 +161,7 @@ def _prepare(service: Service, question: Question, text: str) -> Translated:
     engine = question.model or check_pair(service.catalogue, source, question.target)
     if engine is None:
         return Translated(source, question.target, detected, None, text)
-    found = text_document(text, question.kind, language=source)
+    found = copy_unknown_words(text_document(text, question.kind, language=source), engine.alphabet)
     return Translated(source, question.target, detected, engine, text, found)
 
 

@@ -9,6 +9,7 @@ from regard.data.columns import Columns, TextColumn
 from regard.decoding import Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
+from regard.documents.unknown_words import copy_unknown_words
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
@@ -53,8 +54,8 @@ class TranslationTask(Task):
         return replace(best, alternatives=rest)
 
     def document(self, text: str, language: str | None) -> Document:
-        """Sentences, with placeholders kept."""
-        return plain_document(text, language=language)
+        """Sentences, with placeholders kept, and words of a script that training never saw."""
+        return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)
 
     def answered(self, prediction: Prediction) -> Ids:
         """The pieces that were written, where they are known: a text may be cut in several ways."""

@@ -31,6 +31,7 @@ class KnownEngine:
     def __init__(self, source: str, target: str, name: str = "") -> None:
         self.name, self.source, self.target = name or f"{source}-{target}", source, target
         self.info: dict[str, Any] = {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1}
+        self.alphabet = frozenset[str]()
         self.ready, self.started, self.stopped = False, False, False
         self.queue_size, self.busy = 0, 0
         self.watchers: list[Callable[[Batched], None]] = []

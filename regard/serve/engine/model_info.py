@@ -1,8 +1,9 @@
 """What a server tells of a model."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
+from regard.data.columns import TextColumn
 from regard.data.sealed import SEAL
 from regard.experiment import Experiment
 from regard.predictor import Predictor
@@ -31,6 +32,7 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": _digest(folder),
+        "alphabet": "".join(sorted(cast(TextColumn, columns["source"]).alphabet)),
         **learnt_of(experiment, folder, predictor.task),
     }
 
