@@ -220,6 +220,29 @@ def test_five_minutes_of_twice_as_much_as_it_can_do(demo):
         assert server.end() == 0
 
 
+HAN = "".join(chr(0x4E00 + number) for number in range(4900))  # a script that was never learnt: copied
+SPELT = "aбcд " * 980  # words that are half of such a script: spelt in bytes, and no sentence ends
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [HAN, SPELT], ids=["copied", "spelt"])
+def test_five_minutes_of_requests_that_ask_for_too_much(demo, text):
+    """Eight a second, each as large as it may be: sixteen others have all their answers, each within a second."""
+    with load.serving(demo / "model") as server:
+        texts = sentences(demo, 1000)
+        asyncio.run(load.at_once(server, texts, 16, 3.0))
+
+        async def case():
+            attack = asyncio.create_task(load.whatever_it_says(server, [text], 8.0, 300.0))
+            return await load.at_once(server, texts, 16, 300.0), await attack
+
+        honest, others = asyncio.run(case())
+        assert {answer.status for answer in honest} == {200}
+        assert max(answer.seconds for answer in honest) <= 1.0
+        assert {answer.status for answer in others} <= {200, 429, 503}
+        assert all(answer.retry_after for answer in others if answer.status != 200)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("turn", range(50))
 def test_it_ends_under_load(demo, turn):
