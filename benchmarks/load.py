@@ -54,7 +54,7 @@ class Server:
 
     def memory(self) -> dict[str, float]:
         """Megabytes that its processes hold: the one that answers, and the one of the model."""
-        pids = [self.process.pid, *_children(self.process.pid)]
+        pids = [self.process.pid, *children(self.process.pid)]
         return dict(zip(("server", "model"), (resident(pid) for pid in pids), strict=True))
 
     def end(self) -> int:
@@ -229,6 +229,7 @@ def resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes that it has started."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text(encoding="ascii").split()]

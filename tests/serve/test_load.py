@@ -8,8 +8,10 @@ import asyncio
 import os
 import random
 import re
+import signal
 import time
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
@@ -141,6 +143,36 @@ def test_a_connection_that_was_closed_while_idle_is_replaced():
             return [*statuses, (await client.ask("second")).status], server.heard
 
     assert asyncio.run(case()) == ([200, 200], [b"first", b"second"])
+
+
+def ready(server):
+    """The status of /readyz."""
+    try:
+        with urlopen(f"http://{server.host}:{server.port}/readyz") as answer:
+            return answer.status
+    except HTTPError as error:
+        return error.code
+
+
+def test_a_model_that_hangs_is_told_and_replaced(tiny):
+    """In time for those who wait, and long before it would end by itself."""
+    with load.serving(tiny, "--request-timeout", 9) as server:
+        (model,) = load.children(server.process.pid)
+        said(asyncio.run(load.each_once(server, ["yes"], 1)))
+        assert ready(server) == 200
+        os.kill(model, signal.SIGSTOP)
+        answers = asyncio.run(load.each_once(server, ["yes", "two cats"], 2))
+        assert {answer.status for answer in answers} == {503}
+        assert all(int(answer.retry_after) >= 1 and answer.seconds < 9 for answer in answers)
+        until = time.monotonic() + 60
+        seen = [ready(server)]
+        while seen[-1] != 200 and time.monotonic() < until:
+            time.sleep(0.05)
+            seen.append(ready(server))
+        assert set(seen) == {200, 503}
+        assert load.children(server.process.pid) != [model]
+        said(asyncio.run(load.each_once(server, ["yes"], 1)))
+        assert server.end() == 0
 
 
 def test_what_was_accepted_is_answered_when_it_is_told_to_end(tiny):
