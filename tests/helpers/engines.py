@@ -8,9 +8,13 @@ from typing import Any
 from small_runs import SMALL, regard, write_texts
 
 from regard.results import Prediction
+from regard.serve.engine import Engine, Options
 from regard.serve.engine.pipe import Gone
 
+PLAIN = Options()
 PATIENCE = 60.0  # seconds: only what never becomes true takes them
+
+Asked = asyncio.Future[list[Prediction]]
 
 
 def tiny_run_in(folder: Path) -> Path:
@@ -26,6 +30,16 @@ async def until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not true():
             await asyncio.sleep(0.001)
+
+
+def asking(engine: Engine, *texts: str, seconds: float = 30.0, options: Options = PLAIN) -> Asked:
+    """A request under way."""
+    return asyncio.ensure_future(engine.translate(list(texts), options, seconds=seconds))
+
+
+async def texts_of(task: Asked) -> list[str]:
+    """What a request is answered with."""
+    return [one.text for one in await task]
 
 
 class Model:

@@ -1,0 +1,96 @@
+"""Texts of different lengths wait apart, and the model is told what nobody waits for."""
+
+import asyncio
+
+import pytest
+from engines import PLAIN, asking, texts_of, until
+
+from regard.serve.engine import Busy, Failed, TooLong
+from regard.serve.engine.lanes import lane_of
+
+
+def test_the_lane_of_a_text_is_by_its_pieces():
+    assert [lane_of(size) for size in (0, 40, 41, 120, 121, 1023)] == [0, 0, 1, 1, 2, 2]
+
+
+def test_the_model_is_told_who_has_left(engine, models, run):
+    """Of a batch under way; nobody tells of those who have their answer."""
+
+    async def case():
+        models[0].gate.clear()
+        gone = asking(engine, "b", "c")
+        await until(lambda: engine.in_flight == 2)
+        gone.cancel()
+        await asyncio.wait([gone])
+        models[0].gate.set()
+        await asking(engine, "d", "e")
+
+    run(case())
+    assert models[0].told == [{"leave": [0, 1], "batch": models[0].messages[0]["batch"]}]
+
+
+def test_a_text_too_many_leaves_the_others_of_its_request(engine, models, run):
+    """Which are worked on already: nobody will hear of them."""
+
+    async def case():
+        models[0].gate.clear()
+        task = asking(engine, "x" * 38, "failed")
+        await until(lambda: engine.in_flight == 1)
+        models[0].gate.set()
+        with pytest.raises(Failed):
+            await task
+
+    run(case())
+    assert engine.in_flight == engine.queue_size == 0
+
+
+def test_batches_that_were_left_tell_only_that_they_were_slow(engine, models, run):
+    """Given up early they say nothing of how long they would have taken."""
+    pace = engine._lanes.batchers[0].pace
+    noted = []
+    pace.note = lambda kind, items, size, seconds, *, full: noted.append(seconds)
+
+    async def case(seconds):
+        models[0].seconds = seconds
+        models[0].gate.clear()
+        gone = asking(engine, "gone")
+        await until(lambda: engine.in_flight == 1)
+        gone.cancel()
+        await asyncio.wait([gone])
+        models[0].gate.set()
+        await until(lambda: engine.in_flight == 0)
+
+    run(case(0.01))
+    run(case(7.0))
+    assert noted == [7.0]
+
+
+def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
+    """The others do not wait for them, and a crowd of long ones leaves the queue to them."""
+    long = "x" * 200
+
+    async def case():
+        models[0].gate.clear()
+        whole = asking(engine, long, "a")
+        await until(lambda: engine.in_flight == 2)
+        crowd = [asking(engine, long) for _ in range(4)]
+        await until(lambda: engine.queue_size == 4)
+        with pytest.raises(Busy):
+            await engine.translate([long], PLAIN)
+        short = [asking(engine, text) for text in "cdef"]
+        await until(lambda: engine.queue_size == 8)
+        models[0].gate.set()
+        await asyncio.gather(*crowd, *short)
+        return await texts_of(whole)
+
+    assert run(case()) == [long.upper(), "A"]
+    assert [message["lane"] for message in models[0].messages[:2]] == [0, 2]
+    assert models[0].asked[:2] == [["a"], [long]]
+
+
+def test_the_place_of_a_text_that_is_at_fault_is_told(engine, models, run):
+    """Among all that were given, in whichever queue it was."""
+    for texts, place in ((["a", "x" * 200, "failed"], 2), (["x" * 200, "b", "long"], 2)):
+        with pytest.raises((Failed, TooLong)) as caught:
+            run(engine.translate(texts, PLAIN))
+        assert caught.value.index == place
