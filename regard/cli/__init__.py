@@ -1,5 +1,15 @@
 """The command line: one short function a command. Nothing here loads torch before a command runs."""
 
-from regard.cli.app import main
+import sys
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        from regard.cli.app import main as run
+    except KeyboardInterrupt:  # Ctrl-C while it is loaded
+        sys.exit(130)
+    run()
+
 
 __all__ = ["main"]

@@ -65,7 +65,7 @@ def regard(
 
 
 def main() -> None:
-    """The console script. It writes UTF-8 whatever the terminal says: so do the texts it translates.
+    """Run a command. It writes UTF-8 whatever the terminal says: so do the texts it translates.
 
     Threads of OpenMP wait for each other by spinning, for so long that training beside other programs is several times
     slower; a short spin costs a few per cent alone (benchmarks/spinning.py). It is read when torch is loaded, later.

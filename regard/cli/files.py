@@ -64,5 +64,7 @@ def _texts(lines: list[bytes], name: str, before: int) -> Iterator[list[str]]:
             if texts:
                 yield texts
             problem = f"byte {error.start + 1} of the line is not UTF-8"
-            raise DataError(name, problem, line=number, hint="convert it: iconv -t UTF-8") from error
+            raise DataError(
+                name, problem, line=number, hint=f"if it is Latin-1: iconv -f latin1 -t utf-8 {name}"
+            ) from error
     yield texts

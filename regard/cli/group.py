@@ -72,6 +72,7 @@ class Group(TyperGroup):
                 _write_no_more()
             raise typer.Exit(FAULT) from error
         except KeyboardInterrupt as error:
+            print("stopped", file=sys.stderr)
             raise typer.Exit(STOPPED) from error
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Answer = Callable[[list[str]], list[Prediction]]
 
 N_BEST = "decoding.search.n_best"
+UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
 DOCUMENTS = (".html", ".htm", ".srt", ".docx")  # a .txt file is read line by line
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
@@ -95,8 +96,16 @@ def predict_command(
 
 def _document_path(path: Path | None, output: Path | None, *, details: bool) -> Path | None:
     """The input where it is a document; raises ConfigError where its translation cannot be shown as asked."""
-    if path is None or path.suffix.lower() not in DOCUMENTS:
+    suffix = "" if path is None else path.suffix.lower()
+    if suffix in UNREAD:
+        told = f"files of the kind '{suffix}' cannot be translated"
+        raise ConfigError(str(path), told, f"these can: {', '.join(DOCUMENTS)}, and texts of one line a sentence")
+    if path is None or suffix not in DOCUMENTS:
         return None
+    if output and output.suffix.lower() != suffix and (output.is_file() or not output.exists()):
+        raise ConfigError(
+            str(output), f"will be a file as {path.name} is", f"name it {output.with_suffix(suffix).name}"
+        )
     if details:
         told = "is translated as a whole: it has no scores, links or alternatives"
         raise ConfigError(str(path), told, "--raw reads the file line by line")
@@ -123,8 +132,9 @@ def _document(predictor: "Predictor", path: Path) -> Iterator[bytes]:
 def _changes(changes: list[str], search: str | None, n_best: int) -> list[str]:
     """The search comes first: what changes say of it is meant for the one that is named."""
     for word in changes:
-        if "=" not in word and Path(word).is_file():
-            raise ConfigError(word, "is a file, not a change", f"--input {word}")
+        if "=" not in word:
+            hint = f"a file to translate: --input {word}; a change: decoding.search.size=8"
+            raise ConfigError(word, "is no change of a setting", hint)
     named = [f"decoding.search={search}"] if search else []
     return [*named, *changes, *([f"{N_BEST}={n_best}"] if n_best > 1 else [])]
 

@@ -1,17 +1,26 @@
 """regard train"""
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regard.cli.group import INTERRUPTED
-from regard.errors import ConfigError
+from regard.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
     from regard.experiment import Experiment
+
+CONFIGS = (".yaml", ".yml", ".json")
+OPTIONS = {  # by the setting that each gives
+    "data.train": "--source FILE --target FILE, or --text FILE for a language model",
+    **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
+    **{f"data.dev.{name}": f"--dev-{name} FILE" for name in ("source", "target")},
+}
 
 Words = Annotated[
     list[str] | None,
@@ -63,23 +72,62 @@ def train_command(
     """
     from regard.config import quoted
     from regard.experiment import read_experiment
-    from regard.runs import train_run
+    from regard.runs import RunFolder, train_run
 
     config, changes = split_words(words or [])
+    _check_config(config, words or [], resume=resume)
     if config is not None and config.is_dir():
-        if not resume:
-            raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
         config, run = None, run or config
-    if start is not None and resume:
-        raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
+    _check_options(text and (source or target), start if resume else None)
     named = {"data.train.source": source, "data.train.target": target, "data.train.text": text}
     named |= {"data.dev.source": dev_source, "data.dev.target": dev_target, "run": str(run) if run else None}
     changes = [*(["task.name=language_model"] if text else []), *changes]
     changes += [f"{name}={quoted(file)}" for name, file in named.items() if file]
-    resumed = resume and config is None
-    experiment = _resumed(changes) if resumed else read_experiment(config, changes, start=start, say=_say(quiet))
+    if run is not None and not (plan or resume) and os.environ.get("RANK", "0") == "0":
+        RunFolder(run).check_free()  # before the machine is measured
+    with _options_named():
+        new = config is not None or not resume
+        experiment = read_experiment(config, changes, start=start, say=_say(quiet)) if new else _resumed(changes)
     if not (_tell_plan(experiment) if plan else train_run(experiment, resume=resume, quiet=quiet)):
         raise typer.Exit(INTERRUPTED)
+
+
+def _check_config(config: Path | None, words: list[str], *, resume: bool) -> None:
+    """Raise ConfigError for a run that is not there or not to be resumed, and for texts given as a config."""
+    from regard.experiment.data import by_ending
+
+    if config is None:
+        return
+    if config.is_dir() and not resume:
+        raise ConfigError(str(config), "this is a folder", f"to go on with a run: regard train {config} --resume")
+    if resume and not config.exists():
+        raise ConfigError(str(config), "there is no such run to go on with", "regard train RUN --resume")
+    if config.is_file() and config.suffix not in CONFIGS and not by_ending(str(config)):
+        other = next((word for word in words[1:] if "=" not in word), "FILE")
+        hint = f"two texts: regard train --source {config} --target {other}"
+        raise ConfigError(str(config), "is no config (.yaml), nor a table of pairs", hint)
+
+
+def _check_options(both: str | None, start: Path | None) -> None:
+    """Raise ConfigError for options that exclude each other."""
+    if both:
+        raise ConfigError("--text", "is for a language model, --source for a translator", "use one of them")
+    if start is not None:
+        raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Tell options where settings are missing that have some."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError.of(_with_option(fault) for fault in error.faults) from error
+
+
+def _with_option(fault: Fault) -> Fault:
+    option = OPTIONS.get(fault.place) if fault.problem == "must be given" else None
+    return fault._replace(hint=f"{option}; or in a config {fault.place}") if option else fault
 
 
 def _tell_plan(experiment: "Experiment") -> bool:

@@ -15,6 +15,8 @@ CONTINUED = ("task", "text", "model")  # groups that a run which continues anoth
 def settings_file(run: Path) -> Path:
     """The settings of a run folder. Raises CheckpointError where there are none."""
     file = run / SETTINGS_FILE
+    if not run.exists():
+        raise CheckpointError(run, "there is no such folder", "regard train makes one")
     if not file.is_file():
         raise CheckpointError(run, f"is no run folder: it has no {SETTINGS_FILE}", "regard train makes one")
     return file

@@ -83,14 +83,22 @@ class RunFolder:
     @contextmanager
     def created(self) -> Iterator[None]:
         """A folder that was empty or not there, and is held. Raises ConfigError where something is there already."""
-        self._check_free()
+        self.check_free()
         with ExitStack() as stack:
             try:
                 stack.enter_context(self.held(make=True))
             except OSError as error:
                 raise RegardError(f"{self}: the run folder cannot be made: {error.strerror or error}") from error
-            self._check_free()
+            self.check_free()
             yield
+
+    def check_free(self) -> None:
+        """Raise ConfigError where something is there already."""
+        if not self.exists:
+            return
+        run = (self.path / SETTINGS_FILE).is_file()
+        other = f"go on with: regard train --run {quote(str(self))} --resume" if run else "empty it"
+        raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another run=FOLDER, or {other}")
 
     @contextmanager
     def preparing(self, experiment: Experiment) -> Iterator[None]:
@@ -183,12 +191,6 @@ class RunFolder:
             return []
         pairs = [(name, before.get(name, now), now) for name, now in environment().items()]
         return [f"{name} was {then}, is {now}" for name, then, now in pairs if then != now]
-
-    def _check_free(self) -> None:
-        if self.exists:
-            run = (self.path / SETTINGS_FILE).is_file()
-            other = f"go on with: regard train --run {quote(str(self))} --resume" if run else "empty it"
-            raise ConfigError("run", f"'{self}' exists and is not empty", f"choose another run=FOLDER, or {other}")
 
     def _remove(self) -> None:
         """Remove the folder, settings and lock last: killed on the way, this leaves what can be resumed or begun."""

@@ -12,6 +12,7 @@ from regard.data.columns import Columns, example_values, small_columns
 from regard.data.streams import AHEAD
 from regard.errors import ConfigError
 from regard.experiment import Experiment
+from regard.experiment.time_plan import TRAINING
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes
 from regard.records import Batch
@@ -22,7 +23,8 @@ from regard.training.optimizers import OPTIMIZERS
 
 NUMBER = 4  # bytes of a weight
 WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
-LENGTH, ROWS = 5, 16  # example texts in a row of the batch that is tried, and its rows
+LENGTH, ROWS = 5, 64  # example texts in a row of the batch that is tried, and its rows
+TRIED = 1.0  # seconds of batches whose speed is measured
 PROCESS = 500e6  # bytes of Python and torch
 SMALL = 2**14  # pieces of a batch that fit wherever the model does
 FEW = 2**24  # weights, 64 MB: below, a machine that trains at all has room for them
@@ -74,8 +76,7 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
     }
     batch, *_ = task.held(values, tokens=10**9)
     turn = objective.turns[-1]
-    objective.loss(batch, turn).sum.backward()  # the first one warms up
-    start, saved = time.perf_counter(), dict[int, int]()
+    saved = dict[int, int]()
     own = {one.untyped_storage().data_ptr() for one in (*model.parameters(), *model.buffers())}
 
     def keep(tensor: Tensor) -> Tensor:
@@ -86,8 +87,12 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         loss = objective.loss(batch, turn).sum
-    loss.backward()
-    seconds, tokens = time.perf_counter() - start, _tokens(experiment)
+    loss.backward()  # the first one warms up
+    start, count = time.perf_counter(), 0
+    while time.perf_counter() - start < TRIED:
+        objective.loss(batch, turn).sum.backward()
+        count += 1
+    seconds, tokens = (time.perf_counter() - start) / count, _tokens(experiment)
     scale = tokens / _size(batch)
     parameters = sum(one.numel() for one in model.parameters())
     accumulate = experiment.training.accumulate
@@ -106,7 +111,7 @@ def lines_of(plan: MemoryPlan, experiment: Experiment) -> list[str]:
     training, pieces = experiment.training, ", ".join(f"{name} {count:,}" for name, count in plan.pieces.items())
     device = torch.device(choose_device(experiment.device))
     minutes = training.max_minutes
-    updates = f", {minutes * 60 / plan.seconds:,.0f} in {minutes:g} minutes" if minutes else ""
+    updates = f"; max_minutes={minutes:g} is about {minutes * 60 * TRAINING / plan.seconds:,.0f}" if minutes else ""
     return [
         f"model     {plan.parameters:,} weights; vocabulary of at most {pieces or 'no'} pieces",
         f"weights   {_read(plan.weights)}, with gradients and the averages of {training.optimizer.name}",

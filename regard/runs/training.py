@@ -213,12 +213,16 @@ def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: P
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
     verb, command = experiment.task_class.verb, f"regard train {quote(str(folder))} --resume"
     warmup = experiment.training.schedule.settings.get("warmup", 0)
+    limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
     if report.updates < warmup:
-        limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
+        little = "hardly learnt" if experiment.init is None else "learnt little that is new"
         progress.say(
-            f"it has hardly learnt: the learning rate was still rising after {report.updates:,} of {warmup:,} updates; "
+            f"it has {little}: the learning rate was still rising after {report.updates:,} of {warmup:,} updates; "
             f"go on with: {command}{limits} training.max_minutes={_longer(experiment, report)}"
         )
+    elif report.rising:
+        minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
+        progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
     progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
 
 

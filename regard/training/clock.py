@@ -68,7 +68,8 @@ class Starvation:
             return ""
         self._told = True
         return (
-            f"training gets {share:.0%} of the time of {threads} threads: other programs use the processor, or too "
+            f"training gets {share:.0%} of the time that its threads ({threads}) could have: other programs use the "
+            "processor, or too "
             "many threads share it (OMP_NUM_THREADS)"
         )
 

@@ -5,15 +5,15 @@ from regard.training.settings import TrainingSettings
 
 
 def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: Spent) -> str:
-    """Return which limit ends training, as a sentence; "" while none is reached."""
+    """Return which limit ends training; "" while none is reached."""
     if settings.max_updates is not None and update >= settings.max_updates:
-        return f"{update:,} updates are done"
+        return f"max_updates={update:,} is reached"
     if settings.max_epochs is not None and epoch >= settings.max_epochs:
-        return f"{epoch} epochs are done"
+        return f"max_epochs={epoch} is reached"
     if settings.max_minutes is not None and spent.wall >= settings.max_minutes * 60:
-        return f"{settings.max_minutes:g} minutes are over"
+        return f"max_minutes={settings.max_minutes:g} is reached"
     if settings.max_core_minutes is not None and spent.core >= settings.max_core_minutes * 60:
-        return f"{settings.max_core_minutes:g} minutes of processor time are over"
+        return f"max_core_minutes={settings.max_core_minutes:g} is reached"
     return ""
 
 

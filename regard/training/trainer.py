@@ -38,6 +38,7 @@ class Report(NamedTuple):
     reason: str
     checkpoint: Path  # the one to use
     score: float | None
+    rising: bool  # whether no score was better than the last of several
 
 
 class Trainer:
@@ -113,7 +114,8 @@ class Trainer:
             best = self._final_ranking()
             averaged = self.best_checkpoints.average(best, self.update, self._final_scores)
         folder, score = self.best_checkpoints.write(reason, self.update, best, averaged)
-        return Report(self.update, self.clock.spent.wall, reason, folder, score)
+        rising = len(best.updates) > 1 and best.updates[0] == self.update
+        return Report(self.update, self.clock.spent.wall, reason, folder, score, rising)
 
     def _loop(self) -> str:
         """Return why it ended."""

@@ -134,7 +134,7 @@ def test_ctrl_c_is_code_130_without_a_traceback():
         assert work.stdout.readline() == b"ready\n"
         os.kill(work.pid, signal.SIGINT)
         assert work.wait(timeout=30) == 130
-        assert work.stderr.read() == b""
+        assert work.stderr.read() == b"stopped\n"
 
 
 def test_a_closed_pipe_is_quiet():

@@ -125,7 +125,7 @@ def test_a_file_that_is_given_as_a_change_is_an_input(loads, tmp_path):
     (tmp_path / "te.en").write_text("x\n")
     done = predict(str(tmp_path / "te.en"))
     assert (done.exit_code, loads) == (2, [])
-    assert f"(--input {tmp_path / 'te.en'})" in done.stderr
+    assert f"a file to translate: --input {tmp_path / 'te.en'}" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_files_instead_of_pipes(loads, tmp_path):
 def test_text_that_is_not_utf8_is_told_by_line_and_byte(loads):
     done = predict(text="gut\nGrüße\n".encode("latin-1"))
     assert (done.exit_code, done.stdout) == (2, "GUT\n")
-    hint = "convert it: iconv -t UTF-8; lines translated before it: 1"
+    hint = "if it is Latin-1: iconv -f latin1 -t utf-8 stdin; lines translated before it: 1"
     assert done.stderr == f"error: stdin:2: byte 3 of the line is not UTF-8 ({hint})\n"
 
 

@@ -102,7 +102,7 @@ def test_the_plan_is_told_and_nothing_written(texts, tmp_path):
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
         "model", "weights", "a", "waiting", "memory", "speed",
     ]  # fmt: skip
-    assert "in 3 minutes" in done.stdout
+    assert "max_minutes=3 is about" in done.stdout
     assert not (tmp_path / "run").exists()
 
 

@@ -77,7 +77,7 @@ class Clock:
 
 def test_after_so_many_updates(trainer, tmp_path):
     report = trainer(max_updates=7).prepare().train()
-    assert (report.updates, report.reason, report.score) == (7, "7 updates are done", None)
+    assert (report.updates, report.reason, report.score) == (7, "max_updates=7 is reached", None)
     assert report.checkpoint == files.step_folder(tmp_path, 7)
     assert json.loads((tmp_path / "final.json").read_text())["checkpoint"] == "step-00000007"
 
@@ -85,13 +85,13 @@ def test_after_so_many_updates(trainer, tmp_path):
 def test_after_so_many_epochs(trainer, batches):
     plans = [len(epoch_batches(batches(), epoch)) for epoch in range(2)]
     report = trainer(max_epochs=2).prepare().train()
-    assert (report.updates, report.reason) == (sum(plans), "2 epochs are done")
+    assert (report.updates, report.reason) == (sum(plans), "max_epochs=2 is reached")
 
 
 def test_after_so_many_minutes_of_all_parts(trainer, monkeypatch):
     monkeypatch.setattr(clock, "time", Clock(monotonic=1.0))
     first = trainer(max_minutes=1.0).prepare().train()
-    assert first.reason == "1 minutes are over"
+    assert first.reason == "max_minutes=1 is reached"
     assert 60 <= first.seconds < 75
     second = trainer(max_minutes=2.0).prepare(resume=True).train()
     assert second.updates > first.updates
@@ -107,7 +107,7 @@ def test_after_so_many_minutes_of_processor_time_of_all_parts(trainer, monkeypat
 
     monkeypatch.setattr(clock, "time", Clock(monotonic=100.0, process_time=1.0))
     first = trainer(max_core_minutes=1.0, log_every=1).prepare().train()
-    assert first.reason == "1 minutes of processor time are over"
+    assert first.reason == "max_core_minutes=1 is reached"
     assert 60 <= spent() < 75
     second = trainer(max_core_minutes=2.0, log_every=1).prepare(resume=True).train()
     assert 1.5 * first.updates < second.updates < 2.6 * first.updates
@@ -157,7 +157,7 @@ def test_the_judgement_of_the_last_update_ends_no_patience_and_moves_no_schedule
     made = trainer([5.0, 9.0], validate_every=3, max_updates=4, patience=1, schedule=plateau)
     report = made.prepare().train()
     assert (report.reason, report.score, made.updater.turns["model"].schedule.state()["scale"]) == (
-        "4 updates are done",
+        "max_updates=4 is reached",
         5.0,
         1.0,
     )
@@ -172,7 +172,7 @@ def test_the_mean_may_be_taken_with_the_last(trainer):
 
 def test_more_updates_than_are_wanted_now_are_told(trainer):
     trainer(max_updates=5).prepare().train()
-    assert trainer(max_updates=2).prepare(resume=True).train().reason == "5 updates are done"
+    assert trainer(max_updates=2).prepare(resume=True).train().reason == "max_updates=5 is reached"
 
 
 class Short:

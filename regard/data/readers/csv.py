@@ -17,6 +17,7 @@ from regard.errors import DataError, PartError
 class CsvReader(Reader):
     """`fields` says in which field, from 1, a column stands; by default they stand in order.
 
+    Fields that a line lacks are empty; the first line must have all.
     A quoted field may hold the `delimiter`, doubled quotes and ends of lines. An example has its last line's number.
     """
 
@@ -43,7 +44,7 @@ class CsvReader(Reader):
 
     def __iter__(self) -> Iterator[Example]:
         (path,) = self.files
-        needed = max(self._places.values()) + 1
+        needed, found = max(self._places.values()) + 1, False
         csv.field_size_limit(LONGEST)
         rows = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=self._delimiter, strict=True)
         try:
@@ -52,8 +53,14 @@ class CsvReader(Reader):
                     continue
                 cells = row or [""] * needed  # an empty line is an empty example
                 if len(cells) < needed:
-                    problem, hint = f"{len(cells)} fields, {needed} are needed", "is another sign the delimiter? ; or |"
-                    raise DataError(path, problem, line=rows.line_num, hint=hint)
+                    if not found:  # another format altogether
+                        problem, hint = (
+                            f"fields: {len(cells)}; needed: {needed}",
+                            "is another sign the delimiter? ; or |",
+                        )
+                        raise DataError(path, problem, line=rows.line_num, hint=hint)
+                    cells += [""] * (needed - len(cells))
+                found = True
                 texts = {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()}
                 yield Example(rows.line_num, texts)
         except csv.Error as error:

@@ -14,7 +14,10 @@ from regard.errors import DataError
 
 
 class TsvReader(Reader):
-    """`fields` says in which field, from 1, a column stands; by default they stand in order."""
+    """`fields` says in which field, from 1, a column stands; by default they stand in order.
+
+    Fields that a line lacks are empty. Raises DataError if the first line lacks one.
+    """
 
     def __init__(
         self,
@@ -37,11 +40,15 @@ class TsvReader(Reader):
 
     def __iter__(self) -> Iterator[Example]:
         (path,) = self.files
-        needed = max(self._places.values()) + 1
+        needed, found = max(self._places.values()) + 1, False
         for number, line in enumerate(read_lines(path), start=1):
             if self._header and number == 1:
                 continue
             row = line.split("\t") if line else [""] * needed  # an empty line is an empty example
             if len(row) < needed:
-                raise DataError(path, f"{len(row)} fields between tabs, {needed} are needed", line=number)
+                if not found:  # another format altogether
+                    problem = f"fields between tabs: {len(row)}; needed: {needed}"
+                    raise DataError(path, problem, line=number)
+                row += [""] * (needed - len(row))  # one bad line, which is left out as others with an empty side are
+            found = True
             yield Example(number, {column: row[place] for column, place in self._places.items()})

@@ -57,7 +57,7 @@ def srt_file(data: bytes, language: str | None) -> FileDocument:
             event.text = whole.replace("\\", _BACKSLASH).replace("\n", r"\N")
         written = subtitles.to_string("srt", keep_ssa_tags=True)
         written = written.replace(f"\n{_TAIL}", "").replace(_BACKSLASH, "\\")
-        return written.replace("\n", "\r\n" if "\r\n" in text else "\n").encode(encoding)
+        return written.replace("\n", "\r\n" if "\r\n" in text else "\n").encode(encoding, "replace")
 
     return join_documents(flat, rebuild)
 

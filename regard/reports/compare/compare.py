@@ -116,7 +116,7 @@ def _train(plan: Plan, request: Request, *, quiet: bool) -> Failed:
     for names in same_models(plan.contenders):
         watch.warn(f"{', '.join(names)}: the same model is trained for each, as they differ in its use alone")
     watch.say(
-        f"comparing {len(plan.contenders)} systems with {request.seeds} seeds: {len(plan.runs)} runs"
+        f"comparing {len(plan.contenders)} systems, seeds: {request.seeds}, runs: {len(plan.runs)}"
         + (f", {len(ended)} of them finished" if ended else "")
         + (f", {request.jobs} at once" if request.jobs > 1 else "")
         + f", in {request.folder}"

@@ -212,7 +212,7 @@ def test_who_trains_the_same_model_twice_is_told(trained):
     said = compare("dot.yaml", "--grid", "decoding.search={name: beam, size: 2},greedy", "--seeds", 1)
     same = "beam-size-2, greedy: the same model is trained for each, as they differ in its use alone"
     assert (len(trained), said.err.splitlines()[0]) == (2, f"warning: {same}")
-    assert "warning" not in compare("dot.yaml", "wide.yaml", "--seeds", 1, "--run", "other").err
+    assert "the same model" not in compare("dot.yaml", "wide.yaml", "--seeds", 1, "--run", "other").err
 
 
 def test_half_a_run_is_begun_anew_and_what_is_no_run_is_left_alone(trained):

@@ -208,10 +208,16 @@ def test_columns_of_a_table_are_chosen(tmp_path):
 
 
 @pytest.mark.parametrize("row", ["only one", "a", "\u2028"])
-def test_short_rows_are_named(tmp_path, row):
-    path = save(tmp_path / "t.tsv", ["a\tb", row])
-    with pytest.raises(DataError, match=r"t\.tsv:2: 1 fields between tabs, 2 are needed"):
+def test_a_short_first_row_is_another_format(tmp_path, row):
+    path = save(tmp_path / "t.tsv", [row, "a\tb"])
+    with pytest.raises(DataError, match=r"t\.tsv:1: fields between tabs: 1; needed: 2"):
         read("tsv", file=path)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("tsv", "\t"), ("csv", ",")])
+def test_a_short_row_is_empty_on_one_side(tmp_path, name, sign):
+    path = save(tmp_path / f"t.{name}", [f"a{sign}b", "only one", f"c{sign}d"])
+    assert list(read(name, file=path)) == [(1, "a", "b"), (2, "only one", ""), (3, "c", "d")]
 
 
 @pytest.mark.parametrize(
@@ -270,8 +276,8 @@ def test_csv_keeps_quoted_delimiters_quotes_and_line_ends(tmp_path):
 
 
 def test_csv_faults_name_the_line(tmp_path):
-    path = save(tmp_path / "pairs.csv", ["a,b", "c"])
-    with pytest.raises(DataError, match=r"pairs.csv:2: 1 fields, 2 are needed"):
+    path = save(tmp_path / "pairs.csv", ["c", "a,b"])
+    with pytest.raises(DataError, match=r"pairs.csv:1: fields: 1; needed: 2"):
         list(read("csv", file=path))
 
 
