@@ -48,8 +48,8 @@ def prepare(folder: Path, changes: list[str], say: Callable[[str], None] = print
         changes = [*changes, f"data.dir={folder / 'texts'}"]
     run = RunFolder(folder / "run")
     experiment = read_experiment(CONFIG, [*changes, f"run={run.path}"])
-    run.create(experiment)
-    learn_run_columns(experiment, run, say)
+    with run.created(), run.preparing(experiment):
+        learn_run_columns(experiment, run, say)
     files = [file.name for reader in training_readers(experiment).values() for file in reader.files]
     say(f"data: {', '.join(files)}")
     return run

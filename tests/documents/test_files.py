@@ -14,6 +14,7 @@ from regard.documents.files import SUFFIXES, FileError, archive, base, file_docu
 from regard.documents.files.line_wrapping import wrap_lines
 from regard.documents.size_budget import TooLarge
 from regard.errors import RegardError
+from regard.results import Prediction
 
 SRT = (
     "1\n00:00:01,000 --> 00:00:02,500\n<i>Hello my friend,</i>\nhow are you?\n\n"
@@ -340,3 +341,9 @@ def test_a_damaged_word_file_is_refused_or_read(seed):
     except FileError:
         return
     assert found.rebuild(shouted(found.texts))
+
+
+def test_half_a_surrogate_pair_in_a_subtitle_is_written():
+    found = file_document(SRT.encode(), ".srt")
+    written = found.rebuild([Prediction(text, "\ud800!", 0.0) for text in found.texts])
+    assert b"?!" in written

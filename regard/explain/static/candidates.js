@@ -36,8 +36,9 @@ export function drawFlags(viewer) {
     const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
     const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight
     const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` ${said(flag.value)}`;
+    const about = flag.kind === "unsure" && value ? t("chance", value.trim()) : `${t(flag.kind)}${value}`;
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
-      element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, `${t(flag.kind)}${value}`)));
+      element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, about)));
   }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer, "flags"), t("more", flags.length - FEW)))] : []));
 }
 

@@ -48,7 +48,7 @@ const STRINGS = {
     alignment: "对齐", cross: "译文 → 原文", encoder: "原文内部", decoder: "译文内部",
     all: "全部", some: "部分", average: "平均", strongest: "最大值", rollout: "逐层累乘",
     headOf: (layer, head) => `第 ${layer} 层，第 ${head} 头`,
-    caption: (rows, columns) => `每行是${rows}的一个词，每列是它关注的${columns}词；颜色越深，权重越大。`,
+    caption: (rows, columns) => `每行是${rows}的一个词，每列是它关注的${columns}词；颜色越鲜明，权重越大。`,
     noShares: "这些权重之和不为 1。", full: (most) => `最深色：${most}。`, below: "橙色加横线或虚线：小于零。",
     table: "数值表格", large: "此图过大，无法全部列出；下面是每个词最关注的五个词。",
     most: (rank) => `第 ${rank} 位`,

@@ -63,8 +63,8 @@ def _bleu(folder: RunFolder) -> float | None:
     update = folder.checkpoint().state["update"]
     try:
         lines = (folder.path / METRICS).read_text("utf-8").splitlines()
-    except OSError:
+        told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
+    except (OSError, ValueError):  # gone, or damaged
         return None
-    told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
     found = [one.get("bleu") for one in told if one.get("update") == update]
     return round(found[-1], 1) if found and found[-1] is not None else None

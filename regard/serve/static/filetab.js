@@ -25,6 +25,10 @@ export class FileTab {
     return this.kinds.length > 0;
   }
 
+  listed() {
+    return this.kinds.join(this.t("tag") === "zh" ? "、" : ", ");
+  }
+
   // What the server takes; it may take no files at all.
   offer({ filesTranslation, supportedFilesFormat, fileSizeLimit }) {
     this.kinds = filesTranslation && Array.isArray(supportedFilesFormat) ? supportedFilesFormat.map(String) : [];
@@ -76,7 +80,7 @@ export class FileTab {
   wrong([file, ...others]) {
     if (others.length) return new Refused("oneFile");
     const name = file.name.toLowerCase();
-    if (!this.kinds.some((kind) => name.endsWith(kind))) return new Refused("otherKind", { values: () => [this.kinds.join(", ")] });
+    if (!this.kinds.some((kind) => name.endsWith(kind))) return new Refused("otherKind", { values: () => [this.listed()] });
     if (!file.size) return new Refused("emptyFile");
     return this.limit > 0 && file.size > this.limit ? this.large() : null;
   }
@@ -138,7 +142,7 @@ export class FileTab {
     this.tabs.forEach((tab, at) => { tab.setAttribute("aria-selected", String(this.opened === (at === 1))); tab.tabIndex = this.opened === (at === 1) ? 0 : -1; });
     byId("panel-text").hidden = this.opened;
     byId("panel-file").hidden = !this.opened;
-    byId("kinds").textContent = t("kinds", this.kinds.join(", "), this.limit > 0 ? sized(this.limit) : "");
+    byId("kinds").textContent = t("kinds", this.listed(), this.limit > 0 ? sized(this.limit) : "");
     byId("choose").textContent = t(file ? "chooseOther" : "choose");
     byId("choose").disabled = Boolean(asking);
     byId("chosen").hidden = !file;

@@ -124,9 +124,14 @@ export class Output {
     const { pointed, state, view } = this.viewer;
     const what = pointed ?? state.pinned;
     if (view?.rowSide !== "target" || state.unit !== "words" || what?.line !== "queries") return false;
-    const words = this.words();
-    const place = this.cut(this.at).filter(([, word]) => word !== null).findIndex(([, word]) => word === what.at);
-    return Boolean(words[place]) && this.offerOthers(words[place], what.at);
+    const shown = this.elementOf(what.at);
+    return Boolean(shown) && this.offerOthers(shown, what.at);
+  }
+
+  // A word of the sentence that is looked at.
+  elementOf(word) {
+    const place = this.cut(this.at).filter(([, each]) => each !== null).findIndex(([, each]) => each === word);
+    return this.words()[place];
   }
 
   // Where a sentence has what no model is shown, the server knows nothing of it, and there is nothing to choose from.
@@ -210,9 +215,10 @@ export class Output {
     made.addEventListener("pointerenter", () => { if (fits()) this.viewer.point(meant); });
     made.addEventListener("pointerleave", () => { if (fits()) this.viewer.point(null); });
     made.addEventListener("click", () => {
-      if (at !== this.at) return; // it only chooses the sentence
+      this.select(at); // another sentence is drawn anew, with other elements
       if (fits()) this.viewer.pin(meant);
-      this.offerOthers(made, word);
+      const shown = this.elementOf(word);
+      if (shown) this.offerOthers(shown, word);
     });
     return made;
   }
