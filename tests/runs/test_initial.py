@@ -175,7 +175,7 @@ def test_what_cannot_be_taken_is_refused(trained, others, tmp_path, changes, par
 def test_a_run_that_is_missing_or_damaged_is_refused(trained, others, tmp_path):
     for words in (["--from", tmp_path / "none"], [start(tmp_path / "none")]):
         done = begun(*words, *others, "--run", tmp_path / "run")
-        assert unsaid(done, str(tmp_path / "none"), "is no run folder") == []
+        assert unsaid(done, str(tmp_path / "none"), "there is no such folder") == []
     broken = shutil.copytree(trained, tmp_path / "broken")
     weights_file = max((broken / "checkpoints").glob("step-*")) / "model.safetensors"
     weights_file.write_bytes(weights_file.read_bytes()[:-9])

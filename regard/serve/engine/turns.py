@@ -14,13 +14,14 @@ class Turns:
         self._free, self._shares, self._changed = cores, shares, Condition()
         self._waiting, self._batches = [0] * len(shares), [0] * len(shares)  # that wait for a core; all
         self._used = [0.0] * len(shares)  # seconds that each lane has had, divided by its share
+        self._clock = 0.0
 
     def begin(self, lane: int) -> None:
         """Waits for a core. A lane that had nothing to do is owed nothing for it."""
         with self._changed:
-            others = [used for used, count in zip(self._used, self._batches, strict=True) if count]
+            self._advance()
             if not self._batches[lane]:
-                self._used[lane] = max(self._used[lane], min(others, default=0.0))
+                self._used[lane] = max(self._used[lane], self._clock)
             self._batches[lane] += 1
             self._take(lane)
 
@@ -40,9 +41,15 @@ class Turns:
         """A core is free again."""
         with self._changed:
             self._used[lane] += seconds / self._shares[lane]
+            self._advance()
             self._batches[lane] -= 1
             self._free += 1
             self._changed.notify_all()
+
+    def _advance(self) -> None:
+        """Note the least time that a busy lane has had; a lane that was idle is brought up to it."""
+        busy = [used for used, count in zip(self._used, self._batches, strict=True) if count]
+        self._clock = max(self._clock, min(busy, default=0.0))
 
     def _take(self, lane: int) -> None:
         self._waiting[lane] += 1

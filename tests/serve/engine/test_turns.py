@@ -8,17 +8,19 @@ from regard.serve.engine.turns import Turn, Turns
 STEP = 0.002
 
 
-def run_beside(turns, lane, steps, seconds, done):
-    """A thread that makes steps of so long, and notes how many others had made by then."""
+def run_beside(turns, lane, steps, seconds, done, end=None):
+    """A thread that makes steps of so long, or until an event, and notes how many others made meanwhile."""
 
     def work():
-        turn = Turn(turns, lane)
+        turn, before = Turn(turns, lane), list(done)
         with turn:
             for _ in range(steps):
+                if end is not None and end.is_set():
+                    break
                 time.sleep(seconds)
                 done[lane] += 1
                 turn.give_way()
-        seen.append((lane, list(done), turn.seconds))
+        seen.append((lane, [after - one for after, one in zip(done, before, strict=True)], turn.seconds))
 
     seen = []
     thread = threading.Thread(target=work)
@@ -75,13 +77,15 @@ def test_neither_lane_starves():
 def test_who_had_nothing_to_do_is_owed_nothing():
     turns, done = Turns(1, [1.0, 1.0]), [0, 0]
     run_beside(turns, 1, 50, STEP, done)[0].join()
-    short, _ = run_beside(turns, 0, 60, STEP, done)
+    end = threading.Event()
+    short, _ = run_beside(turns, 0, 10**6, STEP, done, end)
     while not done[0]:
         time.sleep(STEP / 10)
     long, seen = run_beside(turns, 1, 10, STEP, done)
     long.join()
-    assert seen[0][1][0] < 60
+    end.set()
     short.join()
+    assert seen[0][1][0] < 45  # it would have made 50 before the other one had a turn
 
 
 def test_as_many_at_a_time_as_cores():
