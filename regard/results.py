@@ -22,9 +22,11 @@ class AttentionMap:
     """Where one attention looked: weights[head][query][key], rows of a normalised weighting sum to one."""
 
     name: str  # of the module that recorded it: decoder.layers.0.cross_attention
-    kind: str  # "encoder", "decoder" or "cross"
+    kind: str  # "encoder", "decoder", "cross", or "pooling" for a learned question
     layer: int
     weights: list[list[list[float]]]
+    queries: str = ""  # the column that looks; "": a learned question
+    keys: str = ""  # the column that is looked at
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Explanation:
     alignment: list[tuple[int, int]]  # (source, target) token positions, from 0
     weights: list[list[float]]  # (target, source): the decoder's own alignment
     maps: list[AttentionMap] = field(default_factory=list)
+    columns: Mapping[str, list[str]] = field(default_factory=dict)  # tokens by column, where an example has several
 
     def array(self, of: AttentionMap | None = None) -> LabelledArray:
         """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""
@@ -53,7 +56,7 @@ class Explanation:
 class Prediction:
     """One answer for one example; each kind of answer is a subclass. `str` of it is the line that is printed."""
 
-    source: str  # what was given; of several columns the first
+    source: str  # what was given; of several columns all, with tabs between them
     text: str  # the answer, in one line
     score: float  # what the answer was ranked by, in nats
     log_probs: list[float] = field(default_factory=list)  # per piece written, the end symbol included

@@ -1,9 +1,12 @@
 """Figures for whole corpora, with significance; plain values in, plain values out. One line a metric."""
 
+from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.alignments import GoldAlignment, alignment_error_rate, read_gold
 from regard.evaluation.bleu import Bleu
+from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
+from regard.evaluation.f1 import F1
 from regard.evaluation.metric import Corpus, Metric, Score
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
 from regard.evaluation.significance import (
@@ -20,9 +23,12 @@ from regard.registry import Registry
 METRICS: Registry[Metric] = Registry(
     "evaluation.metrics",
     {
+        "accuracy": Accuracy,
         "bleu": Bleu,
+        "calibration_error": CalibrationError,
         "chrf": Chrf,
         "exact_match": ExactMatch,
+        "f1": F1,
         "length_ratio": LengthRatio,
         "repetition_rate": RepetitionRate,
         "ter": Ter,

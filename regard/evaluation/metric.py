@@ -19,6 +19,7 @@ class Corpus(NamedTuple):
     hypotheses: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]  # one or more for each hypothesis
     sources: tuple[str, ...] | None = None
+    scores: tuple[float, ...] | None = None  # log-probability that the system gives to each hypothesis, in nats
 
 
 class Score(NamedTuple):
@@ -53,6 +54,7 @@ class Metric(ABC):
 
     name: ClassVar[str]
     higher_is_better: ClassVar[bool | None] = True
+    judges: ClassVar[str] = "text"  # the answers that it is for: "text", "label", "tags" (one a word) or "span"
 
     @abstractmethod
     def statistics(self, corpus: Corpus) -> Statistics:

@@ -11,29 +11,36 @@ from torch.nn import functional
 from regard.attention import Attended, Records
 from regard.results import AttentionMap, Explanation
 
+POOLING = "pooling"  # the kind of a map whose question was learned, and is of no column
 DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
 
-def attention_maps(records: Records, row: int, lengths: Mapping[str, int]) -> list[AttentionMap]:
+def attention_maps(
+    records: Records, row: int, lengths: Mapping[str, int], *, pooled: bool = False
+) -> list[AttentionMap]:
     """One sentence (`row` of the batch) of what `recording` collected in one forced pass, padding cut off.
 
-    `lengths` are those of its columns, the one that is written last; what looks from or at no column has no map. Where
-    words were read from right to left, they are put back in their order.
+    `lengths` are those of its columns, the one that is written last; what looks from or at no column has no map, but
+    with `pooled` a learned question has one. Where words were read from right to left, they are put back in their
+    order.
     """
     counts: dict[str, int] = {}
     maps = []
     for name, (role, answers) in records.items():
-        queries, keys = lengths.get(role.queries or ""), lengths.get(role.keys or "")
+        learned = pooled and role.queries is None
+        queries, keys = 1 if learned else lengths.get(role.queries or ""), lengths.get(role.keys or "")
         if queries is None or keys is None:
             continue
-        weights = _weights(answers, row, 0 if role.crosses else queries)
+        weights = _weights(answers, row, 0 if role.crosses or learned else queries)
         if weights is None:
             continue
         kind = "cross" if role.crosses else "decoder" if role.keys == [*lengths][-1] else "encoder"
+        kind = POOLING if learned else kind
         shown = weights[:, :queries, :keys].float().round(decimals=DIGITS)
         if role.reversed:
             shown = shown.flip(-2, -1)
-        maps.append(AttentionMap(name, kind, counts.setdefault(kind, 0), shown.tolist()))
+        layer = counts.setdefault(kind, 0)
+        maps.append(AttentionMap(name, kind, layer, shown.tolist(), role.queries or "", role.keys or ""))
         counts[kind] += 1
     return maps
 

@@ -2,6 +2,7 @@
 
 from regard.models.build import build_attention
 from regard.models.classifier import classifier
+from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
 from regard.models.model import Generator, Model
 from regard.models.settings import AttentionSettings
@@ -18,5 +19,6 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LanguageModel", "Model", "Translator", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LabelModel", "LanguageModel", "Model", "Translator",
+    "build_attention",
 ]  # fmt: skip

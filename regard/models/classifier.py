@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from regard.attention import name_columns
 from regard.config import Doc, PartOf
@@ -17,7 +15,7 @@ from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_embedder, build_sockets, draw_uniform
-from regard.models.model import Model
+from regard.models.label_model import LabelModel
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -34,13 +32,13 @@ TEXT, LABEL = "text", "label"
 PoolingChoice = Annotated[Choice, PartOf(POOLINGS)]
 
 
-class Classifier(Model):
+class Classifier(LabelModel):
     """p(label | text) = softmax(W · pooling(encoder(text)) + b)."""
 
     def __init__(
         self, embedder: Embedder, encoder: Encoder, pooling: Pooling, num_classes: int, *, dropout: float = 0.1
     ) -> None:
-        super().__init__()
+        super().__init__(LABEL)
         self.embedder, self.encoder, self.pooling = embedder, encoder, pooling
         self.dropout, self.to_class = Dropout(dropout), nn.Linear(pooling.out_dim, num_classes)
         name_columns(encoder, TEXT)
@@ -54,16 +52,6 @@ class Classifier(Model):
         pooled = self.pooling(encoded.states, encoded.mask)
         scores: Tensor = self.to_class(self.dropout(pooled))
         return scores.log_softmax(dim=-1)
-
-    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, 1) in nats."""
-        log_probs, labels = self.log_probs(batch), batch.columns[LABEL]
-        losses = functional.nll_loss(log_probs, torch.as_tensor(labels), reduction="none")
-        return ((1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)).unsqueeze(-1)
-
-    def counted(self, batch: Batch) -> Tensor:
-        """Return (batch, 1): every example counts once."""
-        return torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return the embedder and the text."""

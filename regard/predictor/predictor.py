@@ -90,7 +90,7 @@ class Predictor:
         Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
-        examples = [self.task.given(one) if isinstance(one, str) else one for one in _listed(texts, "predict([text])")]
+        examples = self._given(_listed(texts, "predict([text])"))
         self._check(examples)
         answers = [self.task.unasked(example) for example in examples]
         if safeguards:
@@ -203,7 +203,7 @@ class Predictor:
         """
         example = "score([source], [target])"
         read, wanted = _listed(sources, example), _listed(targets, example)
-        self._encode([self.task.given(text) for text in read])
+        self._encode(self._given(read))
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
@@ -212,7 +212,7 @@ class Predictor:
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its pieces looked at as they were written."""
-        self._encode([self.task.given(prediction.source) for prediction in predictions])
+        self._encode(self._given([prediction.source for prediction in predictions]))
         rows = [self.task.answered(replace(one, source=clean(one.source))) for one in predictions]
         explain = partial(self.task.explain, self.model)
         explanations = self._in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
@@ -226,6 +226,16 @@ class Predictor:
         computed = self.task.outcome(self.model, self.engine, examples, self.batch_tokens)
         given = unzipped({name: examples[name] for name in self.task.inputs})
         return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
+
+    def _given(self, texts: Sequence[str | Given]) -> list[Given]:
+        """The examples that texts stand for. Raises DataError, with its number, for one that stands for none."""
+        found = list[Given]()
+        for line, text in enumerate(texts, start=1):
+            try:
+                found.append(self.task.given(text) if isinstance(text, str) else text)
+            except DataError as error:
+                raise DataError(error.path, error.problem, line=line, hint=error.hint) from error
+        return found
 
     def _check(self, examples: Sequence[Given]) -> None:
         for line, example in enumerate(examples, start=1):

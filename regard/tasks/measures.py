@@ -74,7 +74,8 @@ class TextMeasure(Measure):
 
     def statistics(self, outcome: Outcome) -> Statistics:
         """Return those of the metric."""
-        return self.metric.statistics(self._corpus([str(one) for one in outcome.answers], outcome.examples))
+        corpus = self._corpus([str(one) for one in outcome.answers], outcome.examples)
+        return self.metric.statistics(corpus._replace(scores=tuple(one.score for one in outcome.answers)))
 
     def value(self, sums: Statistics) -> float:
         """Return the metric's figure."""

@@ -15,7 +15,7 @@ from regard.data.streams import PlannedStream
 from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature
 from regard.documents.document import Document
-from regard.errors import ConfigError, nearest
+from regard.errors import ConfigError, DataError, nearest
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics
 from regard.models import ROUTE, Generator, Model
@@ -47,6 +47,7 @@ class Task(ABC):
     metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
+    answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags" or "span"
     verb: ClassVar[str] = "predict"  # the command that uses a trained model
     wording: ClassVar[Wording] = Wording()
 
@@ -98,12 +99,19 @@ class Task(ABC):
         return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
 
     def given(self, text: str) -> Mapping[str, str]:
-        """Return the example that a text to predict from stands for."""
-        return {self.first: text}
+        """Return the example that a text to predict from stands for: of several columns with tabs between them.
+
+        Raises DataError for a text of more or fewer.
+        """
+        values = text.split("\t") if len(self.inputs) > 1 else [text]
+        if len(values) != len(self.inputs):
+            named = ", a tab, ".join(self.inputs)
+            raise DataError("text", f"has {len(values)} fields, and {len(self.inputs)} are read", hint=named)
+        return dict(zip(self.inputs, values, strict=True))
 
     def scored(self, source: str, target: str) -> Mapping[str, str]:
         """Return the example whose answer is given."""
-        return {self.first: source, self.last: target}
+        return {**self.given(source), self.last: target}
 
     def answered(self, prediction: Prediction) -> Ids:
         """Return the ids of a prediction's example with its answer."""
@@ -175,6 +183,11 @@ class Task(ABC):
         Raises ConfigError for a metric that this task has not.
         """
         source, target = ends(cls.columns)
+        known = [*cls.metrics()]
+        for one in choices:
+            if one.name not in known:
+                problem = f"'{one.name}' judges no answers of this kind"
+                raise ConfigError("evaluation.metrics", problem, f"evaluation.metrics=[{','.join(known)}]")
         return [TextMeasure(one.name, METRICS.build(one), source, target) for one in choices]
 
     @classmethod
@@ -185,7 +198,7 @@ class Task(ABC):
     @classmethod
     def measure(cls, key: str) -> Measure:
         """Return the measure of a key, to steer by. Raises ConfigError for one that is not there, or cannot choose."""
-        chosen = [Choice(name) for name in METRICS if name == key]
+        chosen = [Choice(name) for name in cls.metrics() if name == key]
         known = {one.key: one for one in [*cls.likelihoods(), *cls.measures(chosen)]}
         if key not in known:
             raise ConfigError("training.metric", f"there is no '{key}'", nearest(key, [*known, *cls.metrics()]))
@@ -198,7 +211,8 @@ class Task(ABC):
     @classmethod
     def metrics(cls) -> Iterator[str]:
         """Return the keys of the metrics that settings may name for the answers."""
-        return iter(METRICS)
+        rows: Mapping[str, Any] = {name: METRICS[name] for name in METRICS}
+        return (name for name, row in rows.items() if row.judges == cls.answers)
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
         """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""

@@ -14,9 +14,7 @@ from regard.data.examples import Example
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.results import Prediction
-from regard.tasks import Outcome
-from regard.tasks.classification import Accuracy, ClassificationTask
+from regard.tasks.classification import ClassificationTask
 
 TEXTS = ["a good film", "a bad film", "so good", "so bad", "good", "bad and long and bad"]
 LABELS = ["pos", "neg"] * 3
@@ -59,19 +57,12 @@ def test_every_label_has_its_probability(parts):
         assert found.score == pytest.approx(math.log(found.probabilities[found.text]))
 
 
-def test_accuracy_by_hand():
-    answers = [Prediction("", label, 0.0) for label in ("pos", "neg", "neg", "neg", "pos", " neg")]
-    statistics = Accuracy().statistics(Outcome(EXAMPLES, lambda: answers, lambda: None))
-    assert statistics[:, 0].tolist() == [1, 1, 0, 1, 1, 1]
-    assert Accuracy().value(statistics.sum(axis=0)) == pytest.approx(100 * 5 / 6)
-
-
 def test_an_explanation_shows_the_weights_of_the_pooling(parts):
     model, task = parts
     (batch,) = task.held(EXAMPLES, 1000)
     for ids, found in zip(batch.sequences("text").mask, task.explain(model, batch), strict=True):
         assert len(found.source_tokens) == len(found.weights[0]) == int(ids.sum())
-        assert sum(found.weights[0]) == pytest.approx(1.0)
+        assert sum(found.weights[0]) == pytest.approx(1.0, abs=1e-3)  # each is rounded
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +86,9 @@ def folder(tmp_path_factory):
 
 def test_it_learns_from_a_file_of_labels(folder):
     evaluation = evaluate([folder / "run", folder / "run"])
-    (score,) = evaluation.systems[0].scores
-    assert (score.name, evaluation.comparisons[0][1].p_value) == ("accuracy", 1.0)
-    assert score.value > 95  # the word good or bad decides
+    accuracy, f1 = evaluation.systems[0].scores
+    assert (accuracy.name, f1.name, evaluation.comparisons[0][1].p_value) == ("accuracy", "f1", 1.0)
+    assert min(accuracy.value, f1.value) > 95  # the word good or bad decides
 
 
 def test_predictions_are_json_with_probabilities(folder):
@@ -111,7 +102,7 @@ def test_two_classifiers_are_compared_with_p_values(folder):
     done = command("compare", *words, "--run", folder / "compared")
     assert done.code == 0, done.said
     told = json.loads((folder / "compared" / "compare.json").read_text())
-    assert [metric["name"] for metric in told["metrics"]] == ["accuracy"]
+    assert [metric["name"] for metric in told["metrics"]] == ["accuracy", "f1"]
     assert told["systems"][1]["scores"]["accuracy"]["p_value"] is not None
 
 

@@ -1,0 +1,61 @@
+"""F1: precision and recall of each class as one figure, for classes of different sizes."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from regard.config import Doc
+from regard.evaluation.metric import Corpus, Metric, Statistics
+
+
+class F1(Metric):
+    """100 · mean over the classes of 2 · right / (given + right answer), which is 2PR / (P + R) of the class.
+
+    `macro` counts every class alike, so that a rare one matters as much as a common one; `micro` counts every example
+    alike, which is the accuracy; `weighted` is the mean weighted by how often a class is the right answer. The classes
+    are those of the references.
+    """
+
+    name = "f1"
+    judges = "label"
+
+    def __init__(
+        self,
+        *,
+        average: Annotated[
+            Literal["macro", "micro", "weighted"],
+            Doc("Classes count alike (macro), examples do (micro), or classes by how many examples they have."),
+        ] = "macro",
+    ) -> None:
+        self.average = average
+
+    def statistics(self, corpus: Corpus) -> Statistics:
+        """(example, 3 · (classes + 1)): whether it is rightly given a class, is given it, and is of it.
+
+        The last class stands for labels that no reference has.
+        """
+        classes = _classes(corpus)
+        found = np.zeros((len(corpus.hypotheses), 3, len(classes) + 1))
+        for row, (given, several) in enumerate(zip(corpus.hypotheses, corpus.references, strict=True)):
+            label, right = classes.get(given.strip(), len(classes)), classes[several[0].strip()]
+            found[row, [1, 2], [label, right]] = 1
+            found[row, 0, label] = label == right
+        return found.reshape(len(found), -1)
+
+    def value(self, sums: Statistics) -> float:
+        """From 0 to 100."""
+        right, given, wanted = sums.reshape(3, -1)
+        if self.average == "micro":
+            return float(200 * right.sum() / max(1.0, given.sum() + wanted.sum()))
+        each = (2 * right / np.maximum(given + wanted, 1.0))[:-1]
+        weights = wanted[:-1] if self.average == "weighted" else np.ones_like(each)
+        return float(100 * (each * weights).sum() / max(1.0, weights.sum()))
+
+    def signature(self, corpus: Corpus) -> str:
+        """How classes are averaged, and how many there are."""
+        return f"average:{self.average}|classes:{len(_classes(corpus))}"
+
+
+def _classes(corpus: Corpus) -> dict[str, int]:
+    labels = sorted({several[0].strip() for several in corpus.references})
+    return {label: number for number, label in enumerate(labels)}

@@ -1,0 +1,98 @@
+"""What tasks share whose answer is one label of a closed set."""
+
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from torch import Tensor
+
+from regard.attention import recording
+from regard.data.columns import TextColumn
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.explain.maps import POOLING, attention_maps
+from regard.models import LabelModel, Model
+from regard.pieces import END
+from regard.records import Batch
+from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction
+from regard.tasks.task import Task
+from regard.tasks.text_predictions import rows_of
+
+
+class ClassEngine:
+    """Every class of a model, ranked."""
+
+    width = 1
+
+    def __init__(self, model: LabelModel) -> None:
+        self.model, self.max_source = model, model.max_source
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return all classes of each example, the likeliest first."""
+        ranked = self.model.log_probs(batch).sort(dim=-1, descending=True, stable=True)
+        rows = zip(ranked.values.tolist(), ranked.indices.tolist(), strict=True)
+        return [
+            [Hypothesis([label], score, [score], True) for score, label in zip(scores, labels, strict=True)]
+            for scores, labels in rows
+        ]
+
+
+class LabelTask(Task, ABC):
+    """Texts, one in each column but the last → the label in the last one."""
+
+    contract = LabelModel
+    metric = "accuracy"
+    validates = ("accuracy",)
+    answers = "label"
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "objective": {"name": "likelihood", "label_smoothing": 0.0},
+        "evaluation": {"metrics": ["accuracy", "f1"]},
+    }
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Rank the classes; there is nothing to search."""
+        return ClassEngine(cast(LabelModel, model))
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the likeliest label of each example, with the probability of every label."""
+        found: list[Prediction] = []
+        for source, ranked in zip(self._sources(batch), engine.answer(batch), strict=True):
+            labels = [self.vocabularies[self.last].decode(one.ids) for one in ranked]
+            probabilities = {label: float(np.exp(one.score)) for label, one in zip(labels, ranked, strict=True)}
+            found.append(LabelPrediction(source, labels[0], ranked[0].score, probabilities=probabilities))
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return what the poolings, and each attention between words, looked at."""
+        with recording(model) as records:
+            cast(LabelModel, model).log_probs(batch)
+        labels = cast(Tensor, batch.columns[self.last]).tolist()
+        ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}
+        found = []
+        for row, label in enumerate(labels):
+            tokens = {name: [*self._text(name).pieces(rows[row][:-1]), END] for name, rows in ids.items()}
+            tokens[self.last] = [self.vocabularies[self.last].decode([label])]
+            maps = attention_maps(records, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
+            weights = _pooled(maps, self.first)
+            found.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
+        return found
+
+    def _sources(self, batch: Batch) -> list[str]:
+        """What was given, its columns with tabs between them."""
+        columns = [
+            [self._text(name).decode(ids[:-1]) for ids in rows_of(batch.sequences(name))] for name in self.inputs
+        ]
+        return ["\t".join(text.replace("\t", " ") for text in texts) for texts in zip(*columns, strict=True)]
+
+    def _text(self, name: str) -> TextColumn:
+        return cast(TextColumn, self.vocabularies[name])
+
+
+def _pooled(maps: Sequence[AttentionMap], column: str) -> list[list[float]]:
+    """The weights (2, n) of the first pooling of a column, for the label and its end; [] where there is none."""
+    heads = next((one.weights for one in maps if one.kind == POOLING and one.keys == column), [])
+    if not heads:
+        return []
+    mean: list[float] = np.mean([head[0] for head in heads], axis=0).tolist()
+    return [mean, [0.0] * len(mean)]

@@ -1,0 +1,56 @@
+"""Figures of labels: each by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from regard.evaluation.accuracy import Accuracy
+from regard.evaluation.calibration_error import CalibrationError
+from regard.evaluation.f1 import F1
+from regard.evaluation.metric import corpus_of
+
+RIGHT = ["a", "a", "a", "b", "b", "c"]
+GIVEN = ["a", "a ", "b", "b", "d", "a"]  # "d" is no class of the references
+
+
+def test_accuracy_counts_right_labels():
+    assert Accuracy().score(GIVEN, RIGHT).value == pytest.approx(100 * 3 / 6)
+
+
+@pytest.mark.parametrize(
+    ("average", "value"),
+    [
+        ("macro", (2 * 2 / 6 + 2 * 1 / 4 + 0) / 3),  # a: 2 right, 3 given, 3 wanted; b: 1, 2, 2; c: 0, 0, 1
+        ("weighted", (3 * 2 * 2 / 6 + 2 * 2 * 1 / 4 + 0) / 6),
+        ("micro", 3 / 6),
+    ],
+)
+def test_f1_by_hand(average, value):
+    assert F1(average=average).score(GIVEN, RIGHT).value == pytest.approx(100 * value)
+
+
+def test_f1_is_a_figure_of_sums():
+    """Resampling an example twice is the same as having it twice."""
+    metric = F1()
+    once = metric.statistics(corpus_of(GIVEN, RIGHT))
+    twice = metric.score(GIVEN + GIVEN[:1], RIGHT + RIGHT[:1]).value
+    assert metric.value(once.sum(axis=0) + once[0]) == pytest.approx(twice)
+
+
+def test_calibration_error_by_hand():
+    """Two bins: 0.6 and 0.8 of which one is right, and 0.3 which is wrong."""
+    corpus = corpus_of(["a", "b", "a"], ["a", "a", "b"])._replace(scores=tuple(map(math.log, (0.6, 0.8, 0.3))))
+    metric = CalibrationError(bins=2)
+    value = metric.value(metric.statistics(corpus).sum(axis=0))
+    assert value == pytest.approx(100 * (abs(0.6 + 0.8 - 1) + 0.3) / 3)
+
+
+def test_probabilities_that_say_how_often_they_are_right_have_no_error():
+    """Of a thousand answers each is right as often as it says."""
+    draws = np.random.default_rng(3)
+    given = draws.uniform(0.5, 1.0, 20_000)
+    right = draws.uniform(size=len(given)) < given
+    corpus = corpus_of(["a"] * len(given), np.where(right, "a", "b").tolist())._replace(scores=tuple(np.log(given)))
+    metric = CalibrationError()
+    assert metric.value(metric.statistics(corpus).sum(axis=0)) < 1.0
