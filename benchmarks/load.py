@@ -48,9 +48,10 @@ class Server:
         with urlopen(f"{place.geturl()}v1/models") as answer:
             (self.model,) = json.load(answer)["models"]
 
-    def body(self, text: Text) -> bytes:
-        """A request for a translation."""
-        return json.dumps({"q": text, "source": self.model["source"], "target": self.model["target"]}).encode()
+    def body(self, text: Text, key: str | None = None) -> bytes:
+        """A request for a translation, with the key of who asks."""
+        asked = {"q": text, "source": self.model["source"], "target": self.model["target"]}
+        return json.dumps(asked if key is None else {**asked, "api_key": key}).encode()
 
     def memory(self) -> dict[str, float]:
         """Megabytes that its processes hold: the one that answers, and the one of the model."""
@@ -104,11 +105,11 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def ask(self, text: Text, due: float | None = None) -> Answer:
+    async def ask(self, text: Text, due: float | None = None, *, key: str | None = None) -> Answer:
         """One request. It is sent once: what was sent and has no answer is lost, and counts as such."""
         began = time.monotonic()
         try:
-            status, headers, body = await asyncio.wait_for(self._exchange(self.server.body(text)), PATIENCE)
+            status, headers, body = await asyncio.wait_for(self._exchange(self.server.body(text, key)), PATIENCE)
         except (OSError, asyncio.IncompleteReadError):
             await self.close()
             status, headers, body = 0, {}, b""

@@ -119,6 +119,9 @@ class Desk:
         try:
             with work.turn:
                 told = answer(answering, message, work)
+        except BaseException as error:  # whatever ends this thread, those who wait are told
+            _LOG.exception("a thread of the model was ended")
+            told = {"fault": type(error).__name__}
         finally:
             self._free.put(answering)
             self._works.pop(name, None)
