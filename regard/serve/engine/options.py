@@ -41,7 +41,8 @@ class Limits:
     """How much an engine takes on. Tokens are pieces of the source, padding included.
 
     Its process is started anew when nothing has been heard of it for `silent_after` seconds, when a batch has neither
-    come a step further nor used the processor for `idle_after`, or has not come a step further for `stuck_after`.
+    come a step further nor used the processor for `idle_after`, has not come a step further for `stuck_after`, or
+    has not loaded its model `load_within` so many seconds of its start.
     """
 
     max_batch_tokens: int = 8192  # of one batch of the model
@@ -50,7 +51,8 @@ class Limits:
     max_queue: int = 256  # texts that wait; of longer ones, which wait apart, half as many
     silent_after: float = 10.0
     idle_after: float = 30.0
-    stuck_after: float = 300.0
+    stuck_after: float = 120.0
+    load_within: float = 600.0
     threads: int | None = None  # batches at a time; None: as `shared` has it
 
 

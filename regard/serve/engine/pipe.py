@@ -46,7 +46,11 @@ class Pipe:
         )
         pipe = cls(process, limits)
         try:
-            found = await pipe.ask(job)
+            async with asyncio.timeout(limits.load_within):
+                found = await pipe.ask(job)
+        except TimeoutError:
+            await pipe.close(0.0)
+            raise RegardError(f"{job['run']}: was not loaded within {limits.load_within:g} seconds") from None
         except Gone:
             await pipe.close()
             raise RegardError(f"{job['run']}: the process of the model ended with code {process.returncode}") from None

@@ -159,6 +159,15 @@ def test_a_process_that_cannot_begin_is_told(run, monkeypatch):
         run(Engine(Path("runs/x")).start())
 
 
+def test_a_process_that_does_not_load_is_told(run, monkeypatch):
+    """And it is ended: its pipe is closed, and there is no process left to wait for."""
+    monkeypatch.setattr("regard.serve.engine.pipe.COMMAND", ("sleep", "60"))
+    began = time.monotonic()
+    with pytest.raises(RegardError, match=r"runs/x: was not loaded within 0.3 seconds"):
+        run(Engine(Path("runs/x"), limits=Limits(load_within=0.3)).start())
+    assert time.monotonic() - began < 10
+
+
 def test_engines_are_found_by_name(tiny_run):
     first, second = Engine(tiny_run, name="a"), Engine(tiny_run, name="b")
     engines = Engines([first, second])
