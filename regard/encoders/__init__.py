@@ -5,6 +5,7 @@
 
 from regard.encoders.bytenet import ByteNetEncoder
 from regard.encoders.convolutional import ConvolutionalEncoder
+from regard.encoders.embeddings import EmbeddingsEncoder
 from regard.encoders.encoder import Encoder
 from regard.encoders.parallel import ParallelEncoder
 from regard.encoders.recurrent import RecurrentEncoder
@@ -18,6 +19,7 @@ ENCODERS.fill(
     {
         "bytenet": ByteNetEncoder,
         "convolutional": ConvolutionalEncoder,
+        "embeddings": EmbeddingsEncoder,
         "parallel": ParallelEncoder,
         "recurrent": RecurrentEncoder,
         "self_attention": SelfAttentionEncoder,

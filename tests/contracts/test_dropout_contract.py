@@ -52,7 +52,7 @@ PLACES = {  # how many dropouts a pass over a sequence meets, of two layers wher
         "three_attention": 2 * (1 + 1),
         "transformer": 2 * (1 + 1 + 1 + 1),
     },
-    "embedder": {"character_ngrams": 1, "complex_order": 1, "words": 1},  # the vectors
+    "embedder": {"character_ngrams": 1, "complex_order": 1, "word_ngrams": 1, "words": 1},  # the vectors
     "feedforward": {"bidirectional_sru": 1, "position_wise": 1, "sru": 1},  # the hidden units
     "pooling": {"convolutional": 1},  # the vector
 }

@@ -3,12 +3,18 @@
 from regard.layers.embedders.character_ngrams import CharacterNgramEmbedder
 from regard.layers.embedders.complex_order import ComplexOrderEmbedder
 from regard.layers.embedders.embedder import Embedder
+from regard.layers.embedders.word_ngrams import WordNgramEmbedder
 from regard.layers.embedders.words import WordEmbedder
 from regard.registry import Registry
 
 EMBEDDERS: Registry[Embedder] = Registry(
     "model.embedder",
-    {"character_ngrams": CharacterNgramEmbedder, "complex_order": ComplexOrderEmbedder, "words": WordEmbedder},
+    {
+        "character_ngrams": CharacterNgramEmbedder,
+        "complex_order": ComplexOrderEmbedder,
+        "word_ngrams": WordNgramEmbedder,
+        "words": WordEmbedder,
+    },
     inherits=("dropout",),
 )
 
