@@ -1,5 +1,6 @@
 """Readers: files → a stream of examples. One file a format, each built with (columns,)."""
 
+from regard.data.readers.babi import BabiReader
 from regard.data.readers.consecutive import ConsecutiveReader
 from regard.data.readers.csv import CsvReader
 from regard.data.readers.documents import DocumentsReader
@@ -16,6 +17,7 @@ from regard.registry import Registry
 READERS: Registry[Reader] = Registry(
     "data.reader",
     {
+        "babi": BabiReader,
         "consecutive": ConsecutiveReader,
         "csv": CsvReader,
         "documents": DocumentsReader,

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 from regard.errors import DataError
 
@@ -21,21 +22,26 @@ def read_lines(path: Path) -> Generator[str, None, None]:
 
     Other characters that end lines elsewhere (U+2028, U+0085, form feed) are part of the text.
     """
+    with told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield from lines_in(file, path)
+
+
+def lines_in(file: IO[bytes], path: Path) -> Generator[str, None, None]:
+    """The lines of an open file, as `read_lines` gives them; `path` is what faults call it."""
     number, offset = 0, 0
-    with _told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        for raw in iter(partial(file.readline, LONGEST), b""):
-            number += 1
-            if len(raw) == LONGEST:
-                raise DataError(path, f"more than {LONGEST:,} bytes without an end of line", line=number)
-            yield _decode(path, number, offset, raw)
-            offset += len(raw)
+    for raw in iter(partial(file.readline, LONGEST), b""):
+        number += 1
+        if len(raw) == LONGEST:
+            raise DataError(path, f"more than {LONGEST:,} bytes without an end of line", line=number)
+        yield _decode(path, number, offset, raw)
+        offset += len(raw)
     if not number:
         raise DataError(path, "the file is empty")
 
 
 def digest(path: Path) -> bytes:
     """SHA-256 of a file's bytes, as they lie on disk."""
-    with _told(path), path.open("rb") as file:
+    with told(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
@@ -50,7 +56,7 @@ def check(path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Faults of reading as DataErrors."""
     try:
         check(path)

@@ -36,6 +36,11 @@ def jsonl(folder, ending):
     return {"file": save(folder / f"pairs.jsonl{ending}", rows)}
 
 
+def babi(folder, ending):
+    """Each question with a story of its own, of no sentence."""
+    return {"file": save(folder / f"qa1.txt{ending}", [f"1 {question}\t{answer}\t1" for question, answer in PAIRS])}
+
+
 def csv(folder, ending):
     rows = [",".join(f'"{side}"' if side else "" for side in pair) if any(pair) else "" for pair in PAIRS]
     return {"file": save(folder / f"pairs.csv{ending}", rows)}
@@ -64,6 +69,7 @@ def consecutive(folder, ending):
 
 
 WRITERS = {
+    "babi": babi,
     "consecutive": consecutive,
     "csv": csv,
     "documents": documents,

@@ -1,0 +1,91 @@
+"""bAbI tasks (https://arxiv.org/abs/1502.05698): stories, questions about them, and answers."""
+
+import re
+import tarfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Annotated, Literal, cast
+
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.data.examples import Example
+from regard.data.readers.lines import lines_in, read_lines, told
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+
+ARCHIVES = (".tar.gz", ".tgz", ".tar")
+_LINE = re.compile(r"(\d+) (.*)", re.DOTALL)
+
+
+class BabiReader(Reader):
+    """Lines `7 a sentence.` and `8 a question?<tab>answer<tab>supporting lines`; number 1 begins a new story.
+
+    An example is a question with all sentences of its story before it: of three columns the first one holds the story,
+    the second one the question and the last one the answer; of two the first one holds story and question. An archive
+    is read as it is, one member of it: that of the `task` and the `part`.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: Annotated[str, Doc("File of one task, plain or .gz, or the archive of all tasks (.tar.gz).")],
+        task: Annotated[Size | None, Doc("Number of the task, which an archive needs.")] = None,
+        part: Annotated[Literal["train", "test"], Doc("Part of the task in an archive.")] = "train",
+    ) -> None:
+        if len(columns) not in (2, 3):
+            problem = f"has no {', '.join(columns)}: a task of bAbI has a story, a question and an answer"
+            raise PartError(problem, "use it for reading, question_answering or classification")
+        if file.endswith(ARCHIVES) and task is None:
+            raise PartError("must be given for an archive", "the number of a task, 1 to 20", setting="task")
+        self.columns, self.files = tuple(columns), (Path(file).expanduser(),)
+        self._task, self._part = task, part
+
+    def key(self) -> str:
+        return f"babi {self._task} {self._part}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        if not path.name.endswith(ARCHIVES):
+            yield from self._examples(path, read_lines(path))
+            return
+        with told(path):
+            if not path.stat().st_size:
+                raise DataError(path, "the file is empty")
+            try:
+                with tarfile.open(path) as archive:
+                    member = self._member(archive, path)
+                    with cast(IO[bytes], archive.extractfile(member)) as file:
+                        place = path / member.name
+                        yield from self._examples(place, lines_in(file, place))
+            except tarfile.TarError as error:
+                raise DataError(path, f"damaged archive: {error}") from error
+
+    def _examples(self, path: Path, lines: Iterable[str]) -> Iterator[Example]:
+        story: list[str] = []
+        for line, text in enumerate(lines, start=1):
+            found = _LINE.fullmatch(text)
+            if found is None:
+                hint = "1 Mary moved to the garden."
+                raise DataError(path, "a line of bAbI begins with a number and a space", line=line, hint=hint)
+            number, rest = found.groups()
+            if number == "1":
+                story = []
+            question, tab, answers = rest.partition("\t")
+            if tab:
+                yield Example(line, self._texts(" ".join(story), question.strip(), answers.partition("\t")[0]))
+            else:
+                story.append(rest.strip())
+
+    def _texts(self, story: str, question: str, answer: str) -> dict[str, str]:
+        given = [story, question] if len(self.columns) == 3 else [f"{story} {question}".strip()]
+        return dict(zip(self.columns, [*given, answer.strip()], strict=True))
+
+    def _member(self, archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:
+        """The task's file, which is read where it is; links are not followed."""
+        wanted = re.compile(rf"qa{self._task}_[^/]*_{self._part}\.txt")
+        members = [one for one in archive if one.isfile() and wanted.fullmatch(Path(one.name).name)]
+        if len(members) != 1:
+            problem = f"{len(members)} files qa{self._task}_…_{self._part}.txt in it, and one is needed"
+            raise DataError(path, problem, hint="look into it: tar tf")
+        return members[0]
