@@ -71,7 +71,7 @@ def test_an_archive_that_lacks_the_task_is_told(tmp_path):
     file = archive(tmp_path, {"en/qa1_a_train.txt": TEXT})
     with pytest.raises(DataError, match=r"babi.tar.gz: 0 files qa3_…_train.txt in it, and one is needed"):
         read(file=file, task=3)
-    with pytest.raises(ConfigError, match="task: must be given for an archive|task must be given"):
+    with pytest.raises(ConfigError, match="task: must be given for an archive"):
         read(file=file)
 
 
