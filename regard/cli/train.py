@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CONFIGS = (".yaml", ".yml", ".json")
 OPTIONS = {  # by the setting that each gives
-    "data.train": "--source FILE --target FILE, or --text FILE for a language model",
+    "data.train": "--source FILE --target FILE, or --text FILE for a language model or a classifier",
     **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
     **{f"data.dev.{name}": f"--dev-{name} FILE" for name in ("source", "target")},
 }
@@ -30,7 +30,13 @@ Source = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn 
 Target = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation, line by line.")]
 DevSource = Annotated[str | None, typer.Option(metavar="FILE", help="Text to choose the best model by.")]
 DevTarget = Annotated[str | None, typer.Option(metavar="FILE", help="Its translation (default: a share held out).")]
-Text = Annotated[str | None, typer.Option(metavar="FILE", help="Text to learn a language model from (.gz too).")]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="A plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier.",
+    ),
+]
 Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
 Start = Annotated[
     Path | None, typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts.")
@@ -62,6 +68,8 @@ def train_command(
 
     regard train --text novel.txt task.window=200 task.context=50
 
+    regard train --text reviews.tsv   (label and text)
+
     regard train config.yaml training.max_updates=1000 run=runs/first
 
     regard train --from runs/first --source new.en --target new.de
@@ -70,8 +78,7 @@ def train_command(
 
     regard train config.yaml --plan
     """
-    from regard.config import quoted
-    from regard.experiment import read_experiment
+    from regard.experiment import read_experiment, text_settings
     from regard.runs import RunFolder, train_run
 
     config, changes = split_words(words or [])
@@ -79,10 +86,9 @@ def train_command(
     if config is not None and config.is_dir():
         config, run = None, run or config
     _check_options(text and (source or target), start if resume else None)
-    named = {"data.train.source": source, "data.train.target": target, "data.train.text": text}
-    named |= {"data.dev.source": dev_source, "data.dev.target": dev_target, "run": str(run) if run else None}
-    changes = [*(["task.name=language_model"] if text else []), *changes]
-    changes += [f"{name}={quoted(file)}" for name, file in named.items() if file]
+    task, of_text = text_settings(text)
+    of_pairs = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
+    changes = [*task, *changes, *of_text, *_file_settings(of_pairs, run)]
     if run is not None and not (plan or resume) and os.environ.get("RANK", "0") == "0":
         RunFolder(run).check_free()  # before the machine is measured
     with _options_named():
@@ -90,6 +96,14 @@ def train_command(
         experiment = read_experiment(config, changes, start=start, say=_say(quiet)) if new else _resumed(changes)
     if not (_tell_plan(experiment) if plan else train_run(experiment, resume=resume, quiet=quiet)):
         raise typer.Exit(INTERRUPTED)
+
+
+def _file_settings(files: Mapping[str, str | None], run: Path | None) -> list[str]:
+    """Changes that name data and the run's folder."""
+    from regard.config import quoted
+
+    named = {**{f"data.{name}": file for name, file in files.items()}, "run": str(run) if run else None}
+    return [f"{name}={quoted(file)}" for name, file in named.items() if file]
 
 
 def _check_config(config: Path | None, words: list[str], *, resume: bool) -> None:
@@ -111,7 +125,8 @@ def _check_config(config: Path | None, words: list[str], *, resume: bool) -> Non
 def _check_options(both: str | None, start: Path | None) -> None:
     """Raise ConfigError for options that exclude each other."""
     if both:
-        raise ConfigError("--text", "is for a language model, --source for a translator", "use one of them")
+        problem = "is for a language model or a classifier, --source for a translator"
+        raise ConfigError("--text", problem, "use one of them")
     if start is not None:
         raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")
 

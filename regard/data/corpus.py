@@ -135,7 +135,7 @@ def _build(
         with sealed.making(place) as folder:
             content = build(folder, reader, codecs, max_tokens, progress)
             if not content["kept"]:
-                raise DataError(reader.files[0], f"no example can be used: {_report(folder, content)}")
+                raise DataError(reader.place, f"no example can be used: {_report(folder, content)}")
             for path, stamp in zip(reader.files, before, strict=True):
                 if _stamp(path) != stamp:
                     raise DataError(path, "was changed while it was read")

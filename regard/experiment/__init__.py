@@ -4,6 +4,7 @@ from regard.config import SETTINGS_FILE
 from regard.experiment.catalogue import catalogue
 from regard.experiment.data import DataSettings
 from regard.experiment.initial import settings_file
+from regard.experiment.layouts import text_settings
 from regard.experiment.reading import (
     count_examples,
     empty_model,
@@ -47,5 +48,6 @@ __all__ = [
     "read_experiment",
     "schema",
     "settings_file",
+    "text_settings",
     "too_long_sources",
 ]

@@ -17,14 +17,18 @@ Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
 FILES = "parallel"  # the reader of a file per column
-FILE_SETTINGS = ("file", "files", "index")  # of a reader: a path, or paths by column
+FOLDERS = "folders"  # the reader of a folder per label
+FILE_SETTINGS = ("file", "files", "folder", "index")  # of a reader: a path, or paths by column
 NO_LANGUAGES = ("txt", "raw", "tok", "bpe")  # endings of a file's name that look like codes of languages
 
 
 def by_ending(text: str) -> Mapping[str, Any] | None:
-    """`pairs.tsv.gz` → the reader `tsv` of that file; None when no reader bears the ending's name."""
+    """`pairs.tsv.gz` → the reader `tsv` of that file, `folders` of a folder; None when no reader bears the name."""
+    if Path(text).is_dir():
+        return {"name": FOLDERS, "folder": text}
     ending = Path(text.removesuffix(".gz")).suffix.removeprefix(".")
-    return {"name": ending, "file": text} if ending in READERS else None
+    row = READERS.find(ending)
+    return None if row is None else {"name": row.name, **row.settings, "file": text}
 
 
 def by_column(group: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -30,6 +30,7 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
+from regard.experiment.layouts import with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
 from regard.experiment.time_plan import may_be_planned, planned_defaults
@@ -56,7 +57,7 @@ def read_experiment(
     with deferred_warnings():
         reader = None if path is None else by_ending(str(path))
         if reader is not None:
-            path, changes = None, [f"data.train={quoted(str(reader['file']))}", *changes]
+            path, changes = None, [f"data.train={quoted(str(path))}", *changes]
         said = _read({} if path is None else read_yaml(path), changes)
         return _completed(said, {} if start is None else continued(start), say)
 
@@ -65,8 +66,10 @@ def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
     """What `Experiment.save` wrote, with changes. Its data files may be elsewhere or gone by now."""
     with deferred_warnings():
         changed = [*changes]
-        settings = _read({} if path is None else upgraded(read_yaml(path)), changed)
-        experiment = read_settings(Experiment, _with_model(settings))
+        settings = _with_model(_read({} if path is None else upgraded(read_yaml(path)), changed))
+        others = read_changes(changed).get("data", {})
+        settings = with_layouts(settings, read_settings(Experiment, settings), parts=others)
+        experiment = read_settings(Experiment, settings)
         for line in unused_metrics(experiment, read_changes(changed)):
             warnings.warn(line, stacklevel=2)
         return experiment
@@ -138,6 +141,8 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     faults = [*given.data.faults(tuple(given.columns)), *_impossible(given, said)]
     if faults:
         raise ConfigError.of(faults)
+    settings = with_layouts(settings, given, say)
+    given = read_settings(Experiment, settings)
     pairs = count_examples(given)
     defaults = lay(_sizes(given, said, pairs, say), task.defaults)
     if pairs == LARGE or given.data.corpora:  # what is held out is a share of the training part alone, all of it
@@ -226,7 +231,7 @@ def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[st
     """Warns of attention that was set and that no part of the model has."""
     used = {module.place for module in model.modules() if isinstance(module, Attention)}
     sides = [f"{side} '{settings[side].name}'" for side in ("encoder", "decoder") if side in settings]
-    whose = "neither " + " nor ".join(sides) if len(sides) > 1 else f"no part of {sides[0]}"
+    whose = "neither " + " nor ".join(sides) if len(sides) > 1 else f"no part of {(sides or ['it'])[0]}"
     for name, value in settings.items():
         if isinstance(value, AttentionSettings) and name in given and f"model.{name}" not in used:
             warnings.warn(f"model.{name} changes nothing: {whose} looks that way", stacklevel=2)

@@ -21,6 +21,7 @@ from regard.layers.pooling import POOLINGS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
 from regard.models import MODELS
+from regard.models.comparisons import COMPARISONS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Registry
 from regard.tasks import TASKS
@@ -45,6 +46,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "feedforward": FEEDFORWARDS,
     "history": HISTORIES,
     "norm": NORMALISATIONS,
+    "comparison": COMPARISONS,
     "head": HEADS,
     "objective": OBJECTIVES,
     "penalty": PENALTIES,
@@ -69,6 +71,6 @@ MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what 
     "position": POSITIONS,
 }
 NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
-    kind: TABLES[kind] for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm")
+    kind: TABLES[kind] for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison")
 }
 SOCKET = ("score", "span", "weighting")  # what an attention is made of

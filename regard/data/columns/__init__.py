@@ -7,7 +7,9 @@ from typing import Any
 from regard.data.columns.column import Column
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.labels import LabelsColumn
+from regard.data.columns.numbers import NumbersColumn
 from regard.data.columns.text import TextColumn
+from regard.data.columns.words import WordsColumn
 from regard.data.examples import Example
 from regard.registry import Choice, Registry
 
@@ -16,7 +18,9 @@ COLUMNS: Registry[Column] = Registry(
     {
         "label": LabelColumn,
         "labels": LabelsColumn,
+        "numbers": NumbersColumn,
         "text": TextColumn,
+        "words": WordsColumn,
     },
 )
 Columns = Mapping[str, Column]
@@ -55,9 +59,10 @@ def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column
     return learn_columns(kinds, [examples], Choice("characters"), shared=shared)
 
 
-def example_values(kinds: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the example values of each column."""
-    return {name: list(_row(kind).examples) for name, kind in kinds.items()}
+def example_values(kinds: Mapping[str, str], times: int = 1) -> dict[str, list[str]]:
+    """Return the example values of each column, so many times as long where they have a length."""
+    rows = {name: _row(kind) for name, kind in kinds.items()}
+    return {name: [row.repeated(value, times) for value in row.examples] for name, row in rows.items()}
 
 
 def _row(kind: str) -> Any:
@@ -76,5 +81,5 @@ def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[st
     return {name: learnt[_row(kind).folder(name, shared=shared)] for name, kind in kinds.items()}
 
 
-__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "example_values", "learn_columns", "load_columns",
-           "save_columns", "small_columns"]  # fmt: skip
+__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "example_values", "learn_columns",
+           "load_columns", "save_columns", "small_columns"]  # fmt: skip

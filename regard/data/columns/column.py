@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.records import Sequences
 from regard.registry import Choice
+from regard.text import Tokenizer
 
 
 class Column(ABC):
@@ -18,6 +19,7 @@ class Column(ABC):
 
     examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
     samples = False  # True: `sample` differs from `encode`
+    tokenizer: Tokenizer | None = None  # what cuts its values into pieces, if anything does
 
     @classmethod
     @abstractmethod
@@ -33,6 +35,11 @@ class Column(ABC):
     def folder(cls, name: str, *, shared: bool) -> str:
         """Return the name of the folder that keeps this column's vocabulary; columns of one folder are one."""
         return name
+
+    @classmethod
+    def repeated(cls, value: str, times: int) -> str:
+        """Return a value so many times as long, for estimates; one without a length stays as it is."""
+        return value
 
     @abstractmethod
     def save(self, folder: Path) -> None:

@@ -19,7 +19,7 @@ from regard.registry import Choice
 class LabelsColumn(Column):
     """Labels parted by spaces, one a word: ids (batch, longest), from 1 on; 0 is padding."""
 
-    examples = ("a", "b")
+    examples = ("a b", "b")
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = tuple(labels)
@@ -37,6 +37,11 @@ class LabelsColumn(Column):
     def load(cls, folder: Path) -> "LabelsColumn":
         """Read the labels. Raises CheckpointError."""
         return cls(load_labels(folder))
+
+    @classmethod
+    def repeated(cls, value: str, times: int) -> str:
+        """So many times the labels."""
+        return " ".join([value] * times)
 
     def save(self, folder: Path) -> None:
         """Write the labels."""
@@ -65,5 +70,5 @@ class LabelsColumn(Column):
         return " ".join(self.labels[one - PAD - 1] for one in ids if one != PAD)
 
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
-        """Pad on the right; nothing ends a row."""
-        return padded(flat, lengths)
+        """Pad on the right, to one label at least; nothing ends a row."""
+        return padded(flat, lengths, least=1)

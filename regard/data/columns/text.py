@@ -18,8 +18,16 @@ from regard.text import Tokenizer, load_tokenizer, train_tokenizer
 class TextColumn(Column):
     """Pieces of a text, the end symbol behind them: ids (batch, longest + 1)."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    tokenizer: Tokenizer
+
+    def __init__(self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False) -> None:
+        """Of a longer text the first `most` pieces are read, or with `from_end` the last; None: all."""
         self.tokenizer, self.samples = tokenizer, tokenizer.samples
+        self._cut = slice(None) if most is None else slice(-most, None) if from_end else slice(most)
+
+    def cut(self, most: int | None, *, from_end: bool = False) -> "TextColumn":
+        """Return the same column for texts of which at most so many pieces are read."""
+        return TextColumn(self.tokenizer, most=most, from_end=from_end)
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "TextColumn":
@@ -36,28 +44,34 @@ class TextColumn(Column):
         """All texts share a vocabulary, or each has its own."""
         return "shared" if shared else name
 
+    @classmethod
+    def repeated(cls, value: str, times: int) -> str:
+        """So many times, with spaces between."""
+        return " ".join([value] * times)
+
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
         self.tokenizer.save(folder)
 
     def key(self) -> str:
-        """That of the tokenizer."""
-        return self.tokenizer.key()
+        """That of the tokenizer, with the limit where there is one."""
+        limit = "" if self._cut == slice(None) else f" {self._cut.start} {self._cut.stop}"
+        return f"{self.tokenizer.key()}{limit}"
 
     def __len__(self) -> int:
         return len(self.tokenizer)
 
     def encode(self, value: str) -> list[int]:
         """Clean and cut; neither BOS nor EOS is added."""
-        return self.tokenizer.encode(value)
+        return self.tokenizer.encode(value)[self._cut]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Cut all, as fast as the tokenizer can."""
-        return self.tokenizer.encode_batch(values)
+        return [ids[self._cut] for ids in self.tokenizer.encode_batch(values)]
 
     def sample(self, value: str, seed: int) -> list[int]:
         """Cut anew."""
-        return self.tokenizer.sample(value, seed)
+        return self.tokenizer.sample(value, seed)[self._cut]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Join pieces; specials are left out."""

@@ -1,10 +1,16 @@
 """Readers: files → a stream of examples. One file a format, each built with (columns,)."""
 
+from regard.data.readers.adding import AddingReader
 from regard.data.readers.babi import BabiReader
+from regard.data.readers.checked import Checked
+from regard.data.readers.conll import ConllReader
 from regard.data.readers.consecutive import ConsecutiveReader
+from regard.data.readers.copying import CopyingReader
+from regard.data.readers.counting import CountingReader
 from regard.data.readers.csv import CsvReader
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.excerpt import ExcerptReader
+from regard.data.readers.folders import FoldersReader
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Part
@@ -17,11 +23,16 @@ from regard.registry import Registry
 READERS: Registry[Reader] = Registry(
     "data.reader",
     {
+        "adding": AddingReader,
         "babi": BabiReader,
+        "conll": ConllReader,
         "consecutive": ConsecutiveReader,
+        "copying": CopyingReader,
+        "counting": CountingReader,
         "csv": CsvReader,
         "documents": DocumentsReader,
         "excerpt": ExcerptReader,
+        "folders": FoldersReader,
         "jsonl": JsonlReader,
         "parallel": ParallelReader,
         "tmx": TmxReader,
@@ -29,4 +40,4 @@ READERS: Registry[Reader] = Registry(
     },
 )
 
-__all__ = ["READERS", "JsonlReader", "ParallelReader", "Part", "Reader", "Stretch", "TsvReader"]
+__all__ = ["READERS", "Checked", "JsonlReader", "ParallelReader", "Part", "Reader", "Stretch", "TsvReader"]

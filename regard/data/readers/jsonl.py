@@ -13,7 +13,7 @@ from regard.errors import DataError, PartError, nearest
 
 
 class JsonlReader(Reader):
-    """`fields` says under which name a column stands; by default under its own."""
+    """`fields` says under which name a column stands; by default under its own. A whole number is read as a text."""
 
     def __init__(
         self,
@@ -54,9 +54,12 @@ class JsonlReader(Reader):
         for column, name in self._names.items():
             if name not in row:
                 raise DataError(path, f"the object has no '{name}'", line=number, hint=nearest(name, row))
-            if not isinstance(row[name], str):
-                raise DataError(path, f"'{name}' must be a string, this is {_kind(row[name])}", line=number)
-            texts[column] = row[name]
+            value = row[name]
+            if isinstance(value, int) and not isinstance(value, bool):  # a label is often a number
+                value = str(value)
+            if not isinstance(value, str):
+                raise DataError(path, f"'{name}' must be a string, this is {_kind(value)}", line=number)
+            texts[column] = value
         return texts
 
 

@@ -26,7 +26,7 @@ def read_lines(path: Path) -> Generator[str, None, None]:
         yield from lines_in(file, path)
 
 
-def lines_in(file: IO[bytes], path: Path) -> Generator[str, None, None]:
+def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Generator[str, None, None]:
     """The lines of an open file, as `read_lines` gives them; `path` is what faults call it."""
     number, offset = 0, 0
     for raw in iter(partial(file.readline, LONGEST), b""):

@@ -8,10 +8,20 @@ from regard.data.examples import Example
 
 
 class Reader(ABC):
-    """Streams the examples of files in their order, as often as it is asked to."""
+    """Streams the examples of files in their order, as often as it is asked to; or makes them, with no files at all."""
 
     columns: tuple[str, ...]  # of every example
-    files: tuple[Path, ...]  # what is read
+    files: tuple[Path, ...]  # what is read; none where examples are made
+
+    @property
+    def place(self) -> str:
+        """What faults name: the first file, or how examples are made."""
+        return str(self.files[0]) if self.files else self.key()
+
+    @property
+    def names(self) -> list[str]:
+        """What messages name: the files without their folders, or how examples are made."""
+        return [file.name for file in self.files] or [self.key()]
 
     @abstractmethod
     def key(self) -> str:

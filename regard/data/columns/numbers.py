@@ -1,0 +1,106 @@
+"""Rows of numbers: what networks with a memory read and write."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.data.columns.column import Column
+from regard.errors import CheckpointError, DataError
+from regard.records import Sequences
+from regard.registry import Choice
+from regard.text.numbers import DIGITS, FORM, LARGEST, read_rows, write_rows
+
+SHAPE = "numbers.json"
+SCALE = 10**DIGITS  # ids to the unit
+ZERO = LARGEST * SCALE  # the id of 0
+
+
+class NumbersColumn(Column):
+    """`0.31 1; -0.5 0` → numbers (batch, row, width), all rows as wide as those of the first value in training.
+
+    An id is a number by fixed point: six digits behind the point, from -1000 to 1000. Tensors are of single precision.
+    """
+
+    examples = ("0 1", "1 0")
+
+    def __init__(self, width: int, rows: int) -> None:
+        """`rows` is how many the longest value had in training."""
+        self.width, self.rows = width, rows
+
+    @classmethod
+    def learn(cls, values: Iterable[str], tokenizer: Choice) -> "NumbersColumn":
+        """Learn width and rows. Raises DataError, with its number, for a value that is none or of another width."""
+        width = longest = 0
+        for number, value in enumerate(values, start=1):
+            try:
+                rows, wide = read_rows(value).shape if value.strip() else (0, width)  # empty ones are left out later
+            except DataError as error:
+                raise DataError(error.path, error.problem, line=number, hint=error.hint) from error
+            width, longest = width or wide, max(longest, rows)
+            if wide != width:
+                raise _other_width(wide, width, number)
+        if not longest:
+            raise DataError("numbers", "there are none to learn from", hint=FORM)
+        return cls(width, longest)
+
+    @classmethod
+    def load(cls, folder: Path) -> "NumbersColumn":
+        """Read width and rows. Raises CheckpointError."""
+        try:
+            shape = json.loads((folder / SHAPE).read_text(encoding="utf-8"))
+            return cls(int(shape["width"]), int(shape["rows"]))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise CheckpointError(folder / SHAPE, f"cannot be read: {error}") from error
+
+    def save(self, folder: Path) -> None:
+        """Write width and rows."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / SHAPE).write_text(json.dumps({"width": self.width, "rows": self.rows}), encoding="utf-8")
+
+    def key(self) -> str:
+        """SHA-256 of the width; ids do not depend on the rows."""
+        return hashlib.sha256(f"numbers {self.width}".encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return 2 * ZERO + 1
+
+    def encode(self, value: str) -> list[int]:
+        """Return the numbers of all rows by fixed point. Raises DataError for a text that is none of this width."""
+        numbers = read_rows(value)
+        if numbers.shape[1] != self.width:
+            raise _other_width(numbers.shape[1], self.width)
+        ids: list[int] = (np.rint(numbers * SCALE).astype(np.int64) + ZERO).ravel().tolist()
+        return ids
+
+    def check(self, value: str) -> None:
+        """Raise DataError for a text that is no rows of numbers of this width."""
+        self.encode(value)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the rows of numbers that ids stand for."""
+        numbers = (np.asarray(ids, np.int64) - ZERO) / SCALE
+        return write_rows(numbers[first : first + self.width] for first in range(0, len(numbers), self.width))
+
+    def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
+        """Zeros on the right; nothing ends a row."""
+        rows = lengths // self.width
+        mask = np.arange(rows.max(initial=0)) < rows[:, None]
+        items = np.zeros((*mask.shape, self.width), np.float32)
+        items[mask] = ((flat.astype(np.int64) - ZERO) / SCALE).reshape(-1, self.width)
+        return Sequences(torch.from_numpy(items), torch.from_numpy(mask))
+
+
+def fixed(numbers: NDArray[np.float64]) -> list[int]:
+    """Return numbers, of any shape, as ids; what is out of bounds, or no number, becomes the nearest bound or 0."""
+    bounded = np.clip(np.nan_to_num(numbers.astype(np.float64)), -LARGEST, LARGEST)
+    ids: list[int] = (np.rint(bounded * SCALE).astype(np.int64) + ZERO).ravel().tolist()
+    return ids
+
+
+def _other_width(found: int, width: int, number: int | None = None) -> DataError:
+    return DataError("numbers", f"rows of {found} numbers, and all rows have {width}", line=number, hint=FORM)

@@ -1,0 +1,47 @@
+"""The addition and multiplication problems of https://arxiv.org/abs/1512.08756, section 3."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from regard.config import Doc
+from regard.data.readers.seeded import Examples, Length, Seed, SeededReader, Shortest, drawn_length, length_range
+from regard.text.numbers import write_rows
+
+STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
+MARKERS = 2
+
+
+class AddingReader(SeededReader):
+    """Rows of a value and a marker, 1 at two of them and 0 elsewhere, and what the marked values x and y make.
+
+    add: 0.5 + (x + y) / 4 of values from -1 to 1; multiply: x · y of values from 0 to 1. Lengths of T to 1.1 T are
+    `{name: adding, length: 110, shortest: 100}`.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        operation: Annotated[Literal["add", "multiply"], Doc("What is made of both values.")] = "add",
+        length: Length = 100,
+        shortest: Shortest = None,
+        examples: Examples = 10_000,
+        seed: Seed = 1,
+    ) -> None:
+        super().__init__(columns, 2, examples, seed)
+        self._adds, self._lengths = operation == "add", length_range(length, shortest, least=MARKERS)
+
+    def key(self) -> str:
+        return f"adding {self._adds} {self._lengths} {self.examples} {self.seed}"
+
+    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
+        """Return the rows and the answer."""
+        length = drawn_length(self._lengths, draws)
+        rows = np.zeros((length, 2))
+        rows[:, 0] = draws.integers(-STEPS if self._adds else 0, STEPS + 1, length) / STEPS
+        first, second = int(draws.integers(length)), int(draws.integers(length - 1))
+        second += second >= first  # any place but the first one's
+        rows[[first, second], 1] = 1
+        x, y = rows[first, 0], rows[second, 0]
+        return write_rows(rows.tolist()), write_rows([[0.5 + (x + y) / 4 if self._adds else x * y]])

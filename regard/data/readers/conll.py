@@ -1,0 +1,97 @@
+"""CoNLL columns: a word a line with its tags beside it, an empty line behind each sentence."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from regard.aliases import alias
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.data.examples import Example
+from regard.data.readers.fields import field_places
+from regard.data.readers.lines import read_lines
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+
+DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
+NO_WORD = re.compile(r"\d+[-.]\d+")  # the number of a token of several words (1-2), or of an empty node (1.1)
+
+
+class ConllReader(Reader):
+    """A sentence is an example; its columns hold a value for each word, parted by spaces. `fields` counts from 1.
+
+    Spaces within a field become `_`. Lines with # before the first word of a sentence are comments, unless the file
+    has tabs and the line, too: so `#tag<TAB>X` is a word. -DOCSTART- lines are left out, and where no column reads the
+    first field, lines with 1-2 or 1.1 in it. Raises DataError for a line that lacks a field. An example has the
+    number of its first word's line.
+    """
+
+    aliases = (
+        "conll2003, conll_columns, bio, iob",
+        alias("conllu, conll_u, universal_dependencies", {"fields": {"text": 2, "tags": 4}}),
+    )
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        fields: Annotated[
+            Mapping[str, Size] | None,
+            Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
+        ] = None,
+        delimiter: Annotated[
+            str | None, Doc("What parts fields; null: tabs, and spaces where the first word's line has no tab.")
+        ] = None,
+    ) -> None:
+        if delimiter is not None and len(delimiter) != 1:
+            raise PartError(f"is '{delimiter}'", "one character, or leave it out", setting="delimiter")
+        self.columns, self._places = tuple(columns), field_places(columns, fields)
+        self.files = (Path(file).expanduser(),)
+        self._delimiter, self._numbered = delimiter, 0 not in self._places.values()
+
+    def key(self) -> str:
+        return f"conll {self._places} {self._delimiter!r}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        delimiter, start, rows = self._delimiter, 0, list[list[str]]()
+        for number, line in enumerate(read_lines(path), start=1):
+            if not line.strip():
+                if rows:
+                    yield self._example(start, rows)
+                rows = []
+                continue
+            if not rows and _is_comment(line, delimiter):
+                continue
+            delimiter = delimiter or ("\t" if "\t" in line else " ")
+            cells = line.split() if delimiter == " " else line.split(delimiter)
+            if cells[0] == DOCUMENT or (self._numbered and NO_WORD.fullmatch(cells[0])):
+                continue
+            start = start if rows else number
+            rows.append(self._fields(path, number, cells))
+        if rows:
+            yield self._example(start, rows)
+
+    def _fields(self, path: Path, number: int, cells: Sequence[str]) -> list[str]:
+        """What a line says in each column."""
+        for column, place in self._places.items():
+            if place >= len(cells):
+                problem = f"has {len(cells)} fields, and '{column}' is field {place + 1}"
+                raise DataError(
+                    path, problem, line=number, hint="a word and its tags a line, an empty line between sentences"
+                )
+            if not cells[place]:
+                raise DataError(path, f"field {place + 1}, '{column}', is empty", line=number)
+        return ["_".join(cells[place].split()) or "_" for place in self._places.values()]
+
+    def _example(self, line: int, rows: Sequence[Sequence[str]]) -> Example:
+        values = zip(*rows, strict=True)
+        return Example(line, {column: " ".join(each) for column, each in zip(self._places, values, strict=True)})
+
+
+def _is_comment(line: str, delimiter: str | None) -> bool:
+    """Whether a line before the first word of a sentence is a comment."""
+    word = "\t" in line and delimiter in (None, "\t") and not line.startswith("# ")
+    return line.startswith("#") and not word

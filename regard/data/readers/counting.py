@@ -1,0 +1,33 @@
+"""Lines that only a network that counts can predict: https://arxiv.org/abs/1503.01007, section 5.1."""
+
+from typing import Annotated
+
+import numpy as np
+
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.data.readers.seeded import Examples, Seed, SeededReader, drawn_length, length_range
+
+
+class CountingReader(SeededReader):
+    """So many times a, and as often b: `a a a b b b`. From the first b on all that follows is certain."""
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        length: Annotated[Size, Doc("Most times that a line says a.")] = 19,
+        shortest: Annotated[Size | None, Doc("Fewest times that a line says a; null: all lines are alike.")] = 1,
+        examples: Examples = 10_000,
+        seed: Seed = 1,
+    ) -> None:
+        super().__init__(columns, 1, examples, seed)
+        self._lengths = length_range(length, shortest)
+
+    def key(self) -> str:
+        return f"counting {self._lengths} {self.examples} {self.seed}"
+
+    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
+        """Return a line."""
+        count = drawn_length(self._lengths, draws)
+        return (" ".join("a" * count + "b" * count),)

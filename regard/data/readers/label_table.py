@@ -1,0 +1,137 @@
+"""Which field of a table is the label and which are texts, told by its rows."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.data.readers.lines import LONGEST, read_lines
+from regard.errors import DataError
+
+TABLES = ("csv", "jsonl", "tsv")  # rows of READERS whose fields can be told
+LOOKED_AT = 100_000  # rows: a table may be sorted by its labels
+MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
+NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
+SHOWN = 5  # labels that are told
+
+Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
+
+
+class TableLayout(NamedTuple):
+    """Where the columns of a table stand."""
+
+    fields: Fields
+    header: bool  # the first line names the fields
+    labels: tuple[str, ...]
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the table's reader."""
+        return {"fields": dict(self.fields), **({"header": True} if self.header else {})}
+
+    def __str__(self) -> str:
+        *texts, label = self.fields.items()
+        places = ", ".join(f"{column} in field {field}" for column, field in texts)
+        more = " …" if len(self.labels) > SHOWN else ""
+        known = f"{label[0]} in field {label[1]} ({len(self.labels)}: {', '.join(self.labels[:SHOWN])}{more})"
+        return f"{known}, {places}" + (", the first line names the fields" if self.header else "")
+
+
+def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
+    """Return where texts and the last column, the label, stand in a table of a `kind` of TABLES.
+
+    A field that a header calls a label is one. Else it is the field with the fewest different short values; the texts
+    are the longest other fields, in their order. With `like`, the fields of another table of the same data, a table
+    without a header has the same. Raises DataError where no field looks like a label.
+    """
+    keys, rows = _objects(path) if kind == "jsonl" else _cells(path, kind)
+    first = next(rows, [])
+    fields = [_Field(key) for key in keys or range(1, len(first) + 1)]
+    for row in rows:
+        _add(fields, row)
+    names = keys or [cell.strip().lower() for cell in first]
+    label = next(
+        (one for one, name in zip(fields, names, strict=True) if name in NAMES and name not in one.values), None
+    )
+    header = kind != "jsonl" and label is not None
+    if not header:
+        _add(fields, first)
+    known = {one.key: one for one in fields}
+    if label is None and like is not None and known.keys() >= set(like.values()):
+        found = {column: known[like[column]] for column in columns}
+    else:
+        found = _found(path, fields, names, columns, label)
+    return TableLayout(
+        {column: one.key for column, one in found.items()}, header, tuple(sorted(found[columns[-1]].values))
+    )
+
+
+class _Field:
+    """What the values of a field are like."""
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+        self.values: set[str] = set()  # the first few more than MOST
+        self.rows = self.characters = self.longest = 0
+
+    def add(self, value: str) -> None:
+        """One value more."""
+        self.rows, self.characters = self.rows + 1, self.characters + len(value)
+        self.longest = max(self.longest, len(value))
+        if len(self.values) <= MOST and value.strip():
+            self.values.add(value.strip())
+
+    @property
+    def may_be_label(self) -> bool:
+        """Whether the values are few and short, and come again."""
+        return 2 <= len(self.values) <= min(MOST, self.rows - 1) and self.longest <= LONGEST_LABEL
+
+
+def _found(
+    path: Path, fields: Sequence[_Field], names: Sequence[str], columns: Sequence[str], label: _Field | None
+) -> dict[str, _Field]:
+    """The field of each column, the label last."""
+    *texts, last = columns
+    if label is None:
+        likely = [one for one in fields if one.may_be_label]
+        label = min(likely, key=lambda one: (len(one.values), one.characters), default=None)
+    others = [one for one in fields if one is not label]
+    if label is None or len(others) < len(texts):
+        problem = f"no field looks like a {last} (a few short values that come again) beside {', '.join(texts)}"
+        example = ", ".join(f"{column}: {number}" for number, column in enumerate((last, *texts), start=1))
+        raise DataError(path, problem, hint=f"say which: data.train={{name: …, file: …, fields: {{{example}}}}}")
+    named = [one for text in texts for one, name in zip(fields, names, strict=True) if name == text]
+    longest = sorted(others, key=lambda one: one.characters, reverse=True)[: len(texts)]
+    chosen = named if len(named) == len(texts) else [one for one in others if one in longest]
+    return {**dict(zip(texts, chosen, strict=True)), last: label}
+
+
+def _add(fields: Sequence[_Field], row: Sequence[str]) -> None:
+    for number, field in enumerate(fields):
+        field.add(row[number] if number < len(row) else "")
+
+
+def _cells(path: Path, kind: str) -> tuple[list[str], Iterator[list[str]]]:
+    """No names, and the rows of a table of lines."""
+    if kind == "tsv":
+        return [], islice((line.split("\t") for line in read_lines(path) if line), LOOKED_AT)
+    csv.field_size_limit(LONGEST)
+    rows = csv.reader(f"{line}\n" for line in read_lines(path))
+    return [], islice(filter(None, rows), LOOKED_AT)
+
+
+def _objects(path: Path) -> tuple[list[str], Iterator[list[str]]]:
+    """The names of the first object, and the values of all; what is no object is told by the reader."""
+
+    def objects() -> Iterator[dict[str, Any]]:
+        for line in islice(filter(str.strip, read_lines(path)), LOOKED_AT):
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict):
+                yield row
+
+    names = list(next(objects(), {}))
+    return names, ([str(row.get(name, "")) for name in names] for row in objects())

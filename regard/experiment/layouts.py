@@ -1,0 +1,56 @@
+"""Settings of data that name little, completed by what the files themselves tell."""
+
+from collections.abc import Callable, Container, Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.config import quoted
+from regard.data.readers.label_table import TABLES
+from regard.experiment.data import FOLDERS, PARTS, by_ending
+from regard.experiment.settings import Experiment
+
+UNSAID = {"fields": None, "header": False, "delimiter": ","}  # who says another of them knows the table
+
+
+def with_layouts(
+    settings: Mapping[str, Any],
+    experiment: Experiment,
+    say: Callable[[str], None] | None = None,
+    parts: Container[str] = PARTS,
+) -> dict[str, Any]:
+    """Return settings in which the tables of `parts` have fields, where the task can tell them; `say` hears which.
+
+    `experiment` is what the settings say. Raises DataError for a table that does not tell.
+    """
+    data, like = dict(settings.get("data") or {}), None
+    for part in PARTS:
+        choice = experiment.reader(part)
+        if choice is None:
+            continue
+        fields = choice.settings.get("fields")
+        path = Path(str(choice.settings.get("file", "")))
+        if (
+            part in parts
+            and path.is_file()
+            and all(choice.settings.get(name, usual) == usual for name, usual in UNSAID.items())
+        ):
+            layout = experiment.task_class.layout(path, choice.name, like)
+            if layout is not None:
+                fields, data[part] = layout.fields, {"name": choice.name, **choice.settings, **layout.settings()}
+                if say is not None:
+                    say(f"{path.name}: {layout}")
+        like = fields if part == "train" else like
+    return {**settings, "data": data} if data else dict(settings)
+
+
+def text_settings(text: str | None) -> tuple[list[str], list[str]]:
+    """Return changes that name the task for what `--text` gives, and changes that name its data.
+
+    A table or a folder of folders holds labels and texts for a classifier, any other file the text of a language model.
+    """
+    if text is None:
+        return [], []
+    reader = by_ending(text)
+    if reader is not None and reader["name"] in (*TABLES, FOLDERS):
+        return ["task.name=classification"], [f"data.train={quoted(text)}"]
+    return ["task.name=language_model"], [f"data.train.text={quoted(text)}"]

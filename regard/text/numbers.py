@@ -1,0 +1,53 @@
+"""Rows of decimal numbers as text: `0.31 1; -0.5 0` is two rows of two numbers."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError
+
+Numbers = NDArray[np.float64]
+
+DIGITS = 6  # behind the point; what is finer is rounded
+LARGEST = 1000  # of a number, whatever its sign
+FORM = "numbers with spaces between them, rows with semicolons: 0.31 1; -0.5 0"
+
+
+def read_rows(text: str) -> Numbers:
+    """Return the numbers (row, width). Raises DataError for anything but rows of equally many numbers."""
+    widths = [len(row.split()) for row in text.split(";")]
+    if not min(widths):
+        problem = f"row {widths.index(0) + 1} has no numbers" if max(widths) else "there are no numbers"
+        raise DataError("numbers", problem, hint=FORM)
+    if min(widths) != max(widths):
+        row = next(place for place, width in enumerate(widths) if width != widths[0])
+        raise DataError("numbers", f"row {row + 1} has {widths[row]} numbers, the first has {widths[0]}", hint=FORM)
+    words = text.replace(";", " ").split()
+    try:
+        numbers = np.array([float(word) for word in words])
+    except ValueError:
+        strange = next(word for word in words if not _is_number(word))
+        raise DataError("numbers", f"'{strange:.60}' is no number", hint=FORM) from None
+    if not bool((np.abs(numbers) <= LARGEST).all()):  # nor one that is not a number
+        strange = words[int(np.argmin(np.abs(numbers) <= LARGEST))]
+        raise DataError("numbers", f"'{strange:.60}' is out of bounds", hint=f"from -{LARGEST} to {LARGEST}")
+    return numbers.reshape(len(widths), widths[0])
+
+
+def write_rows(rows: Iterable[Iterable[float]]) -> str:
+    """Return rows as `read_rows` reads them, each number with as few digits as its rounding leaves."""
+    return "; ".join(" ".join(map(_written, row)) for row in rows)
+
+
+def _written(number: float) -> str:
+    text = f"{number:.{DIGITS}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,64 @@
+"""Which field of a table is the label."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.data.readers.label_table import label_layout
+from regard.errors import DataError
+
+TEXTS = [f"a film that is number {number}, and long" for number in range(9)]
+LABELS = ["pos", "neg", "so so"] * 3
+ROWS = list(zip(LABELS, TEXTS, strict=True))
+
+
+def saved(path: Path, rows: list[tuple[str, ...]], sign: str = "\t") -> Path:
+    text = "".join(sign.join(f'"{cell}"' if sign == "," else cell for cell in row) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.csv"])
+@pytest.mark.parametrize("header", [False, True])
+@pytest.mark.parametrize("label", [1, 2])
+def test_the_field_of_few_short_values_is_the_label(name, header, label, tmp_path):
+    rows = [("label", "text"), *ROWS] if header else ROWS
+    rows = rows if label == 1 else [row[::-1] for row in rows]
+    kind = name.split(".")[1]
+    found = label_layout(saved(tmp_path / name, rows, "," if kind == "csv" else "\t"), kind, ("text", "label"))
+    assert found.fields == {"label": label, "text": 3 - label}
+    assert found.header is header
+    assert found.labels == ("neg", "pos", "so so")
+
+
+def test_numbers_and_names_beside_the_text_are_left_aside(tmp_path):
+    rows = [(f"id{n}", str(n % 2), str(n % 4), text) for n, text in enumerate(TEXTS)]
+    found = label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
+    assert found.fields == {"text": 4, "label": 2}
+    assert str(found) == "label in field 2 (2: 0, 1), text in field 4"
+
+
+def test_two_texts_stand_in_their_order(tmp_path):
+    rows = [(text, label, f"{text} and longer") for label, text in ROWS]
+    found = label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("first", "second", "label"))
+    assert found.fields == {"first": 1, "second": 3, "label": 2}
+
+
+def test_objects_are_told_by_their_names(tmp_path):
+    lines = "".join(json.dumps({"id": n, "review": text, "stars": n % 3}) + "\n" for n, text in enumerate(TEXTS))
+    (tmp_path / "a.jsonl").write_text(lines)
+    found = label_layout(tmp_path / "a.jsonl", "jsonl", ("text", "label"))
+    assert (found.fields, found.header) == ({"text": "review", "label": "stars"}, False)
+
+
+def test_a_small_table_is_read_as_the_one_beside_it(tmp_path):
+    path = saved(tmp_path / "a.tsv", [("good", "pos"), ("bad", "pos")])
+    assert label_layout(path, "tsv", ("text", "label"), {"text": 1, "label": 2}).fields == {"text": 1, "label": 2}
+
+
+@pytest.mark.parametrize("rows", [[("one",), ("two",)], [("a", "b"), ("c", "d")], [("pos", "good"), ("pos", "fine")]])
+def test_a_table_without_labels_is_told(rows, tmp_path):
+    with pytest.raises(DataError, match="no field looks like a label"):
+        label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
