@@ -1,6 +1,7 @@
 """What a model answers, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,11 @@ class LabelledArray(NamedTuple):
     values: "NDArray[float64]"
     axes: tuple[str, ...]  # "head", "query", "key", or "target", "source"
     labels: tuple[list[str], ...]  # of each axis, as many as it is long
+
+
+def as_line(values: Iterable[str]) -> str:
+    """Return the line that stands for the values of several columns: tabs between them, and none in them."""
+    return "\t".join(value.replace("\t", " ") for value in values)
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,9 @@ class Explanation:
             return LabelledArray(array(self.weights), ("target", "source"), (self.target_tokens, self.source_tokens))
         queries = self.source_tokens if of.kind == "encoder" else self.target_tokens
         keys = self.target_tokens if of.kind == "decoder" else self.source_tokens
+        if self.columns:
+            questions = [str(number) for number in range(len(of.weights[0]) if of.weights else 0)]
+            queries, keys = self.columns.get(of.queries, questions), self.columns[of.keys]
         heads = [str(head) for head in range(len(of.weights))]
         return LabelledArray(array(of.weights), ("head", "query", "key"), (heads, queries, keys))
 
@@ -113,10 +122,21 @@ class TagsPrediction(Prediction):
     """A label for each word: `text` holds them, parted by spaces."""
 
     tags: list[str] = field(default_factory=list, kw_only=True)
+    probabilities: list[float] = field(default_factory=list, kw_only=True)  # of each tag, whatever the others are
+
+    @property
+    def words(self) -> list[tuple[int, int]]:
+        """Where each word of the given text stands: its first character, and the first one behind it."""
+        return [match.span() for match in re.finditer(r"\S+", self.source)]
 
     def details(self) -> dict[str, Any]:
-        """The label of each word."""
-        return {"tags": list(self.tags)}
+        """The words, where they stand, and the label of each with its probability."""
+        return {
+            "words": [self.source[start:end] for start, end in self.words],
+            "offsets": [list(place) for place in self.words],
+            "tags": list(self.tags),
+            "probabilities": list(self.probabilities),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,3 +149,14 @@ class SpanPrediction(Prediction):
     def details(self) -> dict[str, Any]:
         """Where it stands."""
         return {"start": self.start, "end": self.end}
+
+
+@dataclass(frozen=True, repr=False)
+class NumbersPrediction(Prediction):
+    """Rows of numbers: `text` is `0.31 1; -0.5 0` for two rows of two."""
+
+    numbers: list[list[float]] = field(default_factory=list, kw_only=True)
+
+    def details(self) -> dict[str, Any]:
+        """The numbers themselves."""
+        return {"numbers": [list(row) for row in self.numbers]}

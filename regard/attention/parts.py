@@ -51,6 +51,7 @@ class Attended(NamedTuple):
 
 
 OWN, READ = "own", "read"  # columns that a part does not know: the one it works on, and the one it reads beside it
+EACH = "each"  # the column of a part that reads several at once, their rows one after another
 
 
 class Role(NamedTuple):

@@ -17,7 +17,11 @@ from regard.evaluation.significance import (
     confidence_interval,
     interval_of,
 )
+from regard.evaluation.span_f1 import SpanF1
+from regard.evaluation.tag_accuracy import TagAccuracy
 from regard.evaluation.ter import Ter
+from regard.evaluation.within_tolerance import WithinTolerance
+from regard.evaluation.wrong_bits import WrongBits
 from regard.registry import Registry
 
 METRICS: Registry[Metric] = Registry(
@@ -31,8 +35,12 @@ METRICS: Registry[Metric] = Registry(
         "f1": F1,
         "length_ratio": LengthRatio,
         "repetition_rate": RepetitionRate,
+        "span_f1": SpanF1,
+        "tag_accuracy": TagAccuracy,
         "ter": Ter,
         "untranslated_rate": UntranslatedRate,
+        "within_tolerance": WithinTolerance,
+        "wrong_bits": WrongBits,
     },
 )
 

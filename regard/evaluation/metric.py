@@ -54,7 +54,9 @@ class Metric(ABC):
 
     name: ClassVar[str]
     higher_is_better: ClassVar[bool | None] = True
-    judges: ClassVar[str] = "text"  # the answers that it is for: "text", "label", "tags" (one a word) or "span"
+    judges: ClassVar[str] = (
+        "text"  # the answers that it is for: "text", "label", "tags" (one a word), "span" or "numbers"
+    )
 
     @abstractmethod
     def statistics(self, corpus: Corpus) -> Statistics:

@@ -17,6 +17,7 @@ from regard.layers.mutual_attention import MutualAttention
 from regard.layers.ngram import NgramLayer
 from regard.layers.ntm import ReadHead
 from regard.layers.pooling import HierarchicalPooling
+from regard.layers.sentence_table import SentenceTable
 from regard.layers.transformer_block import TransformerBlock
 from regard.registry import Registry
 
@@ -38,6 +39,7 @@ LAYERS: Registry[Any] = Registry(
         "ntm_head": ReadHead,
         "ranking": RankingAttention,
         "residual_block": ResidualBlock,
+        "sentence_table": SentenceTable,
         "transformer_block": TransformerBlock,
     },
 )

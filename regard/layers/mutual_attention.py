@@ -2,27 +2,37 @@
 
 from torch import Tensor, nn
 
-from regard.attention import Attention
+from regard.attention import OWN, READ, Attention, Role, stamped
 
 
 class MutualAttention(nn.Module):
     """beta_i = sum_j softmax_j(e_ij) b_j and alpha_j = sum_i softmax_i(e_ij) a_i, e_ij = score(F a_i, F b_j).
 
-    F is a feed-forward network of each word; the scores are those of both directions if the score is symmetric, as the
-    dot product of the paper is.
+    F is a feed-forward network of each word. Each direction has an attention of its own, so that pictures tell them
+    apart; without weights to learn, as the dot product of the paper, both have the same scores.
     """
 
     aliases = "co_attention, decomposable, inter_sentence, 互, 协同"
 
-    def __init__(self, project: nn.Module, attention: Attention) -> None:
+    def __init__(self, project: nn.Module, forth: Attention, back: Attention) -> None:
         super().__init__()
-        self.project, self.attention = project, attention
+        self.project = project
+        self.forth, self.back = stamped(forth, Role(OWN, READ)), stamped(back, Role(READ, OWN))
 
     def forward(
-        self, first: Tensor, second: Tensor, first_mask: Tensor | None = None, second_mask: Tensor | None = None
+        self,
+        first: Tensor,
+        second: Tensor,
+        first_mask: Tensor | None = None,
+        second_mask: Tensor | None = None,
+        values: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """first (batch, n, dim), second (batch, m, dim) → beta (batch, n, dim), alpha (batch, m, dim)."""
+        """first (batch, n, dim), second (batch, m, dim) → beta (batch, n, dim), alpha (batch, m, dim).
+
+        `values`, those of the first (batch, n, …) and of the second (batch, m, …), are read in place of the words.
+        """
+        ours, theirs = (first, second) if values is None else values
         compared = self.project(first), self.project(second)
-        beta = self.attention(compared[0], self.attention.remember(compared[1], second, second_mask)).context
-        alpha = self.attention(compared[1], self.attention.remember(compared[0], first, first_mask)).context
+        beta = self.forth(compared[0], self.forth.remember(compared[1], theirs, second_mask)).context
+        alpha = self.back(compared[1], self.back.remember(compared[0], ours, first_mask)).context
         return beta, alpha

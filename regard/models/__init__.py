@@ -4,8 +4,14 @@ from regard.models.build import build_attention
 from regard.models.classifier import classifier
 from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
+from regard.models.memory_network import MemoryNetwork, memory_network
 from regard.models.model import Generator, Model
+from regard.models.neural_turing_machine import neural_turing_machine
+from regard.models.number_model import NumberModel
+from regard.models.pair_classifier import pair_classifier
+from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
+from regard.models.tagger import Tagger, tagger
 from regard.models.translator import ROUTE, Translator, translator
 from regard.registry import Registry
 
@@ -14,11 +20,16 @@ MODELS: Registry[Model] = Registry(
     {
         "classifier": classifier,
         "language_model": language_model,
+        "memory_network": memory_network,
+        "pair_classifier": pair_classifier,
+        "neural_turing_machine": neural_turing_machine,
+        "sequence_regressor": sequence_regressor,
+        "tagger": tagger,
         "translator": translator,
     },
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LabelModel", "LanguageModel", "Model", "Translator",
-    "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LabelModel", "LanguageModel", "MemoryNetwork", "Model",
+    "NumberModel", "Tagger", "Translator", "build_attention",
 ]  # fmt: skip

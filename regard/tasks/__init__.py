@@ -3,17 +3,25 @@
 from typing import cast
 
 from regard.registry import Registry
+from regard.tasks.algorithmic import AlgorithmicTask
 from regard.tasks.classification import ClassificationTask
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.measures import Examples, Measure, Outcome
+from regard.tasks.pairs import PairsTask
+from regard.tasks.question_answering import QuestionAnsweringTask
+from regard.tasks.tagging import TaggingTask
 from regard.tasks.task import Task, Wording
 from regard.tasks.translation import TranslationTask
 
 TASKS: Registry[Task] = Registry(
     "task",
     {
+        "algorithmic": AlgorithmicTask,
         "classification": ClassificationTask,
         "language_model": LanguageModelTask,
+        "question_answering": QuestionAnsweringTask,
+        "pairs": PairsTask,
+        "tagging": TaggingTask,
         "translation": TranslationTask,
     },
 )

@@ -1,16 +1,48 @@
 """Classification: one label of a closed set for a text."""
 
+import sys
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal, cast
 
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.data.columns import Columns, TextColumn
 from regard.models.classifier import LABEL, TEXT
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording
 
 
 class ClassificationTask(LabelTask):
-    """A text → one label."""
+    """A text → one label. Of a long text `max_pieces` are read, in training as in use."""
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text", LABEL: "label"}
     model = "classifier"
     wording = Wording("texts", "words of the text", "classify texts")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **LabelTask.defaults,
+        "text": {"tokenizer": {"name": "words", "size": 20_000}},
+        "model": {
+            "dim": 128,
+            "dropout": 0.5,
+            "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64, "bidirectional": True},
+            "pooling": "attention",
+        },
+        "training": {"learning_rate": 0.002, "patience": 6},
+    }
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        max_pieces: Annotated[
+            Size | None, Doc("Pieces of a text that are read; null: all, and none longer than data.max_length.")
+        ] = 400,
+        keep: Annotated[Literal["first", "last"], Doc("Which pieces of a longer text are read.")] = "first",
+    ) -> None:
+        text = cast(TextColumn, columns[TEXT])
+        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last")})
+        self.max_pieces = max_pieces
+
+    def max_length(self, limit: int) -> int:
+        """Any number where long texts are cut."""
+        return limit if self.max_pieces is None else sys.maxsize

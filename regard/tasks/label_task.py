@@ -2,6 +2,7 @@
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -9,13 +10,14 @@ from torch import Tensor
 
 from regard.attention import recording
 from regard.data.columns import TextColumn
+from regard.data.readers.label_table import TABLES, Fields, TableLayout, label_layout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.explain.maps import POOLING, attention_maps
 from regard.models import LabelModel, Model
 from regard.pieces import END
 from regard.records import Batch
-from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction
+from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, as_line
 from regard.tasks.task import Task
 from regard.tasks.text_predictions import rows_of
 
@@ -41,7 +43,7 @@ class ClassEngine:
 class LabelTask(Task, ABC):
     """Texts, one in each column but the last → the label in the last one."""
 
-    contract = LabelModel
+    contract: ClassVar[Any] = LabelModel
     metric = "accuracy"
     validates = ("accuracy",)
     answers = "label"
@@ -49,6 +51,11 @@ class LabelTask(Task, ABC):
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "evaluation": {"metrics": ["accuracy", "f1"]},
     }
+
+    @classmethod
+    def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        """Return which field is the label and which are the texts, as the rows of a table tell."""
+        return label_layout(path, kind, tuple(cls.columns), like) if kind in TABLES else None
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Rank the classes; there is nothing to search."""
@@ -83,7 +90,7 @@ class LabelTask(Task, ABC):
         columns = [
             [self._text(name).decode(ids[:-1]) for ids in rows_of(batch.sequences(name))] for name in self.inputs
         ]
-        return ["\t".join(text.replace("\t", " ") for text in texts) for texts in zip(*columns, strict=True)]
+        return [as_line(texts) for texts in zip(*columns, strict=True)]
 
     def _text(self, name: str) -> TextColumn:
         return cast(TextColumn, self.vocabularies[name])

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from regard.data import Corpus, Part, Reader
 from regard.data.batches import Batches
 from regard.data.columns import Columns
 from regard.data.packing import chunks
+from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.streams import PlannedStream
 from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature
@@ -47,7 +49,7 @@ class Task(ABC):
     metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
-    answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags" or "span"
+    answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
     verb: ClassVar[str] = "predict"  # the command that uses a trained model
     wording: ClassVar[Wording] = Wording()
 
@@ -125,6 +127,10 @@ class Task(ABC):
         """Return what stands for the answer of an example that the model cannot answer, as a copy of it."""
         return None
 
+    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
+        """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
+        return prediction
+
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """Return an answer without what a model may go astray with."""
         return prediction
@@ -134,6 +140,14 @@ class Task(ABC):
         return None
 
     # what is learnt from
+
+    @classmethod
+    def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        """Return where the columns stand in a table of a `kind` of reader; None: in their order.
+
+        `like` is where they stand in the training part. Raises DataError for a table that does not tell.
+        """
+        return None
 
     def usable(self, texts: Mapping[str, str]) -> bool:
         """Whether an example can be learnt from and validated with."""

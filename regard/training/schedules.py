@@ -84,6 +84,18 @@ class NoamSchedule(Schedule):
         return float(self.peak * self.dim**-0.5 * min(update**-0.5, update * self.warmup**-1.5))
 
 
+class DelayedSchedule(Schedule):
+    """0 for the first `updates`, then the peak: what joins training later (https://arxiv.org/abs/1503.08895, 4.2)."""
+
+    def __init__(self, peak: float, *, updates: Annotated[Count, Doc("Updates before it begins.")]) -> None:
+        super().__init__(peak)
+        self.updates = updates
+
+    def value(self, update: int) -> float:
+        """A step."""
+        return self.peak if update > self.updates else 0.0
+
+
 class LinearSchedule(Schedule):
     """Rises over `warmup`, then falls in a line to `floor` · peak at `updates`."""
 
@@ -207,6 +219,7 @@ SCHEDULES: Registry[Schedule] = Registry(
     {
         "constant": ConstantSchedule,
         "cosine": CosineSchedule,
+        "delayed": DelayedSchedule,
         "inverse_sqrt": InverseSqrtSchedule,
         "linear": LinearSchedule,
         "noam": NoamSchedule,

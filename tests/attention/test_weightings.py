@@ -14,6 +14,7 @@ from regard.registry import Choice
 
 DIM = 3
 FORMULAS = {
+    "linear_start": lambda score, row: math.exp(score) / sum(map(math.exp, row)),
     "sigmoid": lambda score, row: 1 / (1 + math.exp(-score)),
     "softmax": lambda score, row: math.exp(score) / sum(map(math.exp, row)),
     "unnormalised": lambda score, row: score,
@@ -44,6 +45,19 @@ def test_the_formula_in_three_loops(name):
             for feature in range(5):
                 wanted = sum(weights[key] * float(values[row, key, feature]) for key in range(length))
                 assert attended.context[row, query, feature].item() == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_linear_start_mixes_scores_and_softmax_in_training_alone(share):
+    queries, keys, mask = random(2, 6, DIM), random(2, 5, DIM), torch.arange(5) < tensor([[5], [2]])
+    mixed, soft, linear = (socket(name) for name in ("linear_start", "softmax", "unnormalised"))
+    mixed.weighting.share = share
+    found, softmax, scores = (
+        one(queries, one.remember(keys, mask=mask), need_weights=True).weights for one in (mixed, soft, linear)
+    )
+    assert_close(found, share * softmax + (1 - share) * scores)
+    mixed.eval()
+    assert_close(mixed(queries, mixed.remember(keys, mask=mask), need_weights=True).weights, softmax)
 
 
 def test_unnormalised_products_are_linear_attention_and_associate():

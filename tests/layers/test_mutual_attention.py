@@ -24,8 +24,8 @@ def mask(lengths: list[int]) -> Tensor:
 @pytest.fixture
 def layer() -> MutualAttention:
     project = nn.Sequential(nn.Linear(DIM, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN))
-    attention = build_attention(AttentionSettings(score=Choice("dot")), HIDDEN, HIDDEN)
-    return MutualAttention(project, attention).double().requires_grad_(False)
+    forth, back = (build_attention(AttentionSettings(score=Choice("dot")), HIDDEN, HIDDEN) for _ in range(2))
+    return MutualAttention(project, forth, back).double().requires_grad_(False)
 
 
 def test_equals_a_loop_over_pairs_of_words(layer, assert_agrees):

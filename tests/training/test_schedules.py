@@ -11,7 +11,7 @@ from pytest import approx
 from regard.registry import Choice
 from regard.training.schedules import SCHEDULES
 
-NEEDS = {"linear": {"updates": 100}, "cosine": {"updates": 100}, "step_decay": {"every": 10}}
+NEEDS = {"delayed": {"updates": 3}, "linear": {"updates": 100}, "cosine": {"updates": 100}, "step_decay": {"every": 10}}
 
 
 def build(name, peak=2.0, **settings):
@@ -30,6 +30,11 @@ def test_constant_rises_in_a_line_and_stays():
 def test_inverse_sqrt_peaks_at_the_end_of_its_warmup():
     schedule = build("inverse_sqrt", warmup=4)
     assert values(schedule, 1, 2, 4, 16, 64) == approx([0.5, 1.0, 2.0, 1.0, 0.5], rel=1e-15)
+
+
+def test_delayed_is_a_step():
+    assert values(build("delayed", updates=3), 1, 3, 4, 1000) == [0.0, 0.0, 2.0, 2.0]
+    assert values(build("delayed", updates=0), 1) == [2.0]
 
 
 def test_noam_is_its_equation():

@@ -9,6 +9,7 @@ from regard.attention.scores.cosine import CosineScore
 from regard.attention.scores.coverage import CoverageScore
 from regard.attention.scores.dot import DotScore
 from regard.attention.scores.euclidean import EuclideanScore
+from regard.attention.scores.inverse_distance import InverseDistanceScore
 from regard.attention.scores.location import LocationScore
 from regard.attention.scores.mlp import MlpScore
 from regard.attention.scores.modulus import ModulusScore
@@ -29,6 +30,7 @@ SCORES: Registry[Score] = Registry(
         "coverage": CoverageScore,
         "dot": DotScore,
         "euclidean": EuclideanScore,
+        "inverse_distance": InverseDistanceScore,
         "location": LocationScore,
         "mlp": MlpScore,
         "modulus": ModulusScore,

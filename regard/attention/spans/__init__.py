@@ -3,6 +3,7 @@
 from regard.attention.parts import Span
 from regard.attention.spans.alibi import AlibiSpan
 from regard.attention.spans.causal import CausalSpan
+from regard.attention.spans.distance_bias import DistanceBiasSpan
 from regard.attention.spans.everywhere import EverywhereSpan
 from regard.attention.spans.forced_forward import ForcedForwardSpan
 from regard.attention.spans.local_monotonic import LocalMonotonicSpan
@@ -18,6 +19,7 @@ SPANS: Registry[Span] = Registry(
     {
         "alibi": AlibiSpan,
         "causal": CausalSpan,
+        "distance_bias": DistanceBiasSpan,
         "everywhere": EverywhereSpan,
         "forced_forward": ForcedForwardSpan,
         "local_monotonic": LocalMonotonicSpan,

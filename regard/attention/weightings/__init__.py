@@ -5,6 +5,7 @@ from regard.attention.weightings.addressing import AddressingWeighting
 from regard.attention.weightings.entmax import EntmaxWeighting
 from regard.attention.weightings.gumbel import GumbelWeighting
 from regard.attention.weightings.hard import HardWeighting
+from regard.attention.weightings.linear_start import LinearStartWeighting
 from regard.attention.weightings.monotonic import MonotonicWeighting
 from regard.attention.weightings.sigmoid import SigmoidWeighting
 from regard.attention.weightings.softmax import SoftmaxWeighting
@@ -19,6 +20,7 @@ WEIGHTINGS: Registry[Weighting] = Registry(
         "entmax": EntmaxWeighting,
         "gumbel": GumbelWeighting,
         "hard": HardWeighting,
+        "linear_start": LinearStartWeighting,
         "monotonic": MonotonicWeighting,
         "sigmoid": SigmoidWeighting,
         "softmax": SoftmaxWeighting,

@@ -13,6 +13,7 @@ from regard.layers.recurrent.rnn import RnnLayer
 from regard.layers.recurrent.sru import SruLayer
 from regard.layers.recurrent.ssru import SsruLayer
 from regard.layers.recurrent.stack import Stack, adds, note_no_residual
+from regard.layers.recurrent.stack_rnn import StackRnnLayer
 from regard.registry import Choice, Registry
 
 RECURRENT: Registry[Recurrent] = Registry(
@@ -26,6 +27,7 @@ RECURRENT: Registry[Recurrent] = Registry(
         "rnn": RnnLayer,
         "sru": SruLayer,
         "ssru": SsruLayer,
+        "stack_rnn": StackRnnLayer,
     },
 )
 

@@ -15,6 +15,7 @@ KINDS = {
     "feedforward": "Feed-forwards: what follows attention in a block",
     "history": "Histories: what a block knows its own words by in place of attention",
     "norm": "Norms: of the states in a block of convolutions",
+    "comparison": "Comparisons: what two texts have in common",
 }
 PLACES = {  # where a config names one
     "encoder": "model.encoder",
@@ -23,6 +24,7 @@ PLACES = {  # where a config names one
     "feedforward": "model.encoder.feedforward",
     "history": "model.decoder.history",
     "norm": "model.encoder.norm",
+    "comparison": "model.comparison",
 }
 INTRO = """**Networks**
 

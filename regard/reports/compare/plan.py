@@ -333,7 +333,7 @@ def _files(one: Contender, part: Any) -> str:
     reader = part_reader(one.experiment, part)
     if reader is None:
         return "no such file"
-    names = " and ".join(map(str, reader.files))
+    names = " and ".join(map(str, reader.files)) or reader.place
     if part == "train":
         share, longest = sum(held_out(one.experiment)), one.experiment.data.max_length
         names += f" up to {longest} pieces" + (f" without a share of {share:g}" if share else "")

@@ -1,0 +1,163 @@
+"""Two convolutional networks that share their weights, with attention between them (https://arxiv.org/abs/1512.05193)."""
+
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.aliases import alias
+from regard.config import Doc
+from regard.config.bounds import Layers, Size
+from regard.config.common_settings import DropoutShare
+from regard.errors import PartError
+from regard.layers.convolutional import Kernel
+from regard.layers.mutual_attention import MutualAttention
+from regard.layers.pooling.mean import MeanPooling
+from regard.models.build import build_attention
+from regard.models.comparisons.comparison import Comparison, stacked, unstacked
+from regard.models.settings import AttentionChoice, AttentionSettings
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
+from regard.ops.modules import module_list
+from regard.records import Sequences
+
+PLACE = "model.comparison"
+MATCH = {"score": "inverse_distance", "weighting": "unnormalised"}  # A_ij = 1 / (1 + |x_i - y_j|), as a config says it
+
+
+class BcnnComparison(Comparison):
+    """[cos(u_0, v_0); …; cos(u_L, v_L); u_L; v_L], u_l and v_l the means of both texts behind layer l, 0 the words.
+
+    A layer is a wide convolution, tanh(W [x_(i-w+1); …; x_i] + b) for i = 1 … n + w - 1, and w-ap, a mean over each w
+    of its columns, so that n columns are left. The mean over all of them is all-ap. Three models differ from this one:
+
+    - ABCNN-1, `input_attention`: what the convolution reads of a word i is [x_i; sum_j A_ij w_j], A the attention to
+      the words of the other text and w_j a learned vector for its place j, the same for both texts;
+    - ABCNN-2, `pooling_attention`: A is between the columns of both convolutions, and w-ap is the sum of w columns,
+      each multiplied by a_i = sum_j A_ij;
+    - ABCNN-3: both.
+
+    In the paper A is {score: inverse_distance, weighting: unnormalised}; a column of padding has A = 0.
+    """
+
+    aliases = (
+        "bi_cnn, basic_bi_cnn",
+        alias("abcnn_1, abcnn1, attention_based_bcnn_1", {"input_attention": MATCH}),
+        alias("abcnn_2, abcnn2", {"pooling_attention": MATCH}),
+        alias(
+            "abcnn_3, abcnn3, abcnn, attention_based_bcnn, attention_based_cnn",
+            {"input_attention": MATCH, "pooling_attention": MATCH},
+        ),
+    )
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        hidden_dim: Annotated[Size, Doc("Convolutions of a layer.")] = 50,
+        num_layers: Annotated[Layers, Doc("Convolutions above each other.")] = 1,
+        kernel: Kernel = 3,
+        input_attention: Annotated[
+            AttentionChoice | None, Doc("Between the words that a layer reads (ABCNN-1); null: none.")
+        ] = None,
+        pooling_attention: Annotated[
+            AttentionChoice | None, Doc("Between the columns of a layer's convolutions (ABCNN-2); null: none.")
+        ] = None,
+        max_length: Annotated[
+            Size, Doc("Places of a text that `input_attention` has vectors for; any further has none.")
+        ] = 128,
+        dropout: DropoutShare = 0.1,
+    ) -> None:
+        super().__init__()
+        widths = [dim, *[hidden_dim] * num_layers]
+        self.layers = module_list(
+            _Layer(
+                width,
+                hidden_dim,
+                kernel,
+                None if input_attention is None else _Reading(input_attention, width, max_length),
+                None if pooling_attention is None else _columns(pooling_attention, hidden_dim),
+            )
+            for width in widths[:-1]
+        )
+        self.mean, self.dropout = MeanPooling(dim), Dropout(dropout)
+        self.out_dim = len(widths) + 2 * widths[-1]
+
+    def forward(self, first: Sequences, second: Sequences) -> Tensor:
+        """States (batch, n, dim) and (batch, m, dim) → (batch, 1 + num_layers + 2 · hidden_dim)."""
+        both, similarities = stacked(first, second), []
+        both = both._replace(items=both.items.masked_fill(~both.mask.unsqueeze(-1), 0.0))
+        u, v = self.mean(*both).chunk(2)
+        for layer in self.layers:
+            similarities.append(functional.cosine_similarity(u, v, dim=-1))
+            both = layer(both._replace(items=self.dropout(both.items)))
+            u, v = self.mean(*both).chunk(2)
+        similarities.append(functional.cosine_similarity(u, v, dim=-1))
+        return torch.cat([torch.stack(similarities, dim=-1), u, v], dim=-1)
+
+
+class _Layer(nn.Module):
+    """A wide convolution and its w-ap, for both texts at once."""
+
+    def __init__(
+        self, dim: int, hidden_dim: int, kernel: int, reading: "_Reading | None", pooling: MutualAttention | None
+    ) -> None:
+        super().__init__()
+        self.kernel, self.reading, self.pooling = kernel, reading, pooling
+        self.linear = Linear(kernel * dim * (1 if reading is None else 2), hidden_dim)
+
+    def forward(self, both: Sequences) -> Sequences:
+        """Columns (2 · batch, n, dim), zero under padding → (2 · batch, n, hidden_dim), zero under padding."""
+        inputs, mask = both.items, both.mask
+        if self.reading is not None:
+            inputs = torch.cat([inputs, self.reading(both)], dim=-1)
+        room = self.kernel - 1
+        windows = functional.pad(inputs, (0, 0, room, room)).unfold(1, self.kernel, 1)  # (…, n + w - 1, dim, w)
+        columns = torch.tanh(self.linear(windows.transpose(-2, -1).flatten(-2)))
+        filled = functional.pad(mask, (room, 0), value=True)  # a text of n words has n + w - 1 columns
+        columns = columns.masked_fill(~filled.unsqueeze(-1), 0.0)
+        if self.pooling is not None:
+            columns = columns * self.kernel * _sums(self.pooling, Sequences(columns, filled))
+        pooled = functional.avg_pool1d(columns.transpose(1, 2), self.kernel, stride=1).transpose(1, 2)
+        return Sequences(pooled.masked_fill(~mask.unsqueeze(-1), 0.0), mask)
+
+
+class _Reading(nn.Module):
+    """What a text's words find in the other text: sum_j A_ij w_j."""
+
+    def __init__(self, settings: AttentionSettings, dim: int, max_length: int) -> None:
+        super().__init__()
+        self.mutual = _mutual(settings, dim, "input_attention")
+        self.places = nn.Parameter(torch.empty(max_length, dim))
+        nn.init.xavier_uniform_(self.places)
+
+    def forward(self, both: Sequences) -> Tensor:
+        """(2 · batch, n, dim) → the same shape, zero under padding."""
+        length = both.mask.shape[1]
+        places = functional.pad(self.places[:length], (0, 0, 0, max(0, length - len(self.places))))
+        places = places.expand(len(both.mask) // 2, -1, -1)
+        return _found(self.mutual, both, places).masked_fill(~both.mask.unsqueeze(-1), 0.0)
+
+
+def _mutual(settings: AttentionSettings, dim: int, setting: str) -> MutualAttention:
+    forth, back = (build_attention(settings, dim, dim, place=f"{PLACE}.{setting}") for _ in range(2))
+    return MutualAttention(nn.Identity(), forth, back)
+
+
+def _columns(settings: AttentionSettings, dim: int) -> MutualAttention:
+    mutual = _mutual(settings, dim, "pooling_attention")
+    if mutual.forth.heads is not None:  # they would project what is summed
+        raise PartError("has heads, and a column has one weight", "num_heads: 1", setting="pooling_attention")
+    return mutual
+
+
+def _sums(mutual: MutualAttention, both: Sequences) -> Tensor:
+    """Columns (2 · batch, n, dim) → a_i = sum_j A_ij, (2 · batch, n, 1)."""
+    return _found(mutual, both, both.items.new_ones(len(both.mask) // 2, both.mask.shape[1], 1))
+
+
+def _found(mutual: MutualAttention, both: Sequences, values: Tensor) -> Tensor:
+    """What each text reads, as values (batch, n, dim) of the other's places: (2 · batch, n, dim)."""
+    first, second = unstacked(both)
+    return torch.cat(mutual(first.items, second.items, first.mask, second.mask, (values, values)))

@@ -1,0 +1,76 @@
+"""The decomposable attention model: attend, compare, aggregate (https://arxiv.org/abs/1606.01933)."""
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from regard.attention import EACH, Role, stamped
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare
+from regard.layers.mutual_attention import MutualAttention
+from regard.models.build import build_attention
+from regard.models.comparisons.comparison import Comparison, rectified, stacked, unstacked
+from regard.models.settings import AttentionChoice, AttentionSettings
+from regard.records import Sequences
+from regard.registry import Choice
+
+PLACE = "model.comparison"
+
+
+class DecomposableComparison(Comparison):
+    """H([sum_i G([a_i; beta_i]); sum_j G([b_j; alpha_j])]): beta_i are the words of b that a_i is aligned with.
+
+    They are aligned by the attention score(F a_i, F b_j); F, G and H are networks of two layers. With `intra` each word
+    is first set beside what an attention of its own text, score(F' a_i, F' a_j), makes of it (section 3.4); the paper's
+    is {score: dot, span: distance_bias}. The end of a text is one of its words, with which others can be aligned that
+    have no like.
+    """
+
+    aliases = "decomposable_attention, parikh, attend_compare_aggregate"
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        hidden_dim: Annotated[Size, Doc("Width of the layers of F, G and H.")] = 200,
+        attention: Annotated[AttentionChoice, Doc("How words of one text look at those of the other.")] = (
+            AttentionSettings(score=Choice("dot"))
+        ),
+        intra: Annotated[
+            AttentionChoice | None, Doc("How the words of a text first look at each other; null: not at all.")
+        ] = None,
+        dropout: DropoutShare = 0.1,
+    ) -> None:
+        super().__init__()
+        self.intra = None
+        if intra is not None:
+            own = build_attention(intra, hidden_dim, hidden_dim, place=f"{PLACE}.intra")
+            self.intra, self.from_words = stamped(own, Role(EACH, EACH)), rectified(dim, hidden_dim, dropout)
+            dim += own.context_dim(dim)
+        forth, back = (build_attention(attention, hidden_dim, hidden_dim, place=f"{PLACE}.attention") for _ in range(2))
+        self.attend = MutualAttention(rectified(dim, hidden_dim, dropout), forth, back)
+        self.compare = rectified(dim + forth.context_dim(dim), hidden_dim, dropout)
+        self.aggregate = rectified(2 * hidden_dim, hidden_dim, dropout)
+        self.out_dim = hidden_dim
+
+    def forward(self, first: Sequences, second: Sequences) -> Tensor:
+        """States (batch, n, dim) and (batch, m, dim) → (batch, hidden_dim)."""
+        first, second = self._beside_own(first, second)
+        beta, alpha = self.attend(first.items, second.items, first.mask, second.mask)
+        sums = [
+            self.compare(torch.cat([words.items, aligned], dim=-1)).masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
+            for words, aligned in ((first, beta), (second, alpha))
+        ]
+        features: Tensor = self.aggregate(torch.cat(sums, dim=-1))
+        return features
+
+    def _beside_own(self, first: Sequences, second: Sequences) -> tuple[Sequences, Sequences]:
+        """[a_i; a'_i], a' what the intra-sentence attention makes of a."""
+        if self.intra is None:
+            return first, second
+        words, mask = stacked(first, second)
+        compared = self.from_words(words)
+        seen = self.intra(compared, self.intra.remember(compared, words, mask)).context
+        return unstacked(Sequences(torch.cat([words, seen], dim=-1), mask))

@@ -1,0 +1,158 @@
+"""Neural Turing Machines (https://arxiv.org/abs/1410.5401): a network that reads and writes a memory of slots."""
+
+from typing import Annotated, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.config import Doc, PartOf
+from regard.config.bounds import Count, Size
+from regard.data.columns import Columns
+from regard.layers.ntm import ReadHead, WriteHead
+from regard.layers.recurrent import RECURRENT, Past, Recurrent
+from regard.models.number_model import GIVEN, WANTED, Answer, HeadTrace, NumberModel, number_columns
+from regard.ops.modules import module_list
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+
+BLANK = 1e-6  # what stands in every slot at first (https://arxiv.org/abs/1807.08518 finds a constant best)
+
+
+class Machine(NamedTuple):
+    """What a machine is in between two steps."""
+
+    controller: Past  # empty for a feed-forward one
+    slots: Tensor  # (batch, slot, slot_dim)
+    places: tuple[Tensor, ...]  # (batch, slot) of each head, those that write first
+    reads: Tensor  # (batch, heads · slot_dim)
+
+
+class NeuralTuringMachine(NumberModel):
+    """p(bit = 1) = sigmoid(W [s_t; r_t] + b), s_t = controller([x_t; r_(t-1)]), r_t what heads read of the memory.
+
+    At each step heads write first, then others read. It reads all rows, then a mark in a channel of its own, then
+    answers step by step without any input: so many rows as were given, or as are wanted. All heads begin at slot 0.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        out_width: int,
+        controller: Recurrent | None,
+        dim: int,
+        *,
+        num_slots: int,
+        slot_dim: int,
+        num_heads: int,
+        radius: int,
+    ) -> None:
+        """`controller` reads `read_width` numbers; None: a layer of tanh, which remembers nothing by itself."""
+        super().__init__()
+        self.num_slots, self.slot_dim, self.dim = num_slots, slot_dim, dim
+        self.controller = controller
+        self.feedforward = nn.Linear(read_width(width, num_heads, slot_dim), dim) if controller is None else None
+        self.writers = module_list([WriteHead(dim, slot_dim, radius=radius) for _ in range(num_heads)])
+        self.readers = module_list([ReadHead(dim, slot_dim, radius=radius) for _ in range(num_heads)])
+        self.leave = nn.Linear(dim + num_heads * slot_dim, out_width)
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return -sum over the bits of a row of log p(bit), (batch, row); `smoothing` draws each bit towards 0.5."""
+        wanted, mask = batch.sequences(WANTED)
+        logits, _ = self._run(batch.sequences(GIVEN), wanted.shape[1])
+        target = (1 - smoothing) * wanted.to(logits) + smoothing / 2
+        losses = functional.binary_cross_entropy_with_logits(logits, target, reduction="none").sum(dim=-1)
+        return losses.masked_fill(~mask, 0.0)
+
+    def answer(self, batch: Batch) -> Answer:
+        """Return the likelier value of each bit, a row for each that was given."""
+        given = batch.sequences(GIVEN)
+        logits, _ = self._run(given, given.mask.shape[1])
+        log_probs = functional.logsigmoid(logits.abs()).sum(dim=-1).masked_fill(~given.mask, 0.0)
+        return Answer(Sequences((logits > 0).to(logits.dtype), given.mask), log_probs.sum(dim=-1))
+
+    def traces(self, batch: Batch) -> list[HeadTrace]:
+        """Return where each head was: at the rows given, at the mark, at the rows of the answer."""
+        given, wanted = batch.sequences(GIVEN), batch.sequences(WANTED)
+        _, places = self._run(given, wanted.mask.shape[1])
+        heads = zip(*places, strict=True)
+        return [HeadTrace(number < len(self.writers), torch.stack(one, dim=1)) for number, one in enumerate(heads)]
+
+    def _run(self, given: Sequences, rows: int) -> tuple[Tensor, list[tuple[Tensor, ...]]]:
+        """→ logits (batch, row, out_width) of so many rows, and where heads were at each step.
+
+        Rows of a batch do not wait for each other: a short one answers while a long one is still read. What a machine
+        does when its answer is complete is not looked at.
+        """
+        inputs, mask = given.items.to(self.leave.weight), given.mask
+        lengths = mask.sum(dim=1)
+        steps = inputs.shape[1] + 1 + rows
+        marks = functional.one_hot(lengths, steps).to(inputs).unsqueeze(-1)
+        shown = functional.pad(inputs.masked_fill(~mask.unsqueeze(-1), 0.0), (0, 0, 0, steps - inputs.shape[1]))
+        machine, states, places = self._begin(inputs), [], []
+        for step in torch.cat([shown, marks], dim=-1).unbind(dim=1):
+            state, machine = self._step(step, machine)
+            states.append(torch.cat([state, machine.reads], dim=-1))
+            places.append(machine.places)
+        answering = lengths.unsqueeze(-1) + 1 + torch.arange(rows, device=lengths.device)
+        seen = torch.stack(states, dim=1).take_along_dim(answering.unsqueeze(-1), dim=1)
+        return self.leave(seen), places
+
+    def _begin(self, inputs: Tensor) -> Machine:
+        """An empty memory, with every head at its first slot."""
+        count = len(inputs)
+        place = functional.one_hot(torch.zeros_like(inputs[:, 0, 0], dtype=torch.long), self.num_slots).to(inputs)
+        return Machine(
+            () if self.controller is None else self.controller.nothing(inputs),
+            inputs.new_full((count, self.num_slots, self.slot_dim), BLANK),
+            (place,) * (len(self.writers) + len(self.readers)),
+            inputs.new_zeros(count, len(self.readers) * self.slot_dim),
+        )
+
+    def _step(self, inputs: Tensor, machine: Machine) -> tuple[Tensor, Machine]:
+        """inputs (batch, width + 1) → the controller's state (batch, dim), and what the machine is then."""
+        read = torch.cat([inputs, machine.reads], dim=-1)
+        past: Past = ()
+        if self.controller is not None:
+            outputs, past = self.controller(read.unsqueeze(1), None, machine.controller)
+            state = outputs.squeeze(1)
+        elif self.feedforward is not None:
+            state = torch.tanh(self.feedforward(read))
+        slots, places, reads = machine.slots, [], []
+        before = iter(machine.places)
+        for writer in self.writers:
+            slots, place = writer(state, slots, next(before))
+            places.append(place)
+        for reader in self.readers:
+            found, place = reader(state, slots, next(before))
+            reads.append(found)
+            places.append(place)
+        return state, Machine(past, slots, tuple(places), torch.cat(reads, dim=-1))
+
+
+def read_width(width: int, num_heads: int, slot_dim: int) -> int:
+    """Return how many numbers a controller reads at a step: a row, the mark, and what heads have read."""
+    return width + 1 + num_heads * slot_dim
+
+
+def neural_turing_machine(
+    columns: Columns,
+    *,
+    dim: Annotated[Size, Doc("Width of the controller's state.")] = 100,
+    controller: Annotated[
+        Annotated[Choice, PartOf(RECURRENT)] | None,
+        Doc("Recurrent layer that steers the heads; null: one layer of tanh, which remembers nothing by itself."),
+    ] = Choice("lstm"),
+    num_slots: Annotated[Size, Doc("Slots of the memory.")] = 128,
+    slot_dim: Annotated[Size, Doc("Numbers in a slot.")] = 20,
+    num_heads: Annotated[Size, Doc("Heads that write, and as many that read.")] = 1,
+    radius: Annotated[Count, Doc("Slots that a head may step aside at once.")] = 1,
+) -> NeuralTuringMachine:
+    """p(bits | bits): a controller with a memory of slots, which reads all rows and then writes so many."""
+    given, wanted = number_columns(columns)
+    reads = read_width(given.width, num_heads, slot_dim)
+    steers = None if controller is None else RECURRENT.build(controller, reads, dim, place="controller")
+    return NeuralTuringMachine(
+        given.width, wanted.width, steers, dim,
+        num_slots=num_slots, slot_dim=slot_dim, num_heads=num_heads, radius=radius,
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""Classifiers of pairs: one network reads both texts, a comparison makes a vector of them, a layer chooses a class."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import EACH, name_columns
+from regard.config import Doc, PartOf
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import ConfigError
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.overlap import NUM_OVERLAPS, overlaps
+from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.comparisons import COMPARISONS, Comparison
+from regard.models.comparisons.comparison import stacked, unstacked
+from regard.models.label_model import LabelModel
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    EmbedderChoice,
+    InitUniform,
+    PositionChoice,
+)
+from regard.ops.dropout import Dropout
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+
+FIRST, SECOND, LABEL = "first", "second", "label"
+
+
+class PairClassifier(LabelModel):
+    """p(label | first, second) = softmax(W · comparison(encoder(first), encoder(second)) + b).
+
+    Both texts are read at once, the rows of the second behind those of the first. With `overlap` W also reads which
+    shares of the pieces are in both texts, and how much longer the first one is.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        encoder: Encoder,
+        comparison: Comparison,
+        num_classes: int,
+        *,
+        overlap: bool = False,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__(LABEL)
+        self.embedder, self.encoder, self.comparison, self.overlap = embedder, encoder, comparison, overlap
+        self.dropout = Dropout(dropout)
+        self.to_class = nn.Linear(comparison.out_dim + NUM_OVERLAPS * overlap, num_classes)
+        name_columns(encoder, EACH)
+        name_columns(comparison, FIRST, SECOND)
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return log-probabilities (batch, class)."""
+        first, second = batch.sequences(FIRST), batch.sequences(SECOND)
+        both = stacked(first, second)
+        vectors, _ = self.embedder(both.items)
+        encoded = self.encoder(Sequences(vectors, both.mask))
+        features = self.dropout(self.comparison(*unstacked(Sequences(encoded.states, encoded.mask))))
+        if self.overlap:
+            features = torch.cat([features, overlaps(first, second).to(features.dtype)], dim=-1)
+        scores: Tensor = self.to_class(features)
+        return scores.log_softmax(dim=-1)
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder with each text."""
+        return [(self.embedder, batch.sequences(name).items) for name in (FIRST, SECOND)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, the encoder and the comparison."""
+        return {"embedder": [self.embedder], "encoder": [self.encoder], "comparison": [self.comparison]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a text, EOS included."""
+        return self.embedder.max_length
+
+
+def pair_classifier(
+    columns: Columns,
+    *,
+    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: Annotated[
+        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    ] = None,
+    encoder: Annotated[EncoderChoice, Doc("What reads each of the texts.")] = Choice("embeddings"),
+    self_attention: Annotated[
+        AttentionChoice, Doc("How a text looks at itself, in the encoders that do so.")
+    ] = PROJECTED_HEADS,
+    comparison: Annotated[Choice, PartOf(COMPARISONS), Doc("What two texts have in common, as one vector.")] = Choice(
+        "decomposable"
+    ),
+    overlap: Annotated[bool, Doc("Also read the shares of common pieces, and the difference in length.")] = False,
+    dropout: DropoutShare = 0.1,
+    init_uniform: InitUniform = None,
+) -> PairClassifier:
+    """p(label | first, second): one encoder for both texts and a comparison (`decomposable`: aligned word by word).
+
+    Raises ConfigError where the texts have vocabularies of their own.
+    """
+    if columns[FIRST] is not columns[SECOND]:
+        raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
+    reads = build_embedder(embedder, position, len(columns[FIRST]), dim, dropout)
+    encodes = ENCODERS.build(
+        encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
+    )
+    compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": dropout})
+    model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=dropout)
+    draw_uniform(model, init_uniform)
+    return model

@@ -1,0 +1,101 @@
+"""One row of numbers for a sequence of rows: https://arxiv.org/abs/1512.08756, where feed-forward attention pools."""
+
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention import name_columns
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare, HiddenDim
+from regard.data.columns import Columns
+from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import PartError
+from regard.layers.pooling import POOLINGS, Pooling
+from regard.models.build import build_sockets
+from regard.models.classifier import PoolingChoice
+from regard.models.number_model import GIVEN, WANTED, Answer, NumberModel, number_columns, refuse_smoothing
+from regard.models.settings import HEADS_OF_FOUR, PROJECTED_HEADS, AttentionChoice
+from regard.ops.dropout import Dropout
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+
+SLOPE = 0.01  # of a leaky ReLU below zero
+
+
+class SequenceRegressor(NumberModel):
+    """y = W' leaky(V pooling(h) + b') + b'', h_t = leaky(W x_t + b); an encoder may stand between h and the pooling.
+
+    Without an encoder no state knows its place, so the order of the rows counts for nothing. Weights of the layers
+    that end in leaky ReLU are drawn as https://arxiv.org/abs/1502.01852 does.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        dim: int,
+        encoder: Encoder | None,
+        pooling: Pooling,
+        hidden_dim: int,
+        out_width: int,
+        *,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.enter, self.encoder, self.pooling = nn.Linear(width, dim), encoder, pooling
+        self.hidden, self.leave = nn.Linear(pooling.out_dim, hidden_dim), nn.Linear(hidden_dim, out_width)
+        self.dropout = Dropout(dropout)
+        for layer in (self.enter, self.hidden):
+            nn.init.kaiming_normal_(layer.weight, a=SLOPE)
+            nn.init.zeros_(layer.bias)
+        name_columns(self, GIVEN)
+
+    def forward(self, given: Sequences) -> Tensor:
+        """numbers (batch, n, width) → (batch, out_width)."""
+        states, mask = functional.leaky_relu(self.enter(given.items.to(self.enter.weight)), SLOPE), given.mask
+        if self.encoder is not None:
+            states, mask, *_ = self.encoder(Sequences(states, mask))
+        pooled = self.dropout(self.pooling(states, mask))
+        answer: Tensor = self.leave(self.dropout(functional.leaky_relu(self.hidden(pooled), SLOPE)))
+        return answer
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return squared errors (batch, row), summed over the numbers of a row: every row is to be the answer."""
+        refuse_smoothing(smoothing)
+        wanted, mask = batch.sequences(WANTED)
+        errors = (self(batch.sequences(GIVEN)).unsqueeze(1) - wanted).square().sum(dim=-1)
+        return errors.masked_fill(~mask, 0.0)
+
+    def answer(self, batch: Batch) -> Answer:
+        """Return one row for each example, with no probability."""
+        numbers = self(batch.sequences(GIVEN)).unsqueeze(1)
+        mask = torch.ones_like(numbers[..., 0], dtype=torch.bool)
+        return Answer(Sequences(numbers, mask), numbers.new_zeros(len(numbers)))
+
+
+def sequence_regressor(
+    columns: Columns,
+    *,
+    dim: Annotated[Size, Doc("Width of the state of a row.")] = 100,
+    encoder: Annotated[
+        EncoderChoice | None, Doc("What reads the states of the rows; null: nothing, each row stays by itself.")
+    ] = None,
+    self_attention: Annotated[
+        AttentionChoice, Doc("How rows look at each other, in the encoders that do so.")
+    ] = PROJECTED_HEADS,
+    pooling: Annotated[PoolingChoice, Doc("How the states become one vector.")] = Choice("feedforward"),
+    hidden_dim: HiddenDim = 100,
+    dropout: DropoutShare = 0.0,
+) -> SequenceRegressor:
+    """A row of numbers for a sequence of rows, by least squares: a layer for each row, a pooling, a layer above it."""
+    given, wanted = number_columns(columns)
+    if wanted.rows > 1:
+        problem = f"answers one row of numbers, and '{WANTED}' has up to {wanted.rows}"
+        raise PartError(problem, "model=neural_turing_machine writes several")
+    sockets = build_sockets(HEADS_OF_FOUR, self_attention)
+    encodes = None if encoder is None else ENCODERS.build(encoder, dim, sockets, given={"dropout": dropout})
+    pools = POOLINGS.build(pooling, dim if encodes is None else encodes.dim)
+    return SequenceRegressor(given.width, dim, encodes, pools, hidden_dim, wanted.width, dropout=dropout)

@@ -1,0 +1,180 @@
+"""Taggers: an encoder reads a text of words, and a head chooses a tag for each word."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import name_columns
+from regard.config import Doc, PartOf
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import ConfigError
+from regard.heads.tagging import TAG_HEADS, TagHead
+from regard.layers.embedders.embedder import Embedder
+from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.model import Model
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    EmbedderChoice,
+    InitUniform,
+    PositionChoice,
+)
+from regard.records import PAD, Batch, Sequences
+from regard.registry import Choice
+
+TEXT, TAGS = "text", "tags"
+PIECES = "pieces"  # what an encoder reads that sees pieces of words: no column, but tokens of an explanation
+TagHeadChoice = Annotated[Choice, PartOf(TAG_HEADS), Doc("What chooses tags by the states of words.")]
+PoolPieces = Annotated[
+    Literal["before", "after"],
+    Doc("Take the mean of a word's pieces before the encoder, which reads words, or after it, which reads pieces."),
+]
+
+
+class Tagged(NamedTuple):
+    """The likeliest tags of a batch; those of padding mean nothing."""
+
+    tags: Tensor  # (batch, word), from 0
+    log_probs: Tensor  # (batch, word) of each by itself
+    scores: Tensor  # (batch,): log-probability of all tags of a text together
+    mask: Tensor  # (batch, word)
+
+
+class Tagger(Model):
+    """p(tags | words) of a head over the states of an encoder; a word is the mean of its pieces."""
+
+    def __init__(
+        self, embedder: Embedder, encoder: Encoder, head: TagHead, *, pool_pieces: PoolPieces = "before"
+    ) -> None:
+        super().__init__()
+        self.embedder, self.encoder, self.head, self.pool_pieces = embedder, encoder, head, pool_pieces
+        name_columns(encoder, TEXT if pool_pieces == "before" else PIECES)
+
+    def states(self, words: Sequences) -> Sequences:
+        """ids (batch, word, piece) → states (batch, word, dim). Raises ConfigError where there is not one a word."""
+        return self._of_words(words) if self.pool_pieces == "before" else self._of_pieces(words)
+
+    def tag(self, batch: Batch) -> Tagged:
+        """Return the likeliest tags of each text together, and how likely each is."""
+        states, mask = self.states(batch.sequences(TEXT))
+        tags = self.head.best(states, mask)
+        together = _chosen(self.head.log_probs(states, mask, tags), tags).masked_fill(~mask, 0.0)
+        return Tagged(tags, _chosen(self.head.marginals(states, mask), tags), together.sum(dim=1), mask)
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, word) in nats, of each tag given those before it."""
+        states, mask = self.states(batch.sequences(TEXT))
+        ids, given = batch.sequences(TAGS)
+        tags = (ids - PAD - 1).clamp(min=0)
+        log_probs = self.head.log_probs(states, mask, tags)
+        losses = -(1 - smoothing) * _chosen(log_probs, tags) - smoothing * log_probs.mean(dim=-1)
+        return losses.masked_fill(~given, 0.0)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """Return the mask of the words (batch, word)."""
+        return batch.sequences(TAGS).mask
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the pieces."""
+        words = batch.sequences(TEXT)
+        rows = _by_place(words)[0] if self.pool_pieces == "before" else _in_a_row(words)[0]
+        return [(self.embedder, rows.items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, the encoder and the head."""
+        return {"embedder": [self.embedder], "encoder": [self.encoder], "head": [self.head]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most pieces of a text."""
+        return self.embedder.max_length
+
+    def _of_words(self, words: Sequences) -> Sequences:
+        """The first pieces of all words are embedded as one text, then the second ones, …: each at its word's place."""
+        rows, texts = _by_place(words)
+        vectors, _ = self.embedder(rows.items)
+        sums = vectors.new_zeros(len(words.items), *vectors.shape[1:])
+        sums = sums.index_add(0, texts, vectors * rows.mask.unsqueeze(-1))
+        return self._encoded(Sequences(_mean(sums, words.mask), words.mask.any(dim=-1)))
+
+    def _of_pieces(self, words: Sequences) -> Sequences:
+        """All pieces of a text are read in a row."""
+        pieces, owners = _in_a_row(words)
+        vectors, _ = self.embedder(pieces.items)
+        states, mask = self._encoded(Sequences(vectors, pieces.mask))
+        sums = states.new_zeros(words.mask.shape[0] * words.mask.shape[1], states.shape[-1])
+        sums = sums.index_add(0, owners, states[mask])
+        return Sequences(_mean(sums.view(*words.mask.shape[:2], -1), words.mask), words.mask.any(dim=-1))
+
+    def _encoded(self, read: Sequences) -> Sequences:
+        encoded = self.encoder(read)
+        if encoded.states.shape[1] != read.mask.shape[1]:
+            problem = (
+                f"makes {encoded.states.shape[1]} states of {read.mask.shape[1]} words, and a tagger needs one each"
+            )
+            raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
+        return Sequences(encoded.states, read.mask)
+
+
+def tagger(
+    columns: Columns,
+    *,
+    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: Annotated[
+        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    ] = None,
+    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("recurrent"),
+    self_attention: Annotated[
+        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
+    ] = PROJECTED_HEADS,
+    pool_pieces: PoolPieces = "before",
+    head: TagHeadChoice = Choice("linear"),
+    dropout: DropoutShare = 0.1,
+    init_uniform: InitUniform = None,
+) -> Tagger:
+    """p(tags | words): an encoder, and a head (`crf`: tags know of each other) that chooses a tag for each word."""
+    tokenizer = columns[TEXT].tokenizer
+    if tokenizer is None:
+        raise ConfigError("model", f"reads words, and the column '{TEXT}' has none", "task=tagging")
+    reads = build_embedder(embedder, position, len(tokenizer), dim, dropout)
+    encodes = ENCODERS.build(
+        encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
+    )
+    model = Tagger(reads, encodes, TAG_HEADS.build(head, encodes.dim, len(columns[TAGS]) - 1), pool_pieces=pool_pieces)
+    draw_uniform(model, init_uniform)
+    return model
+
+
+def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:
+    """ids (batch, word, piece) → a row of words for each place of a piece in its word, and the text of each row."""
+    ids, mask = words.items.transpose(1, 2), words.mask.transpose(1, 2)
+    used = mask.any(dim=-1)  # (batch, piece)
+    used[:, 0] = True  # of a text without words, too
+    return Sequences(ids[used], mask[used]), used.nonzero()[:, 0]
+
+
+def _in_a_row(words: Sequences) -> tuple[Sequences, Tensor]:
+    """ids (batch, word, piece) → all pieces of each text (batch, n), and of each its word's number in the batch."""
+    lengths = words.mask.flatten(1).sum(dim=1)
+    mask = torch.arange(max(int(lengths.max()), 1), device=lengths.device) < lengths.unsqueeze(-1)
+    ids = words.items.new_full(mask.shape, PAD).masked_scatter(mask, words.items[words.mask])
+    return Sequences(ids, mask), words.mask.flatten(0, 1).nonzero()[:, 0]
+
+
+def _mean(sums: Tensor, mask: Tensor) -> Tensor:
+    """Sums over pieces (batch, word, dim), mask (batch, word, piece) → means; 0 of padding."""
+    counts: Tensor = mask.sum(dim=-1, keepdim=True).clamp(min=1)
+    return sums / counts
+
+
+def _chosen(log_probs: Tensor, tags: Tensor) -> Tensor:
+    """(batch, word, tag), (batch, word) → (batch, word)."""
+    return log_probs.gather(-1, tags.unsqueeze(-1)).squeeze(-1)

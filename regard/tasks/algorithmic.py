@@ -1,0 +1,140 @@
+"""Algorithmic tasks: rows of numbers → rows of numbers, as networks with a memory learn to compute them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+import torch
+
+from regard.attention import recording
+from regard.data.columns.numbers import NumbersColumn, fixed
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.explain.alignment import align
+from regard.explain.maps import DIGITS, POOLING, attention_maps
+from regard.models import Model
+from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
+from regard.records import Batch, Sequences
+from regard.results import AttentionMap, Explanation, NumbersPrediction, Prediction
+from regard.tasks.measures import LikelihoodMeasure, Measure
+from regard.tasks.task import Task, Wording
+from regard.text.numbers import read_rows
+
+STEPS, SLOTS = "steps", "slots"  # what maps of a memory have for columns
+MEMORY = "memory"  # the kind of such a map
+MARK = "·"  # the step between what is read and what is written
+
+
+class NumberEngine:
+    """The one answer of a model."""
+
+    width = 1
+
+    def __init__(self, model: NumberModel) -> None:
+        self.model, self.max_source = model, model.max_source
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return what the model makes of each example, by fixed point."""
+        (numbers, mask), scores = self.model.answer(batch)
+        rows = zip(numbers.double().cpu().numpy(), mask.cpu().numpy(), scores.tolist(), strict=True)
+        return [[Hypothesis(fixed(answer[shown]), score, [score], True)] for answer, shown, score in rows]
+
+
+class AlgorithmicTask(Task):
+    """Rows of numbers → rows of numbers, in text `0.31 1; -0.5 0`."""
+
+    columns: ClassVar[Mapping[str, str]] = {GIVEN: "numbers", WANTED: "numbers"}
+    model = "sequence_regressor"
+    contract = NumberModel
+    metric = "within_tolerance"
+    validates = ("within_tolerance", "wrong_bits")
+    answers = "numbers"
+    wording = Wording("sequences", "rows", "answer sequences")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "objective": {"name": "likelihood", "label_smoothing": 0.0},
+        "evaluation": {"metrics": ["within_tolerance", "wrong_bits"]},
+        "decoding": {"max_source": 100_000},
+        "model": {"dim": 100, "dropout": 0.0, "encoder": None},
+        "training": {"batch_sentences": 100, "batch_tokens": None},
+    }
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Ask the model; there is nothing to search."""
+        return NumberEngine(cast(NumberModel, model))
+
+    def given(self, text: str) -> Mapping[str, str]:
+        """Return the rows that a text stands for. Raises DataError for a text that is none."""
+        example = super().given(text)
+        self.check(example)
+        return example
+
+    def max_length(self, limit: int) -> int:
+        """Rows are counted, whatever their width."""
+        return limit * max(self._numbers(name).width for name in self.columns)
+
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """The loss of a row, in nats or squared error as the model has it."""
+        return [LikelihoodMeasure("loss", "rows", unit="nats")]
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the model's answer to each example."""
+        answers, found = engine.answer(batch), list[Prediction]()
+        for text, (best, *_) in zip(self._texts(batch, GIVEN), answers, strict=True):
+            written = self._numbers(WANTED).decode(best.ids)
+            found.append(NumbersPrediction(text, written, best.score, numbers=read_rows(written).tolist()))
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return what each example, with its answer, looked at: by attention, or where heads were in a memory."""
+        with recording(model) as records:
+            traces = cast(NumberModel, model).traces(batch)
+            if not traces:
+                cast(NumberModel, model).answer(batch)
+        texts, found = zip(self._texts(batch, GIVEN), self._texts(batch, WANTED), strict=True), list[Explanation]()
+        for row, (given, wanted) in enumerate(texts):
+            read, written = (text.split("; ") for text in (given, wanted))
+            columns = {GIVEN: read, WANTED: written}
+            maps = attention_maps(records, row, {name: len(one) for name, one in columns.items()}, pooled=True)
+            weights = [line for one in maps if one.kind == POOLING for line in one.weights[0]][: len(written)]
+            if traces:
+                columns |= {STEPS: [*read, MARK, *written], SLOTS: _numbered(traces)}
+                maps += _memory_maps(traces, row, len(columns[STEPS]))
+                weights = _origins(traces, row, len(read), len(written))
+            found.append(Explanation(read, written, align(weights), weights, maps, columns))
+        return found
+
+    def _numbers(self, name: str) -> NumbersColumn:
+        return cast(NumbersColumn, self.vocabularies[name])
+
+    def _texts(self, batch: Batch, name: str) -> list[str]:
+        column: Sequences = batch.sequences(name)
+        rows = zip(column.items.double().cpu().numpy(), column.mask.cpu().numpy(), strict=True)
+        return [self._numbers(name).decode(fixed(numbers[shown])) for numbers, shown in rows]
+
+
+def _numbered(traces: Sequence[HeadTrace]) -> list[str]:
+    return [str(slot) for slot in range(traces[0].weights.shape[-1])]
+
+
+def _memory_maps(traces: Sequence[HeadTrace], row: int, steps: int) -> list[AttentionMap]:
+    """A map for each head, (step, slot)."""
+    counts, maps = {True: 0, False: 0}, []
+    for one in traces:
+        weights = one.weights[row, :steps].float().round(decimals=DIGITS).tolist()
+        name = f"{'write' if one.writes else 'read'}_head.{counts[one.writes]}"
+        maps.append(AttentionMap(name, MEMORY, counts[one.writes], [weights], STEPS, SLOTS))
+        counts[one.writes] += 1
+    return maps
+
+
+def _origins(traces: Sequence[HeadTrace], row: int, read: int, written: int) -> list[list[float]]:
+    """(written, read): how much of what is read for each row of the answer stands where that row given was written.
+
+    The products of reading and writing weights, summed over the slots; the mean over the heads.
+    """
+    writing, reading = (
+        torch.stack([one.weights[row].float() for one in traces if one.writes is writes]).mean(dim=0)
+        for writes in (True, False)
+    )
+    shares: list[list[float]] = (reading[read + 1 : read + 1 + written] @ writing[:read].T).tolist()
+    return [[round(share, DIGITS) for share in line] for line in shares]

@@ -1,0 +1,17 @@
+"""Pairs: one label of a closed set for two texts, as whether the one follows from the other."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from regard.models.pair_classifier import FIRST, LABEL, SECOND
+from regard.tasks.label_task import LabelTask
+from regard.tasks.task import Wording
+
+
+class PairsTask(LabelTask):
+    """Two texts → one label. To predict they stand on a line, a tab between them."""
+
+    columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", LABEL: "label"}
+    model = "pair_classifier"
+    wording = Wording("pairs", "words of the first text", "classify pairs")
+    defaults: ClassVar[Mapping[str, Any]] = {**LabelTask.defaults, "text": {"shared": True}}

@@ -1,0 +1,54 @@
+"""Question answering: a story and a question → one answer of a closed set."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+from torch import Tensor
+
+from regard.attention import Recorded, recording
+from regard.explain.maps import attention_maps
+from regard.models.memory_network import ANSWER, PASSAGE, QUESTION, SENTENCES, MemoryNetwork
+from regard.pieces import END
+from regard.records import Batch
+from regard.results import Explanation
+from regard.tasks.label_task import LabelTask
+from regard.tasks.task import Wording
+from regard.tasks.text_predictions import rows_of
+
+
+class QuestionAnsweringTask(LabelTask):
+    """A story and a question → one answer of those that training has seen."""
+
+    columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "label"}
+    model = "memory_network"
+    contract = MemoryNetwork
+    wording = Wording("questions", "words of the story", "answer questions")
+
+    def explain(self, model: Any, batch: Batch) -> list[Explanation]:
+        """Return where each hop looked: a row of `weights` for a hop, a column for a sentence in memory."""
+        network = cast(MemoryNetwork, model)
+        with recording(model) as records:
+            network.log_probs(batch)
+        (recorded,) = records.values()  # the hops share an attention, which answered once at each
+        hops = {f"hop {number}": Recorded(recorded.role, [one]) for number, one in enumerate(recorded.answers, start=1)}
+        stories, questions = (rows_of(batch.sequences(name)) for name in (PASSAGE, QUESTION))
+        labels = cast(Tensor, batch.columns[ANSWER]).tolist()
+        sentences = network.sentences(batch)
+        found = []
+        for row, label in enumerate(labels):
+            story = self._text(PASSAGE)
+            spelt = [
+                story.decode([stories[row][place] for place in places[shown].tolist()]).strip()
+                for places, shown in zip(sentences.places[row], sentences.mask[row], strict=True)
+                if bool(shown.any())
+            ]
+            tokens = {
+                PASSAGE: [*story.pieces(stories[row][:-1]), END],
+                QUESTION: [*self._text(QUESTION).pieces(questions[row][:-1]), END],
+                SENTENCES: spelt,
+                ANSWER: [self.vocabularies[ANSWER].decode([label])],
+            }
+            maps = attention_maps(hops, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
+            weights = [one.weights[0][0] for one in maps]
+            found.append(Explanation(spelt, [one.name for one in maps], [], weights, maps, tokens))
+        return found

@@ -1,0 +1,121 @@
+"""Tagging: a label for each word of a text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from regard.attention import recording
+from regard.data.columns import WordsColumn
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.errors import DataError
+from regard.explain.alignment import merge
+from regard.explain.alignment_view import mean_of_heads
+from regard.explain.maps import attention_maps
+from regard.models import Model
+from regard.models.tagger import PIECES, TAGS, TEXT, Tagger
+from regard.pieces import PAD
+from regard.records import Batch
+from regard.results import AttentionMap, Explanation, Prediction, TagsPrediction
+from regard.tasks.task import Task, Wording
+
+
+class TagEngine:
+    """The likeliest tags of a model."""
+
+    width = 1
+
+    def __init__(self, model: Tagger) -> None:
+        self.model, self.max_source = model, model.max_source
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return the tags of each text, with the log-probability of each by itself; the score is of all together."""
+        found = self.model.tag(batch)
+        tags = [
+            Hypothesis((ids[mask] + PAD + 1).tolist(), score, log_probs[mask].tolist(), True)
+            for ids, log_probs, score, mask in zip(
+                found.tags, found.log_probs, found.scores.tolist(), found.mask, strict=True
+            )
+        ]
+        return [[one] for one in tags]
+
+
+class TaggingTask(Task):
+    """Words, parted by spaces → a label for each."""
+
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "words", TAGS: "labels"}
+    model = "tagger"
+    contract = Tagger
+    metric = "tag_accuracy"
+    validates = ("tag_accuracy",)
+    answers = "tags"
+    wording = Wording("sentences", "words of the sentence", "tag sentences")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},
+        "objective": {"name": "likelihood", "label_smoothing": 0.0},
+        "training": {"learning_rate": 2e-3},
+        "evaluation": {"metrics": ["tag_accuracy"]},
+    }
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Choose the likeliest tags; there is nothing to search."""
+        return TagEngine(cast(Tagger, model))
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the tags of each text, with the probability of each."""
+        found: list[Prediction] = []
+        for words, (best,) in zip(self._texts(batch), engine.answer(batch), strict=True):
+            text = self.vocabularies[TAGS].decode(best.ids)
+            probabilities = [math.exp(one) for one in best.log_probs]
+            log_probs = list(best.log_probs)
+            found.append(
+                TagsPrediction(
+                    " ".join(words), text, best.score, log_probs, tags=text.split(), probabilities=probabilities
+                )
+            )
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return what each attention between words looked at; of pieces all that a word has count as one."""
+        with recording(model) as records:
+            cast(Tagger, model).tag(batch)
+        pieces = batch.sequences(TEXT).mask.sum(dim=-1).tolist()
+        tags = [self.vocabularies[TAGS].decode(ids).split() for ids in batch.sequences(TAGS).items.tolist()]
+        found = []
+        for row, (words, counts) in enumerate(zip(self._texts(batch), pieces, strict=True)):
+            lengths = {TEXT: len(words), PIECES: sum(counts), TAGS: len(tags[row])}
+            maps = [_of_words(one, counts[: len(words)]) for one in attention_maps(records, row, lengths)]
+            weights = mean_of_heads(maps[-1]) if maps else []
+            links = [(place, place) for place in range(len(words))]
+            found.append(Explanation(words, tags[row], links, weights, maps, {TEXT: words, TAGS: tags[row]}))
+        return found
+
+    def check(self, texts: Mapping[str, str]) -> None:
+        """Raise DataError for a label that training has not seen, and for more or fewer of them than words."""
+        super().check(texts)
+        words, tags = (len(texts[name].split()) for name in (TEXT, TAGS))
+        if words != tags:
+            raise DataError(TAGS, f"has {tags} labels for {words} words", hint="one for each word, parted by spaces")
+
+    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
+        """Return no tags for no words."""
+        return None if example[TEXT].strip() else TagsPrediction(example[TEXT], "", 0.0)
+
+    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
+        """Return a prediction of the text with its own spaces, in which its words have their places."""
+        return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
+
+    def _texts(self, batch: Batch) -> list[list[str]]:
+        """The words of each text."""
+        column = cast(WordsColumn, self.vocabularies[TEXT])
+        return [column.words(ids) for ids in column.flat(batch.sequences(TEXT))]
+
+
+def _of_words(found: AttentionMap, pieces: Sequence[int]) -> AttentionMap:
+    """A map of words; one of pieces, of which each word has so many, with those of a word taken together."""
+    if found.keys != PIECES:
+        return found
+    ends = [sum(pieces[: place + 1]) for place in range(len(pieces))]
+    groups = [list(range(end - count, end)) for count, end in zip(pieces, ends, strict=True)]
+    return replace(found, weights=[merge(head, groups, groups) for head in found.weights], queries=TEXT, keys=TEXT)
