@@ -28,10 +28,10 @@ def alignment_view(found: Explanation) -> AlignmentView | None:
     own = [each for each in found.maps if each.kind == "decoder" and each.weights]
     if not own or not found.target_tokens:
         return None
-    return AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, _mean(own[-1]), OWN)
+    return AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, mean_of_heads(own[-1]), OWN)
 
 
-def _mean(each: AttentionMap) -> list[list[float]]:
-    """Over the heads."""
+def mean_of_heads(each: AttentionMap) -> list[list[float]]:
+    """Return the weights [query][key] of a map, the mean over its heads."""
     heads = each.weights
     return [[sum(cells) / len(heads) for cells in zip(*rows, strict=True)] for rows in zip(*heads, strict=True)]

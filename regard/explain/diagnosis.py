@@ -23,9 +23,11 @@ class Flag(NamedTuple):
 
 
 def diagnose(prediction: Prediction) -> list[Flag]:
-    """All flags of a prediction, by side and word; without an explanation only whether it was cut off."""
+    """All flags of a prediction, by side and word; of labels, or without an explanation, that it was cut off."""
     found = prediction.explanation
-    flags, last = _explained(found, prediction.log_probs) if found else ([], len(prediction.text.split()) - 1)
+    flags, last = list[Flag](), len(prediction.text.split()) - 1
+    if found is not None and not found.columns:  # of a text that was written
+        flags, last = _explained(found, prediction.log_probs)
     if not prediction.finished:
         flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))

@@ -15,7 +15,7 @@ from regard.explain.tokens import visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
 FORMAT = 1
-DIGITS = 3  # of a weight
+DIGITS, DETAILED = 3, 6  # of a weight; of a probability
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
@@ -25,10 +25,12 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
     Positions count from 0, a value that is no number is null:
     {format: 1, predictions: [prediction]}, and as a page saves it also what was chosen: state, shown
     prediction: {source, text, score, finished, log_probs: [number per target piece], alternatives: [prediction],
-                 flags: [{kind, side, word, value}], explanation: null or
+                 flags: [{kind, side, word, value}], details (where there are any): what the prediction tells besides,
+                 explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
-       maps: [{name, kind, layer, weights: [head][query][key], shares}]}}
+       columns (where an example has several): {name: {tokens, words}},
+       maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
     return {"format": FORMAT, "predictions": [_prediction(prediction) for prediction in predictions]}
 
@@ -71,7 +73,7 @@ def html_json(data: Any) -> str:
 
 
 def _prediction(prediction: Prediction) -> dict[str, Any]:
-    found = prediction.explanation
+    found, details = prediction.explanation, prediction.details()
     return {
         "source": prediction.source,
         "text": prediction.text,
@@ -81,10 +83,15 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
         "flags": [{**flag._asdict(), "value": _number(flag.value)} for flag in diagnose(prediction)],
         "explanation": None if found is None else _explanation(found),
         "alternatives": [_prediction(other) for other in prediction.alternatives],
+        **({"details": _plain(details)} if details else {}),
     }
 
 
 def _explanation(found: Explanation) -> dict[str, Any]:
+    columns = {
+        name: {"tokens": list(tokens), "words": [word._asdict() for word in words_of(tokens)]}
+        for name, tokens in found.columns.items()
+    }
     return {
         "source_tokens": list(found.source_tokens),
         "target_tokens": list(found.target_tokens),
@@ -94,6 +101,7 @@ def _explanation(found: Explanation) -> dict[str, Any]:
         "weights": _matrix(found.weights),
         "shares": are_shares(found.weights),
         "maps": [_map(each) for each in found.maps],
+        **({"columns": columns} if columns else {}),
     }
 
 
@@ -102,6 +110,8 @@ def _map(each: AttentionMap) -> dict[str, Any]:
         "name": each.name,
         "kind": each.kind,
         "layer": each.layer,
+        "queries": each.queries,
+        "keys": each.keys,
         "weights": [_matrix(head) for head in each.weights],
         "shares": all(map(are_shares, each.weights)),
     }
@@ -109,6 +119,18 @@ def _map(each: AttentionMap) -> dict[str, Any]:
 
 def _matrix(rows: Sequence[Sequence[float]]) -> list[list[float | int | None]]:
     return [[_number(value) for value in row] for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """The same with its numbers rounded, and null for what is none."""
+    match value:
+        case float():
+            return round(value, DETAILED) if math.isfinite(value) else None
+        case Mapping():
+            return {key: _plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+    return value
 
 
 def _number(value: float) -> float | int | None:

@@ -100,7 +100,8 @@ class Predictor:
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
         found = iter(self._in_batches(rows, predict, width=engine.width, lines=asked))
-        predictions = Predictions(next(found) if answer is None else answer for answer in answers)
+        whole = [next(found) if answer is None else answer for answer in answers]
+        predictions = Predictions(map(self.task.as_given, whole, examples))
         if safeguards:
             predictions = Predictions(map(self.task.safeguarded, predictions))
         return self.explained(predictions) if explain else predictions

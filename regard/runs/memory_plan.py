@@ -69,11 +69,7 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
     columns = _columns(experiment)
     model, task = model_of(experiment, cast(Columns, columns)).train(), task_of(experiment, cast(Columns, columns))
     objective = objective_of(experiment, model, task).train()
-    examples = example_values(experiment.columns)
-    texts = [name for name, kind in experiment.columns.items() if kind == "text"]
-    values = {
-        name: [" ".join(one * LENGTH) if name in texts else one[0]] * ROWS for name, (*one, _) in examples.items()
-    }
+    values = {name: [one] * ROWS for name, (one, _) in example_values(experiment.columns, LENGTH).items()}
     batch, *_ = task.held(values, tokens=10**9)
     turn = objective.turns[-1]
     saved = dict[int, int]()
@@ -98,7 +94,7 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
     accumulate = experiment.training.accumulate
     return MemoryPlan(
         parameters,
-        {name: len(column) for name, column in columns.items() if experiment.columns[name] == "text"},
+        {name: len(column) for name, column in columns.items() if column.tokenizer is not None},
         parameters * _bytes_of_a_weight(experiment),
         sum(saved.values()) * scale,
         _waiting(experiment, tokens, len(columns)),
@@ -165,31 +161,38 @@ def _tokens(experiment: Experiment) -> float:
 
 
 def _size(batch: Batch) -> int:
-    """Examples times the pieces of the longest."""
+    """Examples times the ids of the longest."""
     columns = batch.columns.values()
-    widths = [(column if isinstance(column, Tensor) else column.items).shape[-1] for column in columns]
-    return len(batch.lines) * max(widths)
+    lengths = [1 if isinstance(one, Tensor) else int(one.mask.flatten(1).sum(dim=1).max()) for one in columns]
+    return len(batch.lines) * max(lengths)
 
 
 class _Sized:
-    """A column that has learnt from example values alone, and counts as many pieces as that of the run will have."""
+    """A column that has learnt from example values alone, or its tokenizer, with as many pieces as a run has."""
 
-    def __init__(self, column: Any, pieces: int) -> None:
-        self._column, self._pieces = column, pieces
+    def __init__(self, small: Any, pieces: int) -> None:
+        self._small, self._pieces = small, pieces
 
     def __len__(self) -> int:
         return self._pieces
 
+    @property
+    def tokenizer(self) -> "_Sized":
+        return _Sized(self._small.tokenizer, self._pieces)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._column, name)
+        return getattr(self._small, name)
 
 
 def _columns(experiment: Experiment) -> dict[str, Any]:
     """Columns of the sizes that the settings ask for; texts that share a vocabulary share one."""
     small = small_columns(experiment.columns, shared=experiment.text.shared)
     pieces = _pieces(experiment.text.tokenizer)
-    sized = {id(column): _Sized(column, max(pieces, len(column))) for column in small.values()}
-    return {name: sized[id(column)] if experiment.columns[name] == "text" else column for name, column in small.items()}
+    sized: dict[int, Any] = {
+        id(column): column if column.tokenizer is None else _Sized(column, max(pieces, len(column.tokenizer)))
+        for column in small.values()
+    }
+    return {name: sized[id(column)] for name, column in small.items()}
 
 
 def _pieces(tokenizer: Choice) -> int:

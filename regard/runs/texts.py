@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.data import READERS, Corpus, Example, Reader
+from regard.data import READERS, Checked, Corpus, Reader
 from regard.data.columns import Columns, learn_columns, save_columns
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
@@ -36,7 +36,8 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     else:
         say("no dev part: the model of the last update is the one that is kept")
         return None
-    return read_examples(reader, task.usable, experiment.training.validate_lines, say, check=task.check)
+    checked = Checked(reader, task.usable, task.check)
+    return read_examples(checked, task.usable, experiment.training.validate_lines, say)
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
@@ -54,17 +55,11 @@ def read_examples(
     usable: Callable[[Texts], bool],
     limit: int | None = None,
     say: Say = lambda _: None,
-    *,
-    check: Callable[[Texts], None] = lambda _: None,
 ) -> Examples | None:
-    """The first `limit` usable examples by column; the others before them are told by their lines.
-
-    Raises DataError, with file and line, for an example for which `check` raises one.
-    """
+    """The first `limit` usable examples by column; the others before them are told by their lines."""
     found, unusable = list[Mapping[str, str]](), list[int]()
     for example in reader:
         if usable(example.texts):
-            _check(example, reader, check)
             found.append(example.texts)
         else:
             unusable.append(example.line)
@@ -72,22 +67,14 @@ def read_examples(
             break
     if unusable:
         lines = ", ".join(map(str, unusable[:SHOWN])) + (" …" if len(unusable) > SHOWN else "")
-        say(f"{reader.files[0].name}: {len(unusable):,} dev examples are empty on a side and left out (lines {lines})")
+        say(f"{reader.names[0]}: {len(unusable):,} dev examples are empty on a side and left out (lines {lines})")
     return {column: [texts[column] for texts in found] for column in reader.columns} if found else None
-
-
-def _check(example: Example, reader: Reader, check: Callable[[Texts], None]) -> None:
-    try:
-        check(example.texts)
-    except DataError as error:
-        problem = f"column {error.path}: {error.problem}"
-        raise DataError(reader.files[0], problem, line=example.line, hint=error.hint) from error
 
 
 def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Columns:
     """Learns and saves what the columns of a run have to know: tokenizers and labels."""
     readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
-    files = dict.fromkeys(file.name for reader in readers for file in reader.files)
+    files = dict.fromkeys(name for reader in readers for name in reader.names)
     say(f"learning {choice.name} from {', '.join(files)}")
     columns = learn_columns(experiment.columns, readers, choice, shared=experiment.text.shared)
     save_columns(columns, experiment.columns, folder.text, shared=experiment.text.shared)
@@ -101,8 +88,10 @@ def training_batches(
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     for name, reader in training_readers(experiment).items():
-        corpus = Corpus.open(reader, columns, cache, max_tokens=task.max_length(experiment.data.max_length))
-        say(f"{reader.files[0].name}: {corpus.report}")
+        checked = Checked(reader, task.usable, task.check)
+        most = task.max_length(experiment.data.max_length)
+        corpus = Corpus.open(checked, task.vocabularies, cache, max_tokens=most)
+        say(f"{reader.names[0]}: {corpus.report}")
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences
         streams[name] = task.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in columns)

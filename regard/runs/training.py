@@ -14,7 +14,7 @@ from regard.config import quoted
 from regard.data.columns import Columns
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
-from regard.experiment import Experiment, read_experiment, settings_file
+from regard.experiment import Experiment, read_experiment, settings_file, text_settings
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
@@ -49,16 +49,17 @@ def train(
 
     >>> regard.train(source="train.en", target="train.de", run="runs/en-de")
 
-    A language model learns from a `text`. With `start`, the model of that run goes on learning. `changes` are settings
-    as on the command line: "training.max_minutes=10".
+    A language model learns from a `text`, a classifier from a table or a folder of labels and texts there. With
+    `start`, the model of that run goes on learning. `changes` are settings as on the command line:
+    "training.max_minutes=10".
     Raises RegardError for what is wrong.
     """
-    given = {"data.train.source": source, "data.train.target": target, "data.train.text": text, "run": run}
-    task = ["task.name=language_model"] if text is not None else []
+    given = {"data.train.source": source, "data.train.target": target, "run": run}
+    task, of_text = text_settings(None if text is None else str(text))
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
     file, origin = (None if one is None else Path(one) for one in (config, start))
     say = partial(print, file=sys.stderr, flush=True) if not quiet else lambda line: None
-    experiment = named(read_experiment(file, [*task, *changes, *words], start=origin, say=say))
+    experiment = named(read_experiment(file, [*task, *changes, *words, *of_text], start=origin, say=say))
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 

@@ -9,11 +9,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from regard.serve import errors
-from regard.serve.api import alternatives, explain, files, measured, offered, pages, suggest, translate, v1
+from regard.serve.api import alternatives, explain, files, measured, offered, pages, predict, suggest, translate, v1
 from regard.serve.middleware import Bounded, Framed, Guarded
 from regard.serve.service import Service
 
-ABOUT = "Translation with trained runs: the API of LibreTranslate, and under /v1 what the models looked at."
+ABOUT = "Trained runs: the API of LibreTranslate, and under /v1 every model's answers and what it looked at."
 
 
 def create_app(service: Service) -> ASGIApp:
@@ -54,7 +54,9 @@ def _api(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     errors.install(app)
-    routers = [part.router(service) for part in (translate, offered, files, suggest, v1, explain, alternatives)]
+    routers = [
+        part.router(service) for part in (translate, offered, files, suggest, v1, predict, explain, alternatives)
+    ]
     routers += [measured.router(service)] if settings.metrics else []
     for router in [*routers, pages.router(prefix, web_ui=settings.web_ui)]:
         app.include_router(router, prefix=prefix)

@@ -5,17 +5,19 @@ from pathlib import Path
 
 from regard.config import SETTINGS_FILE, read_yaml
 from regard.errors import ConfigError, nearest
-from regard.serve.engine import Translates
+from regard.serve.engine import Predicts
 from regard.serve.languages import inward
 
 
 class Catalogue:
-    """The engines by the pair that they translate; the first of a pair is its default."""
+    """The engines, and those that translate by their pair; the first of a pair is its default."""
 
-    def __init__(self, engines: Sequence[Translates]) -> None:
+    def __init__(self, engines: Sequence[Predicts]) -> None:
         self.engines = list(engines)
-        self._pairs: dict[tuple[str, str], list[Translates]] = {}
+        self._pairs: dict[tuple[str, str], list[Predicts]] = {}
         for engine in engines:
+            if not engine.translates:
+                continue
             self._pairs.setdefault((inward(engine.source), inward(engine.target)), []).append(engine)
 
     @property
@@ -24,19 +26,19 @@ class Catalogue:
         return sorted({code for pair in self._pairs for code in pair})
 
     @property
-    def first(self) -> tuple[str, str]:
-        """The pair that was named first."""
-        return next(iter(self._pairs))
+    def first(self) -> tuple[str, str] | None:
+        """The pair that was named first; None where nothing is translated."""
+        return next(iter(self._pairs), None)
 
     def targets(self, source: str) -> list[str]:
         """What a language is translated into."""
         return sorted(target for known, target in self._pairs if known == source)
 
-    def engine(self, source: str, target: str) -> Translates | None:
+    def engine(self, source: str, target: str) -> Predicts | None:
         """The default of a pair."""
         return next(iter(self._pairs.get((source, target), ())), None)
 
-    def named(self, name: str) -> Translates | None:
+    def named(self, name: str) -> Predicts | None:
         """An engine by its name."""
         return next((engine for engine in self.engines if engine.name == name), None)
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from regard.serve.engine import Batched, Translates
+from regard.serve.engine import Batched, Predicts
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 TOKENS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
@@ -36,10 +36,10 @@ class Metrics:
             "regard_model_info", "What is served", ["pair", "model", "attention", "sha"], registry=registry
         )
 
-    def watch(self, engines: Iterable[Translates]) -> None:
+    def watch(self, engines: Iterable[Predicts]) -> None:
         """Engines whose names and languages are known from now on."""
         for engine in engines:
-            pair = f"{engine.source}-{engine.target}"
+            pair = f"{engine.source}-{engine.target}" if engine.translates else ""
             self._queue.labels(pair, engine.name).set_function(partial(_waiting, engine))
             self._ready.labels(pair, engine.name).set_function(partial(_is_ready, engine))
             attention, sha = (str(engine.info.get(key, "")) for key in ("attention", "sha256"))
@@ -63,9 +63,9 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-def _waiting(engine: Translates) -> float:
+def _waiting(engine: Predicts) -> float:
     return engine.queue_size
 
 
-def _is_ready(engine: Translates) -> float:
+def _is_ready(engine: Predicts) -> float:
     return engine.ready

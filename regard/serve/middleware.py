@@ -20,6 +20,7 @@ ASKING = (
     "/translate",
     "/translate_file",
     "/v1/translate",
+    "/v1/predict",
     "/v1/explain",
     "/v1/alternatives",
 )  # what a model is needed for

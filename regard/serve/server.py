@@ -95,7 +95,8 @@ async def _tell_when_ready(service: Service) -> None:
     for engine in service.catalogue.engines:
         source, target = name_of(inward(engine.source)), name_of(inward(engine.target))
         parameters = engine.info.get("parameters") or 0
-        _tell(f"{engine.name}: {source} → {target}, {parameters / 1e6:.1f} M parameters")
+        what = f"{source} → {target}" if engine.translates else engine.info["task"].replace("_", " ")
+        _tell(f"{engine.name}: {what}, {parameters / 1e6:.1f} M parameters")
     _tell(f"ready after {time.monotonic() - began:.1f} s")
 
 

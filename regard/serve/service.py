@@ -8,7 +8,7 @@ from regard.documents.language_detection import Detector
 from regard.errors import ConfigError
 from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads
-from regard.serve.engine import Engines, NotReady, Translates
+from regard.serve.engine import Engines, NotReady, Predicts
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.metrics import Metrics
 from regard.serve.security.hosts import Hosts, Origins
@@ -120,10 +120,16 @@ class Service:
         self.metrics.watch(catalogue.engines)
         self._catalogue, self._detector = catalogue, detector
 
-    async def _wanted(self) -> list[Translates]:
-        """The engines between languages that are wanted; the others, of which only the model could tell, end."""
+    async def _wanted(self) -> list[Predicts]:
+        """The engines between languages that are wanted, and those between none; the others end.
+
+        Only their models could tell.
+        """
         wanted = []
         for engine in self.engines.values():
+            if not engine.translates:
+                wanted.append(engine)
+                continue
             if not (engine.source and engine.target):
                 hint = "name them when it is trained: data.languages=[en,de]"
                 raise ConfigError(engine.name, "nothing says which languages this run translates", hint)

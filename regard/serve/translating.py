@@ -12,7 +12,7 @@ from regard.documents.text_document import text_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Prediction
 from regard.serve.catalogue import Catalogue
-from regard.serve.engine import Busy, Options, Translates
+from regard.serve.engine import Busy, Options, Predicts
 from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
@@ -36,7 +36,7 @@ class Question(NamedTuple):
     target: str
     kind: Kind = "text"
     options: Options = Options()
-    model: Translates | None = None  # None: the default of a pair
+    model: Predicts | None = None  # None: the default of a pair
 
     @property
     def size(self) -> int:
@@ -66,7 +66,7 @@ class Translated:
     source: str
     target: str
     detected: Detected | None
-    engine: Translates | None  # None: there was nothing to translate
+    engine: Predicts | None  # None: there was nothing to translate
     text: str
     document: Document | None = None
     alternatives: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ async def translate_file(service: Service, data: bytes, suffix: str, source: str
     if engine is None or not found.texts:
         return data
     options, seconds = Options(explain=found.explain), PATIENCE * service.settings.request_timeout
-    predictions = await engine.translate(found.texts, options, seconds=seconds)
+    predictions = await engine.predict(found.texts, options, seconds=seconds)
     return await service.files.work(found.rebuild, predictions, (source, outward(target)))
 
 
@@ -128,7 +128,7 @@ def detect(service: Service, text: str) -> list[Detected]:
     return guesses or [Detected(ENGLISH, 0.0)]
 
 
-def check_pair(catalogue: Catalogue, source: str, target: str) -> Translates | None:
+def check_pair(catalogue: Catalogue, source: str, target: str) -> Predicts | None:
     """What translates a pair; None where both are one language. Raises ApiError where nothing does."""
     found = catalogue.engine(source, target)
     if found is None and source != target:
@@ -186,7 +186,7 @@ async def _answer(some: list[Translated], options: Options, seconds: float) -> N
         return
     texts = [text for each in documents for text in each.texts]
     wanted = Options(options.n_best, options.explain or documents[0].explain, options.maps)
-    predictions = await engine.translate(texts, wanted, seconds=seconds) if texts else []
+    predictions = await engine.predict(texts, wanted, seconds=seconds) if texts else []
     await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, predictions, options.n_best)
 
 

@@ -34,7 +34,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def asking(engine: Engine, *texts: str, seconds: float = 30.0, options: Options = PLAIN) -> Asked:
     """A request under way."""
-    return asyncio.ensure_future(engine.translate(list(texts), options, seconds=seconds))
+    return asyncio.ensure_future(engine.predict(list(texts), options, seconds=seconds))
 
 
 async def texts_of(task: Asked) -> list[str]:

@@ -1,6 +1,7 @@
 """An engine and a detector whose every answer is known beforehand, and a server around them."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 import uvicorn
 from starlette.testclient import TestClient
 
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction
 from regard.serve.app import create_app
 from regard.serve.engine import Batched, Engines, Options, ServingError
 from regard.serve.server import Server, listening
@@ -30,7 +31,9 @@ class KnownEngine:
 
     def __init__(self, source: str, target: str, name: str = "") -> None:
         self.name, self.source, self.target = name or f"{source}-{target}", source, target
-        self.info: dict[str, Any] = {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1}
+        self.translates, self.given = True, ["source"]
+        self.info: dict[str, Any] = {"task": "translation", "predicted": "target", "answers": "text"}
+        self.info |= {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1}
         self.alphabet = frozenset[str]()
         self.ready, self.started, self.stopped = False, False, False
         self.queue_size, self.busy = 0, 0
@@ -49,7 +52,7 @@ class KnownEngine:
     async def start(self) -> None:
         self.ready = self.started = True
 
-    async def translate(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
+    async def predict(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
         await self._wait(list(texts), options)
         return [self._predict(text, self.say(text), options) for text in texts]
 
@@ -88,6 +91,30 @@ class KnownEngine:
         others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, options.n_best)]
         found = _diagonal(source.split(), text.split(), options) if options.explain or options.maps else None
         return Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
+
+
+class KnownClassifier(KnownEngine):
+    """`good` where a text has the word `fine`, else `bad`, at 3 to 1; looks at the first word of each column alone."""
+
+    def __init__(self, name: str = "reviews", given: Sequence[str] = ("text",)) -> None:
+        super().__init__("", "", name)
+        self.translates, self.given = False, list(given)
+        self.info |= {"task": "classification", "predicted": "label", "answers": "label"}
+
+    def _predict(self, source: str, text: str, options: Options) -> Prediction:
+        order = ["good", "bad"] if "fine" in source.split() else ["bad", "good"]
+        found = self._explained(source, order[0]) if options.explain else None
+        chances = dict(zip(order, (0.75, 0.25), strict=True))
+        return LabelPrediction(source, order[0], math.log(0.75), explanation=found, probabilities=chances)
+
+    def _explained(self, source: str, label: str) -> Explanation:
+        texts = dict(zip(self.given, source.split("\t"), strict=True))
+        columns = {name: [*(f" {word}" for word in text.split()), "</s>"] for name, text in texts.items()}
+        rows = {name: [float(place == 0) for place in range(len(tokens))] for name, tokens in columns.items()}
+        maps = [AttentionMap(f"pooling.{name}", "pooling", 0, [[row]], "", name) for name, row in rows.items()]
+        first = columns[self.given[0]]
+        weights = [rows[self.given[0]], [0.0] * len(first)]
+        return Explanation(first, [label, "</s>"], [], weights, maps, {**columns, "label": [label]})
 
 
 class KnownDetector:

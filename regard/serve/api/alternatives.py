@@ -12,7 +12,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_engine, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
-from regard.serve.engine import Options, Translates
+from regard.serve.engine import Options, Predicts
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
@@ -38,7 +38,7 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _answer(engine: Translates, prediction: Prediction, word: int, wanted: Wanted) -> Response:
+def _answer(engine: Predicts, prediction: Prediction, word: int, wanted: Wanted) -> Response:
     codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
     found = [_alternative(other, word) for other in prediction.alternatives if other.explanation is not None]
     return json_answer({"model": engine.name, **codes, "alternatives": found}, wanted)

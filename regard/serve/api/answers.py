@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from regard.explain.page import to_json
 from regard.serve.api import models
 from regard.serve.api.checking import check_languages, check_sizes, missing
-from regard.serve.engine import Options, Translates
+from regard.serve.engine import Options, Predicts
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
@@ -21,13 +21,13 @@ MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
 def asked_pair(
     service: Service, question: models.TranslateQuestion | models.ForcedQuestion
-) -> tuple[str, str, Translates | None]:
+) -> tuple[str, str, Predicts | None]:
     """Source (maybe auto), target, and the model where one is named. Raises ApiError where they do not fit."""
     source, target, engine = inward(question.source), inward(question.target), None
     if question.model is not None:
-        engine = service.catalogue.named(question.model)
-        if engine is None:
-            raise bad(f"{question.model[:40]} is no model here ({service.catalogue.hint(question.model)})")
+        engine = named_engine(service, question.model)
+        if not engine.translates:
+            raise bad(f"{engine.name} translates nothing: POST /v1/predict asks it")
         target = target or inward(engine.target)
         if source not in {AUTO, inward(engine.source)} or target != inward(engine.target):
             own = f"{outward(inward(engine.source))} into {outward(inward(engine.target))}"
@@ -40,7 +40,15 @@ def asked_pair(
     return source, target, engine
 
 
-def asked_engine(service: Service, question: models.ForcedQuestion) -> Translates:
+def named_engine(service: Service, name: str) -> Predicts:
+    """The model of a name. Raises ApiError where there is none."""
+    engine = service.catalogue.named(name)
+    if engine is None:
+        raise bad(f"{name[:40]} is no model here ({service.catalogue.hint(name)})")
+    return engine
+
+
+def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
     """Who is asked about a text and its translation, once all is checked. Raises ApiError."""
     for name, text in (("source_text", question.source_text), ("target_text", question.target_text)):
         if not text.strip():

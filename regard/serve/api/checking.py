@@ -34,6 +34,8 @@ def check_sizes(texts: Sequence[str], settings: Settings) -> None:
 def check_languages(catalogue: Catalogue, source: str, target: str) -> None:
     """Raises ApiError for a language that is not served; the source may be left open."""
     known = catalogue.languages
+    if not known:
+        raise bad("no model here translates; POST /v1/predict asks those that there are")
     for code, allowed in ((source, {*known, AUTO}), (target, set(known))):
         if code not in allowed:
             raise bad(f"{code[:MAX_TOLD]} is not supported")

@@ -10,7 +10,7 @@ from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_engine, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
-from regard.serve.engine import Options, Translates
+from regard.serve.engine import Options, Predicts
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.security.headers import ALONE
@@ -39,7 +39,7 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _explained(engine: Translates, prediction: Prediction, wanted: Wanted) -> Response:
+def _explained(engine: Predicts, prediction: Prediction, wanted: Wanted) -> Response:
     codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
     return json_answer({"model": engine.name, **codes, "sentence": written(Sentence("", prediction, ""))}, wanted)
 

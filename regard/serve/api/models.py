@@ -32,13 +32,16 @@ class Checked(BaseModel):
         return bad(f"Invalid request: {field}: {fault['msg']}")
 
 
-class _Asked(Checked):
+class _Strict(Checked):
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    api_key: str | None = Field(None, description="an API key, where the server needs one")
+
+
+class _Asked(_Strict):
     source: str = Field("auto", description="code of the language, or auto", examples=["en"])
     target: str = Field("", description="code of the language to translate into", examples=["de"])
     model: str | None = Field(None, description="name of a model; by default the first of the pair")
-    api_key: str | None = Field(None, description="an API key, where the server needs one")
 
 
 class TranslateQuestion(_Asked):
@@ -73,6 +76,21 @@ class AlternativesQuestion(ForcedQuestion):
     count: int = Field(5, ge=1, le=MAX_N_BEST, description="how many at most")
 
 
+class PredictQuestion(_Strict):
+    """Texts, or examples by column, and what is wanted besides the answers."""
+
+    model: str | None = Field(None, description="name of a model; by default the first that is no translator")
+    texts: Annotated[list[str], Field(fail_fast=True)] = Field(
+        [], description="what to predict from; of several columns, with tabs between them", examples=[["A fine film."]]
+    )
+    examples: Annotated[list[dict[str, str]], Field(fail_fast=True)] = Field(
+        [], description="the same by column, in place of texts", examples=[[{"first": "A dog.", "second": "A cat."}]]
+    )
+    n_best: int = Field(1, ge=1, le=MAX_N_BEST, description="how many texts, of a model that writes")
+    explain: bool = Field(False, description="tell how much each word was looked at")
+    maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
+
+
 class Link(BaseModel):
     """A language that a text was taken for."""
 
@@ -80,20 +98,26 @@ class Link(BaseModel):
     confidence: float
 
 
-class SentenceAnswer(BaseModel):
-    """A sentence as the model was asked it, its prediction, what is written for it, and what stands around it."""
+class PredictionAnswer(BaseModel):
+    """An answer, and what was given."""
 
-    before: str
-    after: str
-    translation: str
     source: str
     text: str
-    score: float | None
+    score: float | None  # nats
     finished: bool
     log_probs: list[float | None]
     alternatives: list[dict[str, Any]]
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
+    details: dict[str, Any] = {}  # probabilities of labels; tags of words and their offsets; place of a span; a warning
+
+
+class SentenceAnswer(PredictionAnswer):
+    """A sentence as the model was asked it, its prediction, what is written for it, and what stands around it."""
+
+    before: str
+    after: str
+    translation: str
 
 
 class ExplainedSentence(SentenceAnswer):
@@ -147,21 +171,34 @@ class AlternativesAnswer(BaseModel):
     alternatives: list[Alternative]
 
 
+class PredictAnswer(BaseModel):
+    """An answer per text, in their order."""
+
+    model: str
+    task: str
+    predictions: list[PredictionAnswer]
+
+
 class ModelAnswer(BaseModel):
     """A model that is served."""
 
     name: str
-    source: str
-    target: str
+    source: str | None  # codes of languages; null where nothing is translated
+    target: str | None
     ready: bool
+    task: str | None
+    given: list[str]  # columns of an example
+    predicted: str | None  # the column that is answered
+    answers: str | None  # what it is: text, label, tags or span
     parameters: int | None
     attention: str | None
     layers: Any
     heads: Any
     vocabulary: Any
     sha256: str | None
-    pairs: int | None  # sentence pairs that it has learnt from
+    pairs: int | None  # examples that it has learnt from
     bleu: float | None  # of the texts it was chosen by
+    scores: dict[str, float] | None  # all that were measured on them, by name
     demo: bool | None  # whether it knows nothing but the grammar of `regard demo`
     examples: list[str]  # to try; none where the server asks for keys
 

@@ -57,7 +57,7 @@ def _languages(catalogue: Catalogue, reader: str) -> list[dict[str, Any]]:
 
 
 def _frontend(service: Service, reader: str) -> dict[str, Any]:
-    settings, (_, target) = service.settings, service.catalogue.first
+    settings, (_, target) = service.settings, service.catalogue.first or (AUTO, "")
     return {
         "charLimit": settings.char_limit,
         "frontendTimeout": TYPING,

@@ -14,14 +14,15 @@ from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, refusals
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
-from regard.serve.engine import Options, Translates
+from regard.serve.engine import Options, Predicts
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
 from regard.serve.translating import SAMPLE, SURE, Detected, Question, Translated, answered, detect, prepared
 
 SCORE_DIGITS = 3
-INFO = ("parameters", "attention", "layers", "heads", "vocabulary", "sha256", "pairs", "bleu", "demo")
+INFO = ("task", "predicted", "answers", "parameters", "attention", "layers", "heads", "vocabulary", "sha256")
+LEARNT = ("pairs", "bleu", "scores", "demo")
 
 
 def router(service: Service) -> APIRouter:
@@ -57,11 +58,18 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _model(engine: Translates, told: bool) -> dict[str, Any]:
-    codes = {"source": outward(inward(engine.source)), "target": outward(inward(engine.target))}
+def _model(engine: Predicts, told: bool) -> dict[str, Any]:
+    codes = {"source": outward(inward(engine.source)) or None, "target": outward(inward(engine.target)) or None}
     examples = engine.info.get("examples", []) if told else []
-    info = {key: engine.info.get(key) for key in INFO}
-    return {"name": engine.name, **codes, "ready": engine.ready, **info, "examples": examples}
+    info = {key: engine.info.get(key) for key in (*INFO, *LEARNT)}
+    return {
+        "name": engine.name,
+        **codes,
+        "ready": engine.ready,
+        "given": list(engine.given),
+        **info,
+        "examples": examples,
+    }
 
 
 def _translated(

@@ -6,7 +6,7 @@ Only `worker`, `answering` and `model_info`, which a model's process runs, need 
 from regard.serve.engine.engine import Engine
 from regard.serve.engine.engines import Engines, open_engines
 from regard.serve.engine.faults import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong
-from regard.serve.engine.options import Batched, Limits, Options, Translates, cores
+from regard.serve.engine.options import Batched, Limits, Options, Predicts, cores
 
 __all__ = [
     "Batched",
@@ -18,10 +18,10 @@ __all__ = [
     "NotReady",
     "Options",
     "OutOfMemory",
+    "Predicts",
     "ServingError",
     "TooLate",
     "TooLong",
-    "Translates",
     "cores",
     "open_engines",
 ]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 
 from regard.decoding import SEARCHES, Search, Unwanted
-from regard.errors import CheckpointError, RegardError
+from regard.errors import RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
 from regard.registry import Choice
@@ -57,8 +57,6 @@ class Answering:
         predictor = load(run, [f"decoding.batch_tokens={batch_tokens}"])
         folder = RunFolder(run)
         experiment = folder.experiment()
-        if not {"source", "target"} <= predictor.task.columns.keys():
-            raise CheckpointError(run, "is no translator", "translators can be served")
         return cls(predictor, experiment.decoding.search), info_of(predictor, experiment, folder)
 
     def beside(self) -> "Answering":
@@ -69,28 +67,27 @@ class Answering:
         return other
 
     def count(self, sources: Sequence[str], targets: Sequence[str] | None = None) -> list[int | Prediction | Refused]:
-        """Pieces of each text, of the longer of source and target; what has more than the model takes is refused.
+        """Pieces of each text, of the longest of its columns; what has more than the model takes is refused.
 
         What is only copied is answered, and nothing explains it: it was not read.
         """
         most, task = self.predictor.max_source - 1, self.predictor.task
-        sides = [(task.vocabularies["source"], sources)]
-        if targets is not None:
-            sides.append((task.vocabularies["target"], targets))
 
-        def longest(rows: list[int]) -> list[int]:
-            read = [column.encode_batch([clean(texts[row]) for row in rows]) for column, texts in sides]
-            return [max(map(len, ids)) for ids in zip(*read, strict=True)]
+        def read(rows: list[int]) -> list[int | Prediction]:
+            if targets is None:
+                examples = [task.given(clean(sources[row])) for row in rows]
+            else:
+                examples = [task.scored(clean(sources[row]), clean(targets[row])) for row in rows]
+            sizes = [max(map(len, ids.values())) for ids in task.encode(examples)]
+            copied = [None if targets else task.unanswerable(one) for one in examples]
+            return [answer or size for answer, size in zip(copied, sizes, strict=True)]
 
-        examples = [{"source": source} for source in sources] if targets is None else []
-        answers = [task.unanswerable(one) for one in examples]
-        answered = {row: answer for row, answer in enumerate(answers) if answer is not None}
-        sizes, refused, _ = _one_by_one([row for row in range(len(sources)) if row not in answered], longest)
-        long = {row: Refused("long", [size, most]) for row, size in sizes.items() if size > most}
-        found: dict[int, int | Prediction | Refused] = {**answered, **sizes, **refused, **long}
-        return [found[row] for row in range(len(sources))]
+        found, refused, _ = _one_by_one(list(range(len(sources))), read)
+        long = {row: Refused("long", [one, most]) for row, one in found.items() if isinstance(one, int) and one > most}
+        told: dict[int, int | Prediction | Refused] = {**found, **refused, **long}
+        return [told[row] for row in range(len(sources))]
 
-    def translate(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
+    def predict(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
         """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives.
 
         Texts that are `unwanted` meanwhile are given up.

@@ -28,7 +28,9 @@ class Engine:
 
     def __init__(self, run: Path, *, name: str | None = None, limits: Limits | None = None) -> None:
         self.run, self.name, self.limits = run, name or name_of(run), limits or Limits()
-        self.source, self.target = "", ""  # codes of the languages, known once it has started
+        self.source, self.target = "", ""  # codes of the languages, known once it has started, as the rest is
+        self.translates = True
+        self.given: Sequence[str] = ()
         self.info: dict[str, Any] = {}
         self.alphabet = frozenset[str]()
         self._lanes = Lanes(self.limits)
@@ -81,9 +83,10 @@ class Engine:
         await self._load()
         self._life = asyncio.create_task(self._live(), name=f"engine {self.name}")
 
-    async def translate(self, texts: Sequence[str], options: Options, *, seconds: float = 30.0) -> list[Prediction]:
+    async def predict(self, texts: Sequence[str], options: Options, *, seconds: float = 30.0) -> list[Prediction]:
         """One prediction per text, in order; the model must have begun with each within `seconds`.
 
+        Of several columns that are given a text is the line, with tabs between them.
         Whoever stops waiting is not worked for. Raises Busy, NotReady, TooLate, TooLong, OutOfMemory or Failed.
         """
         return await self._accept(texts, None, options, seconds)
@@ -91,11 +94,11 @@ class Engine:
     async def explain(
         self, sources: Sequence[str], targets: Sequence[str], *, seconds: float = 30.0
     ) -> list[Prediction]:
-        """The given targets with their log-probabilities and all that they look at; faults as of `translate`."""
+        """The given targets with their log-probabilities and all that they look at; faults as of `predict`."""
         return await self._accept(sources, targets, Options(explain=True, maps=True), seconds)
 
     async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0) -> Prediction:
-        """The target with alternatives, explained, that have another word in its place; faults as of `translate`."""
+        """The target with alternatives, explained, that have another word in its place; faults as of `predict`."""
         options = Options(n_best=count, explain=True, word=word)
         [found] = await self._accept([source], [target], options, seconds)
         return found
@@ -160,6 +163,7 @@ class Engine:
         job = {"run": str(self.run), "threads": self.threads, "batch_tokens": self.limits.max_batch_tokens}
         self._pipe, self.info = await Pipe.open(job, self.limits)
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
+        self.translates, self.given = self.info["translates"], self.info["given"]
         self.alphabet = frozenset(self.info.pop("alphabet", ""))
         return self._pipe
 

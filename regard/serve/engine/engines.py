@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.serve.engine.engine import Engine, name_of
-from regard.serve.engine.options import Limits, Translates, cores, shared
+from regard.serve.engine.options import Limits, Predicts, cores, shared
 
 
-class Engines(Mapping[str, Translates]):
+class Engines(Mapping[str, Predicts]):
     """By name, in the order they were given."""
 
-    def __init__(self, engines: Sequence[Translates]) -> None:
+    def __init__(self, engines: Sequence[Predicts]) -> None:
         self._engines = {engine.name: engine for engine in engines}
 
-    def __getitem__(self, name: str) -> Translates:
+    def __getitem__(self, name: str) -> Predicts:
         return self._engines[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -45,7 +45,7 @@ def open_engines(runs: Sequence[Path], limits: Limits | None = None) -> Engines:
     """An engine for each run, not yet started. They share the cores; runs of one name are numbered."""
     limits = limits or Limits()
     each = replace(limits, threads=limits.threads or shared(cores(), len(runs)))
-    engines: dict[str, Translates] = {}
+    engines: dict[str, Predicts] = {}
     for run in runs:
         name, number = name_of(run), 2
         while name in engines:

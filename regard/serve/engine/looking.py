@@ -17,12 +17,13 @@ class Looking:
     """Explains predictions of a model, some at a time."""
 
     def __init__(self, predictor: Predictor) -> None:
-        """Asks the model once, to see how many heads look at what."""
+        """Asks the model once, to see how many heads look from which column at which."""
         self.predictor = predictor
-        (seen,) = predictor.explained([Prediction("a", "a", 0.0)])
-        self.heads = Counter[str]()
+        columns = predictor.task.vocabularies
+        (seen,) = predictor.predict([{name: columns[name].examples[0] for name in predictor.task.inputs}], explain=True)
+        self.heads = Counter[tuple[str, str]]()
         for each in seen.explanation.maps if seen.explanation is not None else ():
-            self.heads[each.kind] += len(each.weights)
+            self.heads[each.queries, each.keys] += len(each.weights)
 
     def of(self, predictor: Predictor) -> "Looking":
         """The same of another one of the same model."""
@@ -46,11 +47,17 @@ class Looking:
         return found
 
     def weights(self, prediction: Prediction) -> int:
-        """How many weights all heads together give to a text and its translation."""
-        ids = self.predictor.task.answered(replace(prediction, source=clean(prediction.source)))
-        read, written = len(ids["source"]) + 1, len(ids["target"]) + 1
-        pairs = {"encoder": read * read, "cross": read * written, "decoder": written * written}
-        return sum(count * pairs[kind] for kind, count in self.heads.items()) + read * written
+        """How many weights all heads together give to a text and its answer, at most."""
+        task, sizes = self.predictor.task, Counter[str]()
+        for name, ids in task.answered(replace(prediction, source=clean(prediction.source))).items():
+            sizes[name if name in task.columns else task.last] += len(ids)  # a continuation goes on with its text
+        lengths = {"": 1, **{name: size + 1 for name, size in sizes.items()}}  # "": a learned question
+        longest = max(lengths.values())  # stands for what is no column of an example, as the sentences of a text
+        looks = [
+            count * lengths.get(one, longest) * lengths.get(other, longest)
+            for (one, other), count in self.heads.items()
+        ]
+        return sum(looks) + lengths[task.first] * lengths[task.last]
 
 
 def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
@@ -70,4 +77,7 @@ def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
 
 def _without_maps(prediction: Prediction) -> Prediction:
     found = prediction.explanation
-    return prediction if found is None else replace(prediction, explanation=replace(found, maps=[]))
+    if found is None:
+        return prediction
+    maps = [each for each in found.maps if not each.queries]  # of one question: no longer than the text
+    return replace(prediction, explanation=replace(found, maps=maps))

@@ -1,4 +1,4 @@
-"""What a model has learnt: from how many pairs, how well, and sentences to try it with."""
+"""What a model has learnt: from how many examples, how well, and texts to try it with."""
 
 import json
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from regard.data.sealed import SEAL
 from regard.data.toy import pairs
 from regard.errors import RegardError
 from regard.experiment import Experiment
+from regard.results import as_line
 from regard.runs import RunFolder
 from regard.runs.texts import dev_examples
 from regard.tasks import Task
@@ -20,11 +21,13 @@ SEED = 1  # of the sentences of the demo's grammar
 
 
 def learnt_of(experiment: Experiment, folder: RunFolder, task: Task) -> dict[str, Any]:
-    """Plain values: `pairs` and `bleu` (of the dev part) where the run tells them, `demo`, `examples`."""
+    """Plain values: `pairs`, `scores` and `bleu` (of the dev part) where the run tells them, `demo`, `examples`."""
     demo = (folder.path.resolve().parent / DEMO).is_file()
+    scores = _scores(folder, task)
     return {
         "pairs": _pairs(folder),
-        "bleu": _bleu(folder),
+        "scores": scores,
+        "bleu": scores.get("bleu"),
         "demo": demo,
         "examples": chosen(_grammar(experiment) if demo else _dev(experiment, task)),
     }
@@ -43,13 +46,15 @@ def _grammar(experiment: Experiment) -> list[str]:
 
 
 def _dev(experiment: Experiment, task: Task) -> list[str]:
-    """Sources of the dev part; none where its files are no longer there."""
+    """What is given in the dev part; none where its files are no longer there."""
     few = replace(experiment, training=replace(experiment.training, validate_lines=READ))
     try:
         found = dev_examples(few, task, lambda _: None)
     except (RegardError, OSError):
         return []
-    return [] if found is None else list(found[task.first])
+    if found is None:
+        return []
+    return [as_line(values) for values in zip(*(found[name] for name in task.inputs), strict=True)]
 
 
 def _pairs(folder: RunFolder) -> int | None:
@@ -58,13 +63,13 @@ def _pairs(folder: RunFolder) -> int | None:
     return sum(counts) or None
 
 
-def _bleu(folder: RunFolder) -> float | None:
-    """As it was measured when the checkpoint that answers was made."""
+def _scores(folder: RunFolder, task: Task) -> dict[str, float]:
+    """As they were measured when the checkpoint that answers was made."""
     update = folder.checkpoint().state["update"]
     try:
         lines = (folder.path / METRICS).read_text("utf-8").splitlines()
         told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]
     except (OSError, ValueError):  # gone, or damaged
-        return None
-    found = [one.get("bleu") for one in told if one.get("update") == update]
-    return round(found[-1], 1) if found and found[-1] is not None else None
+        return {}
+    found: dict[str, Any] = next((one for one in reversed(told) if one.get("update") == update), {})
+    return {name: round(found[name], 1) for name in task.validates if found.get(name) is not None}

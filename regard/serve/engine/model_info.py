@@ -6,6 +6,7 @@ from typing import Any, cast
 from regard.data.columns import TextColumn
 from regard.data.sealed import SEAL
 from regard.experiment import Experiment
+from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.runs import RunFolder
@@ -14,32 +15,37 @@ from regard.training.checkpoint import MODEL
 
 
 def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> dict[str, Any]:
-    """Plain values: sizes, parts, and the SHA-256 of the file of weights."""
-    model = experiment.model.settings
-    columns = predictor.task.vocabularies
-    source, target = experiment.data.language_pair()
+    """Plain values: what it predicts from what, sizes, parts, and the SHA-256 of the file of weights."""
+    model, task = experiment.model.settings, predictor.task
+    parts = {name: model[name] for name in ("encoder", "decoder", "pooling") if model.get(name)}
+    attention = model.get("attention")
+    translates = {"source", "target"} <= task.columns.keys()
+    source, target = experiment.data.language_pair() if translates else (None, None)
     return {
+        "task": experiment.task.name,
+        "given": list(task.inputs),
+        "predicted": task.last,
+        "answers": task.answers,
+        "translates": translates,
         "source": source,
         "target": target,
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
-        "attention": _attention(experiment),
-        "encoder": model["encoder"].name,
-        "decoder": model["decoder"].name,
-        "layers": {"encoder": _layers(model["encoder"]), "decoder": _layers(model["decoder"])},
-        "heads": model["attention"].num_heads,
-        "vocabulary": {"source": len(columns["source"]), "target": len(columns["target"])},
+        "attention": "" if attention is None else _attention(attention),
+        **{name: part.name for name, part in parts.items()},
+        "layers": {name: _layers(part) for name, part in parts.items() if name != "pooling"},
+        "heads": None if attention is None else attention.num_heads,
+        "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
         "pieces": predictor.max_source - 1,  # that a text may have
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": _digest(folder),
-        "alphabet": "".join(sorted(cast(TextColumn, columns["source"]).alphabet)),
-        **learnt_of(experiment, folder, predictor.task),
+        "alphabet": "".join(sorted(cast(TextColumn, task.vocabularies[task.first]).alphabet)) if translates else "",
+        **learnt_of(experiment, folder, task),
     }
 
 
-def _attention(experiment: Experiment) -> str:
+def _attention(parts: AttentionSettings) -> str:
     """Its parts by name; a span or a weighting is told where it is not the usual one."""
-    parts = experiment.model.settings["attention"]
     spans = [span.name for span in parts.span if span.name != "everywhere"]
     weighting = [parts.weighting.name] if parts.weighting.name != "softmax" else []
     return " + ".join([parts.score.name, *spans, *weighting])

@@ -69,12 +69,14 @@ class Batched(NamedTuple):
 Watcher = Callable[[Batched], None]
 
 
-class Translates(Protocol):
+class Predicts(Protocol):
     """What a server needs of an engine."""
 
     name: str
-    source: str
+    source: str  # codes of the languages; "": unknown, or not between languages
     target: str
+    translates: bool  # from one language into another
+    given: Sequence[str]  # columns that an answer is predicted from
     info: dict[str, Any]
     alphabet: frozenset[str]  # characters that it can read; empty: any
 
@@ -102,7 +104,7 @@ class Translates(Protocol):
         """Loads the model."""
         ...
 
-    async def translate(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
+    async def predict(self, texts: Sequence[str], options: Options, *, seconds: float) -> list[Prediction]:
         """One prediction per text, in order."""
         ...
 

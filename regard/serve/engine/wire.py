@@ -11,11 +11,12 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from regard.results import AttentionMap, Explanation, Prediction, TextPrediction
+from regard.results import AttentionMap, Explanation, Prediction
 
 HEAD = 8  # bytes that hold the length, the highest first
 
-_PREDICTION = tuple(field.name for field in fields(TextPrediction))
+_KINDS = {kind.__name__: kind for kind in Prediction.__subclasses__()}  # of answers
+_FIELDS = {name: tuple(field.name for field in fields(kind)) for name, kind in _KINDS.items()}
 _EXPLANATION = tuple(field.name for field in fields(Explanation))
 
 
@@ -44,7 +45,8 @@ def heard(body: bytes) -> dict[str, Any]:
 
 def to_plain(prediction: Prediction) -> dict[str, Any]:
     """A prediction as JSON values, nothing lost."""
-    told = {name: getattr(prediction, name) for name in _PREDICTION}
+    kind = type(prediction).__name__
+    told = {"kind": kind, **{name: getattr(prediction, name) for name in _FIELDS[kind]}}
     told["alternatives"] = [to_plain(other) for other in prediction.alternatives]
     found = prediction.explanation
     if found is not None:
@@ -59,6 +61,7 @@ def to_plain(prediction: Prediction) -> dict[str, Any]:
 def from_plain(told: Mapping[str, Any]) -> Prediction:
     """What `to_plain` was given."""
     values = dict(told)
+    kind = _KINDS[values.pop("kind")]
     values["alternatives"] = [from_plain(other) for other in told["alternatives"]]
     if told["explanation"] is not None:
         found = dict(told["explanation"])
@@ -69,7 +72,7 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
             for each in found["maps"]
         ]
         values["explanation"] = Explanation(**found)
-    return TextPrediction(**values)
+    return kind(**values)
 
 
 def _to_bytes(rows: Sequence[Sequence[float]]) -> list[Any]:

@@ -22,9 +22,10 @@ from typing import Any, BinaryIO
 
 import torch
 
+from regard.data.columns import Column
 from regard.decoding import Unwanted
 from regard.errors import RegardError
-from regard.results import Prediction
+from regard.results import Prediction, as_line
 from regard.serve.engine.answering import Answered, Answering, Refused, line_of
 from regard.serve.engine.options import BEAT, LANES, Options
 from regard.serve.engine.turns import Turn, Turns
@@ -161,7 +162,7 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
         sources, targets = message["sources"], message["targets"]
         options = Options(**message["options"])
         if targets is None:
-            done = answering.translate(sources, options, unwanted)
+            done = answering.predict(sources, options, unwanted)
         elif options.word is None:
             done = answering.force(sources, targets)
         else:
@@ -174,18 +175,22 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
 
 def warm(answering: Answering) -> dict[str, float]:
     """First answers cost more than later ones: memory, kernels. → source pieces per second, at best."""
-    column, speed, start = answering.predictor.task.vocabularies["source"], 0.0, time.perf_counter()
+    task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
-        ids = [FIRST + place * STRIDE % max(len(column) - FIRST, 1) for place in range(pieces)]
-        texts = [column.decode(ids)] * count
-        size = sum(map(len, column.encode_batch(texts)))
+        texts = [as_line(_spread(task.vocabularies[name], pieces) for name in task.inputs)] * count
+        size = sum(found for found in answering.count(texts) if isinstance(found, int))
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
             break
-        answering.translate(texts, Options())
+        answering.predict(texts, Options())
         speed = max(speed, size / (time.perf_counter() - before))
-    answering.translate(["a"], Options(explain=True))
+    answering.predict([as_line("a" for _ in task.inputs)], Options(explain=True))
     return {"speed": speed}
+
+
+def _spread(column: Column, pieces: int) -> str:
+    """A text of so many pieces, from all over the vocabulary."""
+    return column.decode([FIRST + place * STRIDE % max(len(column) - FIRST, 1) for place in range(pieces)])
 
 
 def _told(done: Answered) -> Message:

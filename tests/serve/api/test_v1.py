@@ -262,7 +262,8 @@ def test_models(client):
     assert found[0] == {
         "name": "en-de", "source": "en", "target": "de", "ready": True, "parameters": 7, "attention": "dot",
         "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
-        "pairs": None, "bleu": None, "demo": None, "examples": [],
+        "task": "translation", "given": ["source"], "predicted": "target", "answers": "text",
+        "pairs": None, "bleu": None, "scores": None, "demo": None, "examples": [],
     }  # fmt: skip
     assert [model["name"] for model in found] == ["en-de", "de-en", "fr-en", "other"]
 

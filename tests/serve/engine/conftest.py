@@ -12,7 +12,7 @@ from regard.serve.engine import Engine, Limits
 from regard.serve.engine.pipe import Pipe
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
-INFO = {"source": "en", "target": "de", "pieces": 9}
+INFO = {"source": "en", "target": "de", "pieces": 9, "translates": True, "given": ["source"]}
 
 
 @pytest.fixture(scope="module")

@@ -44,15 +44,15 @@ def test_what_is_told_of_a_model(tiny_run):
 
 def test_it_answers_as_the_predictor_does(tiny_run, answering):
     predictor = load(tiny_run)
-    done = answering.translate(TEXTS, Options(explain=True, maps=True))
+    done = answering.predict(TEXTS, Options(explain=True, maps=True))
     assert predictions(done) == predictor.predict(TEXTS, explain=True)
     assert done.out_of_memory == 0
 
 
 def test_maps_go_along_only_when_they_are_wanted(answering):
-    (plain,) = predictions(answering.translate(["yes"], Options()))
-    (told,) = predictions(answering.translate(["yes"], Options(explain=True)))
-    (whole,) = predictions(answering.translate(["yes"], Options(maps=True)))
+    (plain,) = predictions(answering.predict(["yes"], Options()))
+    (told,) = predictions(answering.predict(["yes"], Options(explain=True)))
+    (whole,) = predictions(answering.predict(["yes"], Options(maps=True)))
     assert plain.explanation is None
     assert told.explanation.weights == whole.explanation.weights
     assert told.explanation.maps == []
@@ -61,19 +61,19 @@ def test_maps_go_along_only_when_they_are_wanted(answering):
 
 def test_maps_that_are_too_large_are_left_out(answering, monkeypatch):
     texts = ["yes", "a dog runs", "two cats"]
-    whole = predictions(answering.translate(texts, Options(maps=True)))
+    whole = predictions(answering.predict(texts, Options(maps=True)))
     looking = answering.looking
     for one in whole:
         maps = sum(len(row) for each in one.explanation.maps for head in each.weights for row in head)
         assert looking.weights(one) >= maps > 0
     counts = [looking.weights(one) for one in whole]
-    assert looking.heads == {"encoder": 4, "cross": 4, "decoder": 4}
+    assert looking.heads == {("source", "source"): 4, ("target", "source"): 4, ("target", "target"): 4}
     monkeypatch.setattr("regard.serve.engine.looking.MOST_SHOWN", sorted(counts)[1])
-    shown = predictions(answering.translate(texts, Options(maps=True)))
+    shown = predictions(answering.predict(texts, Options(maps=True)))
     assert [bool(one.explanation.maps) for one in shown] == [count <= sorted(counts)[1] for count in counts]
     assert [one.explanation.weights for one in shown] == [one.explanation.weights for one in whole]
     monkeypatch.setattr("regard.serve.engine.looking.MOST", sorted(counts)[1])
-    held = predictions(answering.translate(texts, Options(maps=True)))
+    held = predictions(answering.predict(texts, Options(maps=True)))
     assert [one.explanation is not None for one in held] == [count <= sorted(counts)[1] for count in counts]
     assert [one.text for one in held] == [one.text for one in whole]
 
@@ -83,7 +83,7 @@ def test_several_answers_of_every_search(tiny_run, search):
     changes = [f"decoding.search={search}"] if search else []
     predictor = load(tiny_run, changes)
     choice = {"greedy": "greedy", "sampling": "sampling", None: "beam"}[search]
-    (found,) = predictions(Answering(predictor, Choice(choice)).translate(["a dog runs"], Options(n_best=3)))
+    (found,) = predictions(Answering(predictor, Choice(choice)).predict(["a dog runs"], Options(n_best=3)))
     assert len(found.alternatives) == 2
     (alone,) = predictor.predict(["a dog runs"])
     assert alone.alternatives == []
@@ -127,15 +127,15 @@ class Left:
 def test_what_nobody_waits_for_is_given_up(answering):
     """Text by text, in whichever halves of a batch they are; they are not explained either."""
     texts = ["a dog runs", "two cats", "he reads"]
-    whole = predictions(answering.translate(texts, Options(explain=True)))
+    whole = predictions(answering.predict(texts, Options(explain=True)))
     left = Left(1, 1)
-    found = predictions(answering.translate(texts, Options(explain=True), left))
+    found = predictions(answering.predict(texts, Options(explain=True), left))
     assert left.asked > 2
     assert [found[place].text for place in (0, 2)] == [whole[place].text for place in (0, 2)]
     assert [one.explanation is None for one in found] == [False, True, False]
     assert len(found[1].log_probs) == 2 < len(whole[1].log_probs)
     asked = Left(0, 0, 1, 2)
-    answering.translate(texts, Options(), asked)
+    answering.predict(texts, Options(), asked)
     assert asked.asked == 1
 
 
@@ -158,7 +158,7 @@ def test_another_word_that_nobody_waits_for_is_given_up(answering):
 )
 def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch, error):
     texts = [source for source, _ in PAIRS]
-    expected = texts_of(answering.translate(texts, Options()))
+    expected = texts_of(answering.predict(texts, Options()))
     predict, failures = answering.predictor.predict, []
 
     def short(some, **options):
@@ -168,7 +168,7 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    done = answering.translate(texts, Options())
+    done = answering.predict(texts, Options())
     assert done.refused == {row: Refused("memory") for row, text in enumerate(texts) if text == "two cats"}
     assert done.out_of_memory == len(failures)
     assert texts_of(done) == {row: text for row, text in expected.items() if row not in done.refused}
@@ -176,7 +176,7 @@ def test_a_text_that_does_not_fit_into_memory_fails_alone(answering, monkeypatch
 
 def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch):
     texts = [source for source, _ in PAIRS]
-    expected = texts_of(answering.translate(texts, Options()))
+    expected = texts_of(answering.predict(texts, Options()))
     predict = answering.predictor.predict
 
     def short(some, **options):
@@ -185,7 +185,7 @@ def test_a_batch_that_is_too_large_is_split_until_it_fits(answering, monkeypatch
         return predict(some, **options)
 
     monkeypatch.setattr(answering.predictor, "predict", short)
-    done = answering.translate(texts, Options())
+    done = answering.predict(texts, Options())
     assert (texts_of(done), done.out_of_memory) == (expected, 3)  # 12 → 6, 6 → 3, 3, 3, 3
 
 
@@ -194,7 +194,7 @@ def test_a_fault_of_the_model_tells_nothing_of_it(answering, monkeypatch):
         raise KeyError("a secret path")
 
     monkeypatch.setattr(answering.predictor, "predict", fault)
-    assert answering.translate(["yes"], Options()).refused == {0: Refused("failed", "KeyError")}
+    assert answering.predict(["yes"], Options()).refused == {0: Refused("failed", "KeyError")}
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -226,7 +226,7 @@ def test_a_fault_of_a_whole_batch_tells_nothing_of_it(answering, monkeypatch, ca
     def fault(*_):
         raise KeyError("/secret/path")
 
-    monkeypatch.setattr(answering, "translate", fault)
+    monkeypatch.setattr(answering, "predict", fault)
     told = answer(answering, {"sources": ["yes"], "targets": None, "options": {}})
     assert (told, "/secret/path" in caplog.text) == ({"fault": "KeyError"}, True)
 
@@ -236,9 +236,9 @@ def test_another_slot_has_the_same_weights_in_modules_of_its_own(answering):
     ours, theirs = (list(one.predictor.model.parameters()) for one in (answering, other))
     assert all(one is two for one, two in zip(ours, theirs, strict=True))
     with recording(answering.predictor.model) as records:
-        other.translate(["yes"], Options())
+        other.predict(["yes"], Options())
     assert records and not any(seen.answers for seen in records.values())
-    assert other.translate(TEXTS, Options()) == answering.translate(TEXTS, Options())
+    assert other.predict(TEXTS, Options()) == answering.predict(TEXTS, Options())
 
 
 BAD = [{}, {"sources": 1, "targets": None}, {"sources": ["a"], "targets": None, "options": {"no": 1}}, {"number": 3}]

@@ -20,14 +20,14 @@ def asked(name, text):
 def test_a_thread_that_is_ended_is_told_to_who_waits(tiny_run, monkeypatch, ending):
     """As many times as there are threads: none of them is lost."""
     answering, said = Answering(load(tiny_run), Choice("greedy")), SimpleQueue()
-    translate = Answering.translate
+    predict = Answering.predict
 
     def killed(self, texts, *rest):
         if "killed" in texts:
             raise ending
-        return translate(self, texts, *rest)
+        return predict(self, texts, *rest)
 
-    monkeypatch.setattr(Answering, "translate", killed)
+    monkeypatch.setattr(Answering, "predict", killed)
 
     def answers():
         while "beat" not in (one := said.get(timeout=30)) and "steps" in one:

@@ -18,10 +18,10 @@ async def busy(engine, model):
 
 
 def test_answers_come_in_the_order_of_the_texts(engine, run):
-    found = run(engine.translate(["b", "a", "c"], PLAIN))
+    found = run(engine.predict(["b", "a", "c"], PLAIN))
     assert [one.source for one in found] == ["b", "a", "c"]
     assert [one.text for one in found] == ["B", "A", "C"]
-    assert run(engine.translate([], PLAIN)) == []
+    assert run(engine.predict([], PLAIN)) == []
 
 
 def test_what_it_tells_of_itself(engine):
@@ -78,7 +78,7 @@ def test_a_queue_without_room_for_all_takes_none(engine, models, run):
         seven = [asking(engine, text) for text in "abcdefg"]
         await until(lambda: engine.queue_size == 7)
         with pytest.raises(Busy) as caught:
-            await engine.translate(["h", "i"], PLAIN)
+            await engine.predict(["h", "i"], PLAIN)
         last = asking(engine, "h")
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
@@ -93,14 +93,14 @@ def test_a_queue_without_room_for_all_takes_none(engine, models, run):
 
 def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
     async def case():
-        await engine.translate(["a"], PLAIN)
+        await engine.predict(["a"], PLAIN)
         for _ in range(50):  # of late a text has taken a second
             engine._lanes.batchers[0].pace.note((PLAIN, True), 1, 1, 1.0, full=False)
         first = await busy(engine, models[0])
         eight = [asking(engine, text) for text in "abcdefgh"]
         await until(lambda: engine.queue_size == 8)
         with pytest.raises(Busy) as caught:
-            await engine.translate(["i"], PLAIN)
+            await engine.predict(["i"], PLAIN)
         models[0].gate.set()
         await asyncio.gather(first, *eight)
         return caught.value.retry_after
@@ -110,10 +110,10 @@ def test_when_to_ask_again_is_told_by_how_fast_it_goes(engine, models, run):
 
 def test_a_request_larger_than_the_queue_goes_portion_by_portion(engine, models, run):
     texts = [f"t{number}" for number in range(21)]
-    assert [one.text for one in run(engine.translate(texts, PLAIN))] == [text.upper() for text in texts]
+    assert [one.text for one in run(engine.predict(texts, PLAIN))] == [text.upper() for text in texts]
     assert max(len(batch) for batch in models[0].asked) <= 2
     with pytest.raises(TooLong, match="text 12 has 12 pieces, this model takes 9") as caught:
-        run(engine.translate([*texts[:11], "long", *texts[11:]], PLAIN))
+        run(engine.predict([*texts[:11], "long", *texts[11:]], PLAIN))
     assert caught.value.index == 11
 
 
@@ -128,7 +128,7 @@ def test_a_request_of_any_size_asks_for_no_more_than_a_portion_of_the_queue(engi
         taken = asking(engine, *(["x"] * size))
         await until(lambda: engine.queue_size == 8 or taken.done())
         with pytest.raises(Busy):
-            await engine.translate(["y"] * size, PLAIN)
+            await engine.predict(["y"] * size, PLAIN)
         models[0].gate.set()
         await asyncio.gather(first, *others)
         return await texts_of(taken)
@@ -142,7 +142,7 @@ def test_only_so_many_large_requests_are_taken(engine, models, run):
         large = [asking(engine, *"abcdefghijk") for _ in range(3)]
         await until(lambda: engine.in_flight + engine.queue_size == 6)
         with pytest.raises(Busy):
-            await engine.translate([*"abcdefghijk"], PLAIN)
+            await engine.predict([*"abcdefghijk"], PLAIN)
         models[0].gate.set()
         await asyncio.gather(*large, asking(engine, "x"))
 
@@ -158,7 +158,7 @@ def test_who_waited_too_long_is_told_and_not_worked_for(engine, models, run):
         assert engine.queue_size == 0
         models[0].gate.set()
         await first
-        await engine.translate(["next"], PLAIN)
+        await engine.predict(["next"], PLAIN)
 
     run(case())
     assert models[0].asked == [["first"], ["next"]]
@@ -224,7 +224,7 @@ def test_a_process_that_ends_is_started_again(engine, models, run):
             with pytest.raises(NotReady, match="model not ready, retry in 2 seconds"):
                 await task
         with pytest.raises(NotReady):
-            await engine.translate(["a"], PLAIN)
+            await engine.predict(["a"], PLAIN)
         models.door.set()
         await until(lambda: engine.ready)
         return await texts_of(asking(engine, "again"))
@@ -249,7 +249,7 @@ def test_stopping_tells_who_waits(engine, models, run):
 def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     seen: list[Batched] = []
     engine.watchers.append(seen.append)
-    run(engine.translate(["a", "b"], PLAIN))
+    run(engine.predict(["a", "b"], PLAIN))
     ((items, tokens, seconds, waited, short),) = seen
     assert (items, tokens, seconds, short) == (2, 4, 0.01, 0)  # a piece and an end for each
     assert waited >= 0

@@ -76,7 +76,7 @@ def test_long_texts_have_batches_and_a_queue_of_their_own(engine, models, run):
         crowd = [asking(engine, long) for _ in range(4)]
         await until(lambda: engine.queue_size == 4)
         with pytest.raises(Busy):
-            await engine.translate([long], PLAIN)
+            await engine.predict([long], PLAIN)
         short = [asking(engine, text) for text in "cdef"]
         await until(lambda: engine.queue_size == 8)
         models[0].gate.set()
@@ -92,5 +92,5 @@ def test_the_place_of_a_text_that_is_at_fault_is_told(engine, models, run):
     """Among all that were given, in whichever queue it was."""
     for texts, place in ((["a", "x" * 200, "failed"], 2), (["x" * 200, "b", "long"], 2)):
         with pytest.raises((Failed, TooLong)) as caught:
-            run(engine.translate(texts, PLAIN))
+            run(engine.predict(texts, PLAIN))
         assert caught.value.index == place

@@ -32,7 +32,7 @@ def real(run, tiny_run):
 
 def test_it_answers_as_the_predictor_does(real, run, tiny_run):
     predictor = load(tiny_run)
-    found = run(real.translate(TEXTS, Options(n_best=1, explain=True, maps=True)))
+    found = run(real.predict(TEXTS, Options(n_best=1, explain=True, maps=True)))
     wanted = predictor.predict(TEXTS, explain=True)
     assert [one.text for one in found] == [one.text for one in wanted]
     for one, other in zip(found, wanted, strict=True):  # batches may differ, and with them the last bits
@@ -46,13 +46,13 @@ def test_it_answers_as_the_predictor_does(real, run, tiny_run):
 
 def test_a_text_that_is_too_long_is_told(real, run):
     with pytest.raises(TooLong) as caught:
-        run(real.translate(["yes", "word " * 3000], Options()))
+        run(real.predict(["yes", "word " * 3000], Options()))
     assert (caught.value.index, caught.value.limit) == (1, 1023)
 
 
 def test_many_at_once(real, run, tiny_run):
     async def case():
-        return await asyncio.gather(*(real.translate([text, text], Options()) for text in TEXTS * 10))
+        return await asyncio.gather(*(real.predict([text, text], Options()) for text in TEXTS * 10))
 
     wanted = [one.text for one in load(tiny_run).predict(TEXTS)] * 10
     assert [[one.text for one in pair] for pair in run(case())] == [[text, text] for text in wanted]
@@ -62,7 +62,7 @@ def test_many_at_once(real, run, tiny_run):
 def test_signals_are_the_servers_business(real, run, number):
     pid = real.pid
     os.kill(pid, number)
-    assert len(run(real.translate(TEXTS, Options()))) == len(TEXTS)
+    assert len(run(real.predict(TEXTS, Options()))) == len(TEXTS)
     assert real.pid == pid
 
 
@@ -70,13 +70,13 @@ def test_killed_it_is_started_again(real, run):
     pid = real.pid
 
     async def case():
-        waits = asyncio.ensure_future(real.translate(["a dog runs"] * 200, Options()))
+        waits = asyncio.ensure_future(real.predict(["a dog runs"] * 200, Options()))
         await until(lambda: real.in_flight > 0)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(NotReady):
             await waits
         await until(lambda: real.ready)
-        return await real.translate(["yes"], Options())
+        return await real.predict(["yes"], Options())
 
     assert len(run(case())) == 1
     assert real.pid != pid
@@ -92,13 +92,13 @@ def test_a_process_that_stands_still_is_started_again(run, tiny_run):
         pid, began = engine.pid, time.monotonic()
         os.kill(pid, signal.SIGSTOP)
         with pytest.raises(NotReady):
-            await engine.translate(["a dog runs"], Options(), seconds=30.0)
+            await engine.predict(["a dog runs"], Options(), seconds=30.0)
         seconds = time.monotonic() - began
         await until(lambda: not engine.ready)
         with pytest.raises(NotReady):
-            await engine.translate(["yes"], Options())
+            await engine.predict(["yes"], Options())
         await until(lambda: engine.ready)
-        found = await engine.translate(["yes"], Options())
+        found = await engine.predict(["yes"], Options())
         assert engine.pid != pid
         await engine.stop()
         return seconds, found
@@ -114,7 +114,7 @@ def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
 
     async def case():
         pid, began = real.pid, time.monotonic()
-        gone = asyncio.ensure_future(real.translate([text] * 20, Options(n_best=10)))
+        gone = asyncio.ensure_future(real.predict([text] * 20, Options(n_best=10)))
         await until(lambda: real.in_flight > 0)
         gone.cancel()
         await asyncio.wait([gone])
@@ -125,15 +125,15 @@ def test_what_everybody_has_left_is_given_up(real, run, monkeypatch):
     pid, seconds = run(case())
     assert seconds < 10.0
     assert real.pid == pid
-    assert len(run(real.translate(["yes"], Options()))) == 1
+    assert len(run(real.predict(["yes"], Options()))) == 1
 
 
 def test_short_texts_do_not_wait_for_long_ones(real, run):
     async def case():
-        long = asyncio.ensure_future(real.translate(["dog " * 250] * 8, Options(n_best=10)))
+        long = asyncio.ensure_future(real.predict(["dog " * 250] * 8, Options(n_best=10)))
         await until(lambda: real.in_flight > 0)
         for _ in range(5):
-            await real.translate(["a dog runs"], Options())
+            await real.predict(["a dog runs"], Options())
         assert not long.done()
         long.cancel()
         await asyncio.wait([long])
@@ -183,9 +183,9 @@ def test_a_large_answer_is_read_beside_those_who_wait(real, run, monkeypatch):
             threads.append(threading.current_thread())
         return heard(body)
 
-    small = run(real.translate(["yes"], options))
+    small = run(real.predict(["yes"], options))
     monkeypatch.setattr("regard.serve.engine.pipe.heard", hearing)
-    assert run(real.translate(["yes"], options)) == small
+    assert run(real.predict(["yes"], options)) == small
     monkeypatch.setattr("regard.serve.engine.pipe.LARGE", 10)
-    assert run(real.translate(["yes"], options)) == small
+    assert run(real.predict(["yes"], options)) == small
     assert [thread is threading.main_thread() for thread in threads] == [True, False]

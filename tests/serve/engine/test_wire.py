@@ -6,16 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.results import AttentionMap, Explanation, TextPrediction
+from regard.results import AttentionMap, Explanation, LabelPrediction, SpanPrediction, TagsPrediction, TextPrediction
 from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
 
 numbers = st.floats(allow_nan=False)
 texts = st.text(st.characters(), max_size=20)
 matrices = st.lists(st.lists(numbers, max_size=3), max_size=3)
-maps = st.builds(AttentionMap, texts, st.just("cross"), st.integers(0, 9), st.lists(matrices, max_size=2))
+maps = st.builds(AttentionMap, texts, st.just("cross"), st.integers(0, 9), st.lists(matrices, max_size=2), texts, texts)
 links = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3)
 explanations = st.builds(
-    Explanation, st.lists(texts, max_size=3), st.lists(texts, max_size=3), links, matrices, st.lists(maps, max_size=2)
+    Explanation,
+    st.lists(texts, max_size=3),
+    st.lists(texts, max_size=3),
+    links,
+    matrices,
+    st.lists(maps, max_size=2),
+    st.dictionaries(texts, st.lists(texts, max_size=3), max_size=2),
 )
 plain = st.builds(TextPrediction, texts, texts, numbers, st.lists(numbers, max_size=3), st.booleans())
 whole = st.builds(
@@ -31,7 +37,13 @@ whole = st.builds(
 )
 
 
-@given(whole)
+names = st.text(max_size=5)
+labels = st.builds(LabelPrediction, texts, texts, numbers, probabilities=st.dictionaries(names, numbers, max_size=3))
+tags = st.builds(TagsPrediction, texts, texts, numbers, tags=st.lists(names, max_size=3))
+spans = st.builds(SpanPrediction, texts, texts, numbers, start=st.integers(0, 9), end=st.integers(0, 9))
+
+
+@given(whole | labels | tags | spans)
 def test_a_prediction_comes_back_the_same(prediction):
     assert from_plain(unpacked(packed(to_plain(prediction))[HEAD:])) == prediction
 

@@ -1,0 +1,103 @@
+"""In the model's process: any task is asked as translators are, and nobody asks it which it is."""
+
+import math
+
+import pytest
+from classifiers import LABELS, tiny_classifier_in
+from small_runs import regard
+
+from regard.predictor import load
+from regard.results import LabelPrediction
+from regard.serve.engine.answering import Answering, Refused
+from regard.serve.engine.looking import Looking
+from regard.serve.engine.options import Options
+from regard.serve.engine.worker import answer, count, warm
+
+TEXTS = ["a fine film", "", "dull, dull and dull"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return tiny_classifier_in(tmp_path_factory.mktemp("classifier"))
+
+
+@pytest.fixture(scope="module")
+def loaded(run):
+    return Answering.load(run, batch_tokens=8192)
+
+
+@pytest.fixture(scope="module")
+def answering(loaded):
+    return loaded[0]
+
+
+def test_what_is_told_of_a_classifier(loaded):
+    _, info = loaded
+    told = {key: info[key] for key in ("task", "given", "predicted", "answers", "translates", "source", "target")}
+    assert told == {
+        "task": "classification", "given": ["text"], "predicted": "label", "answers": "label", "translates": False,
+        "source": None, "target": None,
+    }  # fmt: skip
+    assert (info["encoder"], info["pooling"], info["layers"]) == ("transformer", "attention", {"encoder": 1})
+    assert info["vocabulary"]["label"] == len(LABELS)
+    assert set(info["scores"]) == {"accuracy"}
+    assert info["bleu"] is None
+    assert set(info["examples"]) <= {"a fine film", "a dull film", "fine and witty"}
+
+
+def test_a_classifier_answers_as_the_predictor_does(run, answering):
+    done = answering.predict(TEXTS, Options(explain=True, maps=True))
+    found = [done.found[row] for row in range(len(TEXTS))]
+    assert found == load(run).predict(TEXTS, explain=True)
+    for one in found:
+        assert isinstance(one, LabelPrediction)
+        assert set(one.probabilities) == set(LABELS)
+        assert math.isclose(sum(one.probabilities.values()), 1.0, rel_tol=1e-5)
+        assert one.text == max(one.probabilities, key=one.probabilities.get)
+
+
+def test_pieces_of_a_text_are_counted(answering, monkeypatch):
+    column = answering.predictor.task.vocabularies["text"]
+    sizes = [len(column.encode(text)) for text in TEXTS]
+    assert answering.count(TEXTS) == sizes
+    monkeypatch.setattr(answering.predictor, "max_source", max(sizes))
+    assert answering.count(TEXTS)[-1] == Refused("long", [max(sizes), max(sizes) - 1])
+
+
+def test_the_words_stay_where_maps_are_left_out(answering):
+    """The pooling's question is one: its map is as long as the text. What looks at itself grows with its square."""
+    (whole,) = answering.predict(TEXTS[:1], Options(explain=True, maps=True)).found.values()
+    (told,) = answering.predict(TEXTS[:1], Options(explain=True)).found.values()
+    assert [(one.queries, one.keys) for one in whole.explanation.maps] == [("text", "text"), ("", "text")]
+    assert told.explanation.maps == [whole.explanation.maps[1]]
+    weights = answering.looking.weights(whole)
+    assert weights >= sum(len(row) for each in whole.explanation.maps for head in each.weights for row in head) > 0
+
+
+def test_messages_about_a_classifier(answering):
+    assert warm(answering)["speed"] > 0
+    told = count(answering, {"count": TEXTS[:1], "targets": None})
+    assert told == {"counted": [{"pieces": 3}]}
+    said = answer(answering, {"sources": TEXTS, "targets": None, "options": {}})
+    assert [one["prediction"]["kind"] for one in said["answers"]] == ["LabelPrediction"] * 3
+
+
+def test_a_language_model_is_asked_too(tmp_path):
+    """It has one column, which is given and goes on; what it looked at is the text and what follows."""
+    (tmp_path / "text.en").write_text("a dog runs\ntwo cats read\n" * 6, encoding="utf-8")
+    config = tmp_path / "config.yaml"
+    part = f"{{name: parallel, files: {{text: {tmp_path / 'text.en'}}}}}"
+    config.write_text(f"data:\n  train: {part}\n  dev: {part}\n", encoding="utf-8")
+    small = ["model.dim=16", "model.decoder={name: transformer, num_layers: 1, feedforward_dim: 16}"]
+    steps = ["training.max_updates=2", "training.validate_every=1", "training.average=1"]
+    search = "decoding.search={name: greedy, max_extra: 4}"
+    words = ["task=language_model", "text.tokenizer=characters", *small, *steps, search]
+    done = regard("train", config, "--run", tmp_path / "run", "--quiet", *words)
+    assert done.code == 0, done.said
+    answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
+    assert (info["given"], info["predicted"], info["translates"]) == (["text"], "text", False)
+    (found,) = answering.predict(["a dog"], Options(explain=True, maps=True)).found.values()
+    shown = [row for each in found.explanation.maps for head in each.weights for row in head]
+    assert answering.looking.weights(found) >= sum(map(len, shown)) > 0
+    assert isinstance(answering.looking, Looking)
+    assert warm(answering)["speed"] > 0
