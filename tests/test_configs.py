@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 import pytest
-from small_configs import CONFIGS, PAIRS, of_labels, of_lines, of_texts, small
+from small_configs import CONFIGS, PAIRS, of_compared, of_labels, of_lines, of_texts, small
 
 import regard
 from regard.experiment import TABLES, load_experiment, read_experiment
@@ -13,10 +13,10 @@ from regard.reports import evaluate
 from regard.runs import train_run
 
 TRAINED = set(TABLES) - {"reader", "search", "feature", "metric"}
-OF_PAIRS = [path for path in CONFIGS if not of_texts(path) and not of_lines(path) and not of_labels(path)]
+OF_SENTENCES = [path for path in CONFIGS if path.parent.name == "translation"]
 
 
-@pytest.mark.parametrize("path", OF_PAIRS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", OF_SENTENCES, ids=lambda path: path.stem)
 def test_a_config_builds_trains_a_step_and_translates(path, tmp_path):
     run = tmp_path / "run"
     experiment = read_experiment(path, [*small(path, tmp_path), f"run={run}"])
@@ -46,6 +46,17 @@ def test_a_config_of_a_classifier_builds_trains_a_step_and_chooses(path, tmp_pat
     (prediction,) = regard.load(run).predict(["ein Hund"], explain=True)
     assert prediction.text in {"de", "en"}
     assert sum(prediction.probabilities.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("path", list(filter(of_compared, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_pairs_builds_trains_a_step_and_chooses(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 <= score.value <= 100 for score in evaluate([run, run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["ein Hund läuft\ta dog runs"], explain=True)
+    assert prediction.text in {"yes", "no"}
+    assert set(prediction.probabilities) == {"yes", "no"}
+    assert {"first", "second", "label"} == set(prediction.explanation.columns)
 
 
 @pytest.mark.parametrize("path", list(filter(of_lines, CONFIGS)), ids=lambda path: path.stem)

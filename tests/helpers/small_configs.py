@@ -1,5 +1,6 @@
 """Every config in `configs/`, made small: its networks, its data, its training."""
 
+from itertools import pairwise
 from pathlib import Path
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
@@ -20,6 +21,11 @@ def of_texts(path: Path) -> bool:
 def of_labels(path: Path) -> bool:
     """Whether it classifies."""
     return path.parent.name == "classification"
+
+
+def of_compared(path: Path) -> bool:
+    """Whether it compares two texts."""
+    return path.parent.name == "pairs"
 
 
 def of_lines(path: Path) -> bool:
@@ -62,14 +68,24 @@ def _labels_in(folder: Path) -> list[str]:
     return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
 
 
-WRITERS = {"language": _texts_in, "generation": _lines_in, "classification": _labels_in}
+def _compared_in(folder: Path) -> list[str]:
+    """Whether two texts mean the same."""
+    same = [f"{source}\t{target}\tyes\n" for source, target in PAIRS]
+    other = [f"{one[0]}\t{two[1]}\tno\n" for one, two in pairwise(PAIRS)]
+    (folder / "pairs.tsv").write_text("".join(same + other), encoding="utf-8")
+    fields = "{first: 1, second: 2, label: 3}"
+    reader = f"{{name: tsv, file: '{folder / 'pairs.tsv'}', header: false, fields: {fields}}}"
+    return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+WRITERS = {"language": _texts_in, "generation": _lines_in, "classification": _labels_in, "pairs": _compared_in}
 
 
 def _shrunk(path: Path) -> list[str]:
     """Changes that make the networks of a config small, whatever they are."""
     text = path.read_text(encoding="utf-8")
     changes = [*SMALL, "training.batch_sentences=4" if "batch_sentences:" in text else "training.batch_tokens=64"]
-    for part in ("encoder", "decoder"):
+    for part in ("encoder", "decoder", "comparison"):
         line = next((line for line in text.splitlines() if line.strip().startswith(f"{part}:")), "")
         for setting, small in (("hidden_dim", 16), ("feedforward_dim", 16), ("num_layers", 1)):
             if f"{setting}:" in line:
