@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import tarfile
 import tempfile
 import time
 from functools import cache
@@ -22,8 +23,9 @@ from hypothesis import strategies as st
 from safetensors.torch import save as tensors_to_bytes
 
 from regard.config import read_yaml
-from regard.data.columns import LabelColumn
+from regard.data.columns import LabelColumn, NumbersColumn
 from regard.data.readers import READERS
+from regard.data.readers.label_table import label_layout
 from regard.documents.files import SUFFIXES, file_document
 from regard.errors import RegardError
 from regard.evaluation.alignments import read_gold
@@ -45,6 +47,15 @@ def word_file():
         document.add_paragraph(text).add_run("bold").bold = True
     document.add_table(rows=2, cols=2).cell(0, 0).text = "cell"
     document.save(data)
+    return data.getvalue()
+
+
+def stories():
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as packed:
+        found = tarfile.TarInfo("en/qa1_a_train.txt")
+        found.size = len(BABI)
+        packed.addfile(found, io.BytesIO(BABI))
     return data.getvalue()
 
 
@@ -75,6 +86,9 @@ HTML = (
     f'<p title="x">{TEXT}</p><pre>a</pre><!-- c --><script>1</script></body></html>'
 )
 YAML = "data: {train: {source: a.en, target: a.de}}\nmodel: {dim: 8, encoder: {name: transformer}}\nx: &a [1, 2]\n"
+BABI = b"1 Mary went to the garden.\n2 John slept.\n3 Where is Mary?\tgarden\t1\n1 A.\n2 B?\tc\t1\n"
+CONLL = b"# text = Dogs don't\n1\tDogs\tdog\tNOUN\n2-3\tdon't\t_\t_\n2\tdo\tdo\tAUX\n\n-DOCSTART- O O\n\na b c NOUN\n"
+LABELLED = b"pos\ta good film\nneg\ta bad film\n" * 4
 ROWS = [json.dumps({"source": "a b", "target": TEXT}), json.dumps({"source": "c", "target": "d"})]
 
 
@@ -86,14 +100,22 @@ def document(suffix):
     return parse
 
 
-def reader(name, suffix, **words):
+def reader(name, suffix, columns=("source", "target"), **words):
     def parse(data, place):
         path = place / f"a{suffix}"
         path.write_bytes(data)
         if name == "parallel":
             words["files"] = {"source": str(path), "target": str(path)}
         given = words if name == "parallel" else {"file": str(path), **words}
-        list(READERS.build(Choice(name, given), ("source", "target")))
+        list(READERS.build(Choice(name, given), columns))
+
+    return parse
+
+
+def layout(kind):
+    def parse(data, place):
+        (place / f"a.{kind}").write_bytes(data)
+        label_layout(place / f"a.{kind}", kind, ("text", "label"))
 
     return parse
 
@@ -137,6 +159,15 @@ def links(data, place):
     read_gold(place / "gold")
 
 
+def shape_of_numbers(data, place):
+    (place / "numbers.json").write_bytes(data)
+    NumbersColumn.load(place)
+
+
+def rows_of_numbers(data, place):
+    NumbersColumn.learn(data.decode("utf-8", "replace").split("\n"), Choice("words"))
+
+
 def weights(data, place):
     folder = place / "step-00000001"
     folder.mkdir(exist_ok=True)
@@ -161,6 +192,14 @@ PARSERS = {
     "tsv": (reader("tsv", ".tsv"), lambda: [b"a b\tc d\n1\t2\n"]),
     "csv": (reader("csv", ".csv"), lambda: [b'a,"b ""x""\nc"\n1,2\n']),
     "jsonl": (reader("jsonl", ".jsonl"), lambda: ["\n".join(ROWS).encode()]),
+    "conll": (reader("conll", ".conll", ("text", "tags"), fields={"text": 2, "tags": 4}), lambda: [CONLL]),
+    "babi": (reader("babi", ".txt", ("passage", "question", "answer")), lambda: [BABI]),
+    "babi archive": (reader("babi", ".tar.gz", ("passage", "question", "answer"), task=1), lambda: [stories()]),
+    "layout tsv": (layout("tsv"), lambda: [LABELLED]),
+    "layout csv": (layout("csv"), lambda: [b"label,text\n" + LABELLED.replace(b"\t", b",")]),
+    "layout jsonl": (layout("jsonl"), lambda: ["\n".join(ROWS).encode() * 3]),
+    "shape of numbers": (shape_of_numbers, lambda: [b'{"width": 2, "rows": 3}']),
+    "rows of numbers": (rows_of_numbers, lambda: [b"1 2;3 4.5;-1e3 0\n1 2;3 4\n"]),
     "tmx": (reader("tmx", ".tmx"), lambda: [TMX.encode(), TMX.encode("utf-16")]),
     "settings": (config, lambda: [YAML.encode()]),
     "subwords": (tokenizer("subwords"), lambda: [largest("subwords")]),

@@ -78,7 +78,7 @@ class ConllReader(Reader):
         """What a line says in each column."""
         for column, place in self._places.items():
             if place >= len(cells):
-                problem = f"has {len(cells)} fields, and '{column}' is field {place + 1}"
+                problem = f"fields: {len(cells)}; '{column}' is field {place + 1}"
                 raise DataError(
                     path, problem, line=number, hint="a word and its tags a line, an empty line between sentences"
                 )

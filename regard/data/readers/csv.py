@@ -45,24 +45,26 @@ class CsvReader(Reader):
     def __iter__(self) -> Iterator[Example]:
         (path,) = self.files
         needed, found = max(self._places.values()) + 1, False
-        csv.field_size_limit(LONGEST)
-        rows = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=self._delimiter, strict=True)
-        try:
-            for count, row in enumerate(rows):
-                if self._header and count == 0:
-                    continue
-                cells = row or [""] * needed  # an empty line is an empty example
-                if len(cells) < needed:
-                    if not found:  # another format altogether
-                        problem, hint = (
-                            f"fields: {len(cells)}; needed: {needed}",
-                            "is another sign the delimiter? ; or |",
-                        )
-                        raise DataError(path, problem, line=rows.line_num, hint=hint)
-                    cells += [""] * (needed - len(cells))
-                found = True
-                texts = {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()}
-                yield Example(rows.line_num, texts)
-        except csv.Error as error:
-            hint = "without quotes it is tab-separated: name the file .tsv"
-            raise DataError(path, f"not CSV: {error}", line=rows.line_num, hint=hint) from error
+        for count, (line, row) in enumerate(csv_rows(path, self._delimiter)):
+            if self._header and count == 0:
+                continue
+            cells = row or [""] * needed  # an empty line is an empty example
+            if len(cells) < needed:
+                if not found:  # another format altogether
+                    problem, hint = f"fields: {len(cells)}; needed: {needed}", "is another sign the delimiter? ; or |"
+                    raise DataError(path, problem, line=line, hint=hint)
+                cells += [""] * (needed - len(cells))
+            found = True
+            yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()})
+
+
+def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row, with the number of its last line. Raises DataError for what is not CSV."""
+    csv.field_size_limit(LONGEST)
+    rows = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=delimiter, strict=True)
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        hint = "without quotes it is tab-separated: name the file .tsv"
+        raise DataError(path, f"not CSV: {error}", line=rows.line_num, hint=hint) from error

@@ -1,13 +1,13 @@
 """Which field of a table is the label and which are texts, told by its rows."""
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.data.readers.lines import LONGEST, read_lines
+from regard.data.readers.csv import csv_rows
+from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 
 TABLES = ("csv", "jsonl", "tsv")  # rows of READERS whose fields can be told
@@ -116,9 +116,7 @@ def _cells(path: Path, kind: str) -> tuple[list[str], Iterator[list[str]]]:
     """No names, and the rows of a table of lines."""
     if kind == "tsv":
         return [], islice((line.split("\t") for line in read_lines(path) if line), LOOKED_AT)
-    csv.field_size_limit(LONGEST)
-    rows = csv.reader(f"{line}\n" for line in read_lines(path))
-    return [], islice(filter(None, rows), LOOKED_AT)
+    return [], islice((row for _, row in csv_rows(path) if row), LOOKED_AT)
 
 
 def _objects(path: Path) -> tuple[list[str], Iterator[list[str]]]:
