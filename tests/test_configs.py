@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 import pytest
-from small_configs import CONFIGS, PAIRS, of_compared, of_labels, of_lines, of_texts, small
+from small_configs import CONFIGS, PAIRS, of_compared, of_labels, of_lines, of_made, of_questions, of_texts, small
 
 import regard
+from regard.data.readers import READERS
 from regard.experiment import TABLES, load_experiment, read_experiment
 from regard.registry import Choice
 from regard.reports import evaluate
@@ -57,6 +58,29 @@ def test_a_config_of_pairs_builds_trains_a_step_and_chooses(path, tmp_path):
     assert prediction.text in {"yes", "no"}
     assert set(prediction.probabilities) == {"yes", "no"}
     assert {"first", "second", "label"} == set(prediction.explanation.columns)
+
+
+@pytest.mark.parametrize("path", list(filter(of_questions, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_questions_builds_trains_a_step_and_answers(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 <= score.value <= 100 for score in evaluate([run, run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["a dog runs. he reads.\twhich word?"], explain=True)
+    assert prediction.text
+    assert set(prediction.explanation.columns) >= {"passage", "question", "answer"}
+
+
+@pytest.mark.parametrize("path", list(filter(of_made, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_made_examples_builds_trains_a_step_and_answers(path, tmp_path):
+    run = tmp_path / "run"
+    experiment = read_experiment(path, [*small(path, tmp_path), f"run={run}"])
+    assert train_run(experiment, quiet=True)
+    assert evaluate([run, run]).examples == 12
+    columns = tuple(experiment.columns)
+    given, *_ = next(iter(READERS.build(experiment.reader("test"), columns))).texts.values()
+    (prediction,) = regard.load(run).predict([given], explain=True)
+    assert prediction.source == given
+    assert prediction.explanation is not None
 
 
 @pytest.mark.parametrize("path", list(filter(of_lines, CONFIGS)), ids=lambda path: path.stem)

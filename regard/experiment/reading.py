@@ -230,7 +230,7 @@ def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
 def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Warns of attention that was set and that no part of the model has."""
     used = {module.place for module in model.modules() if isinstance(module, Attention)}
-    sides = [f"{side} '{settings[side].name}'" for side in ("encoder", "decoder") if side in settings]
+    sides = [f"{side} '{settings[side].name}'" for side in ("encoder", "decoder") if settings.get(side) is not None]
     whose = "neither " + " nor ".join(sides) if len(sides) > 1 else f"no part of {(sides or ['it'])[0]}"
     for name, value in settings.items():
         if isinstance(value, AttentionSettings) and name in given and f"model.{name}" not in used:

@@ -28,9 +28,26 @@ def of_compared(path: Path) -> bool:
     return path.parent.name == "pairs"
 
 
+def of_questions(path: Path) -> bool:
+    """Whether it answers questions about stories."""
+    return path.parent.name == "reading"
+
+
+def of_made(path: Path) -> bool:
+    """Whether its examples are made by a seed."""
+    return path.parent.name == "algorithmic"
+
+
 def of_lines(path: Path) -> bool:
     """Whether it goes on from one line to the next."""
     return path.parent.name == "generation"
+
+
+def _few(_folder: Path) -> list[str]:
+    """Few and short examples, where they are made by a seed."""
+    parts = ("train", "dev", "test")
+    settings = {"examples": 12, "length": 5, "shortest": 2}
+    return [f"data.{part}.{name}={value}" for part in parts for name, value in settings.items()]
 
 
 def small(path: Path, folder: Path) -> list[str]:
@@ -78,7 +95,21 @@ def _compared_in(folder: Path) -> list[str]:
     return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
 
 
-WRITERS = {"language": _texts_in, "generation": _lines_in, "classification": _labels_in, "pairs": _compared_in}
+def _questions_in(folder: Path) -> list[str]:
+    """Stories of one sentence; its second word answers."""
+    stories = [f"1 {text}.\n2 which word?\t{text.split()[1]}\t1\n" for _, text in PAIRS]
+    (folder / "stories.txt").write_text("".join(stories), encoding="utf-8")
+    return [f"data.{part}={{name: babi, file: '{folder / 'stories.txt'}'}}" for part in ("train", "dev", "test")]
+
+
+WRITERS = {
+    "algorithmic": _few,
+    "language": _texts_in,
+    "generation": _lines_in,
+    "classification": _labels_in,
+    "pairs": _compared_in,
+    "reading": _questions_in,
+}
 
 
 def _shrunk(path: Path) -> list[str]:
