@@ -4,7 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 import pytest
-from small_configs import CONFIGS, PAIRS, of_compared, of_labels, of_lines, of_made, of_questions, of_texts, small
+from small_configs import (
+    CONFIGS,
+    PAIRS,
+    of_compared,
+    of_labels,
+    of_lines,
+    of_made,
+    of_questions,
+    of_tags,
+    of_texts,
+    small,
+)
 
 import regard
 from regard.data.readers import READERS
@@ -68,6 +79,16 @@ def test_a_config_of_questions_builds_trains_a_step_and_answers(path, tmp_path):
     (prediction,) = regard.load(run).predict(["a dog runs. he reads.\twhich word?"], explain=True)
     assert prediction.text
     assert set(prediction.explanation.columns) >= {"passage", "question", "answer"}
+
+
+@pytest.mark.parametrize("path", list(filter(of_tags, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_a_tagger_builds_trains_a_step_and_tags(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 <= score.value <= 100 for score in evaluate([run, run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["a dog runs"], explain=True)
+    assert len(prediction.tags) == len(prediction.probabilities) == 3
+    assert prediction.explanation.columns["text"] == ["a", "dog", "runs"]
 
 
 @pytest.mark.parametrize("path", list(filter(of_made, CONFIGS)), ids=lambda path: path.stem)

@@ -33,6 +33,11 @@ def of_questions(path: Path) -> bool:
     return path.parent.name == "reading"
 
 
+def of_tags(path: Path) -> bool:
+    """Whether it chooses a tag for each word."""
+    return path.parent.name == "tagging"
+
+
 def of_made(path: Path) -> bool:
     """Whether its examples are made by a seed."""
     return path.parent.name == "algorithmic"
@@ -102,6 +107,13 @@ def _questions_in(folder: Path) -> list[str]:
     return [f"data.{part}={{name: babi, file: '{folder / 'stories.txt'}'}}" for part in ("train", "dev", "test")]
 
 
+def _tags_in(folder: Path) -> list[str]:
+    """A span a text; the last letter of a word is its type."""
+    rows = [[f"{word}\t{'BI'[place > 0]}-{word[-1]}\n" for place, word in enumerate(text.split())] for _, text in PAIRS]
+    (folder / "tags.conll").write_text("\n".join(map("".join, rows)), encoding="utf-8")
+    return [f"data.{part}={{name: conll, file: '{folder / 'tags.conll'}'}}" for part in ("train", "dev", "test")]
+
+
 WRITERS = {
     "algorithmic": _few,
     "language": _texts_in,
@@ -109,6 +121,7 @@ WRITERS = {
     "classification": _labels_in,
     "pairs": _compared_in,
     "reading": _questions_in,
+    "tagging": _tags_in,
 }
 
 
