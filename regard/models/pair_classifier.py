@@ -39,7 +39,8 @@ class PairClassifier(LabelModel):
     """p(label | first, second) = softmax(W · comparison(encoder(first), encoder(second)) + b).
 
     Both texts are read at once, the rows of the second behind those of the first. With `overlap` W also reads which
-    shares of the pieces are in both texts, and how much longer the first one is.
+    shares of the pieces are in both texts, and how much longer the first one is; with a symmetric comparison neither
+    tells which text is the first.
     """
 
     def __init__(
@@ -67,7 +68,8 @@ class PairClassifier(LabelModel):
         encoded = self.encoder(Sequences(vectors, both.mask))
         features = self.dropout(self.comparison(*unstacked(Sequences(encoded.states, encoded.mask))))
         if self.overlap:
-            features = torch.cat([features, overlaps(first, second).to(features.dtype)], dim=-1)
+            shared = overlaps(first, second, ordered=not self.comparison.symmetric)
+            features = torch.cat([features, shared.to(features.dtype)], dim=-1)
         scores: Tensor = self.to_class(features)
         return scores.log_softmax(dim=-1)
 

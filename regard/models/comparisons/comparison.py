@@ -19,6 +19,7 @@ class Comparison(nn.Module, ABC):
     """
 
     out_dim: int
+    symmetric = False  # True: the order of the texts cannot matter
 
     @abstractmethod
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
