@@ -99,7 +99,7 @@ class Hangs:
     """In place of a server: hangs up where it is told to."""
 
     host = "127.0.0.1"
-    body = staticmethod(str.encode)
+    body = staticmethod(lambda text, key: text.encode())
 
     def __init__(self, *ends):
         self.ends, self.heard, self.idle = iter(ends), [], asyncio.Event()

@@ -60,6 +60,7 @@ class Pipe:
         if "fault" in found:
             await pipe.close()
             raise RegardError(found["fault"])
+        pipe._pulse.begin()
         return pipe, found
 
     async def warm(self) -> float:

@@ -21,7 +21,11 @@ class Pulse:
         self._still: dict[str, int] = {}  # beats for which a batch has made no step
         self._steps: dict[str, int] = {}  # as of the last beat
         self._cpu = 0.0
-        self._armed = False  # it has begun to tell
+        self._armed = False  # what loads tells nothing
+
+    def begin(self) -> None:
+        """The process has loaded its model: from now on it tells."""
+        self._armed = True
 
     def hear(self, said: Mapping[str, Any]) -> None:
         """A sign of life."""

@@ -8,9 +8,11 @@ from regard.serve.engine.pulse import Pulse
 LIMITS = Limits(silent_after=2.0, idle_after=5.0, stuck_after=20.0)
 
 
-def beats(said, count):
+def beats(said, count, *, begun=False):
     """The fault after so many beats, of each of which `said` tells what was heard; and after how many seconds."""
     pulse = Pulse(LIMITS)
+    if begun:
+        pulse.begin()
     for beat in range(count):
         heard = said(beat)
         if heard is not None:
@@ -22,6 +24,12 @@ def beats(said, count):
 
 def test_one_that_is_loading_has_no_pulse_yet():
     assert beats(lambda beat: None, 1000) is None
+
+
+def test_one_that_has_loaded_and_says_nothing_is_noticed():
+    fault, seconds = beats(lambda beat: None, 1000, begun=True)
+    assert fault == "no sign of life for 2 seconds"
+    assert seconds == pytest.approx(2.0)
 
 
 def test_one_that_falls_silent_is_noticed():
