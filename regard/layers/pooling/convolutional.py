@@ -16,6 +16,8 @@ from regard.ops.dropout import Dropout
 from regard.ops.functional import limit_norm
 from regard.ops.modules import module_list
 
+LONG = 100  # windows of a text from which on the best one is found first; measured with 128 dimensions and 100 maps
+
 
 class ConvolutionalPooling(Pooling):
     """max_i max(0, W [x_i; …; x_(i+k-1)] + b) for each of `maps` rows of W and of the `windows` k, then dropout.
@@ -51,17 +53,56 @@ class ConvolutionalPooling(Pooling):
 
     def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
         """states (batch, n, dim), mask (batch, n) → (batch, maps · windows), window after window."""
+        words, counted = self._laid(states, mask)
+        best = [
+            functional.relu(_best_match(words, counts, self._weight(filters), filters.get_parameter("bias")))
+            for filters, counts in zip(self.filters, counted, strict=True)
+        ]
+        pooled: Tensor = self.dropout(torch.cat(best, dim=-1))
+        return pooled
+
+    def matches(self, states: Tensor, mask: Tensor | None = None) -> list[tuple[Tensor, Tensor]]:
+        """states (batch, n, dim) → for each of the `windows` k max(0, W x + b), (batch, maps, places), and what counts.
+
+        A place is that of a window's first word; which of them count is (batch, places).
+        """
+        words, counted = self._laid(states, mask)
+        found = [_matches(words, self._weight(one), one.get_parameter("bias")) for one in self.filters]
+        return [(functional.relu(one).transpose(1, 2), counts) for one, counts in zip(found, counted, strict=True)]
+
+    def _laid(self, states: Tensor, mask: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+        """Words as wide as any window, (batch, n, dim), and for each of the `windows` which places count."""
         shown = states.new_ones(states.shape[:2]).bool() if mask is None else mask
         room = max(0, self.widest - states.shape[1])
-        words = functional.pad(states.masked_fill(~shown.unsqueeze(-1), 0.0), (0, 0, 0, room)).transpose(1, 2)
+        words = functional.pad(states.masked_fill(~shown.unsqueeze(-1), 0.0), (0, 0, 0, room))
         shown = functional.pad(shown, (0, room))
         first = torch.arange(shown.shape[1], device=shown.device) < self.widest
         within = shown | (first & shown.any(dim=1, keepdim=True))  # the text, or what is as wide as any window
-        best = []
-        for filters in self.filters:
-            weight = limit_norm(filters.weight, self.max_norm, training=self.training)
-            found = functional.relu(functional.conv1d(words, weight, filters.bias))  # (batch, maps, window)
-            counts = windows_mask(within, weight.shape[-1]) & shown[:, : found.shape[-1]]
-            best.append(found.masked_fill(~counts.unsqueeze(1), 0.0).amax(dim=-1))
-        pooled: Tensor = self.dropout(torch.cat(best, dim=-1))
-        return pooled
+        counted = [windows_mask(within, filters.weight.shape[-1]) for filters in self.filters]
+        return words, [counts & shown[:, : counts.shape[1]] for counts in counted]
+
+    def _weight(self, filters: nn.Conv1d) -> Tensor:
+        return limit_norm(filters.weight, self.max_norm, training=self.training)
+
+
+def _best_match(words: Tensor, counts: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """max_i W x_i + b over windows that count, 0 without one; words (batch, n, dim), counts (batch, windows), weight
+    (maps, dim, k) → (batch, maps).
+
+    Only the best window has a gradient. In a long text it is cheaper to find it first, and to read it once more alone.
+    """
+    if counts.shape[1] < LONG or not torch.is_grad_enabled():
+        return _matches(words, weight, bias).masked_fill(~counts.unsqueeze(-1), 0.0).amax(dim=1)
+    with torch.no_grad():
+        places = _matches(words, weight).masked_fill_(~counts.unsqueeze(-1), -torch.inf).argmax(dim=1)
+    starts = torch.arange(len(words), device=words.device).unsqueeze(1) * words.shape[1]
+    within = torch.arange(weight.shape[-1], device=words.device)
+    windows = functional.embedding((starts + places).unsqueeze(-1) + within, words.flatten(0, 1))
+    best = (windows * weight.transpose(1, 2)).sum(dim=(-2, -1)) + bias  # (batch, maps)
+    return best.masked_fill(~counts.any(dim=1, keepdim=True), 0.0)
+
+
+def _matches(words: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Of every window, (batch, windows, maps): in two dimensions, since only there words may be read as they lie."""
+    laid = weight.unsqueeze(2).contiguous(memory_format=torch.channels_last)
+    return functional.conv2d(words.transpose(1, 2).unsqueeze(2), laid, bias).squeeze(2).transpose(1, 2)

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from regard.errors import ConfigError
 from regard.layers.pooling import POOLINGS
-from regard.layers.pooling.convolutional import ConvolutionalPooling
+from regard.layers.pooling.convolutional import LONG, ConvolutionalPooling
 from regard.ops.functional import limit_norm
 from regard.registry import Choice
 
@@ -131,3 +131,24 @@ def test_two_texts_of_one_update_may_be_pooled_before_the_gradient():
 def test_no_windows_are_refused():
     with pytest.raises(ConfigError, match=r"pooling.windows: needs 1 or more in it, but has 0"):
         pooling(windows=())
+
+
+@pytest.mark.parametrize("length", [LONG - 2, LONG + 30])
+def test_long_texts_have_the_gradients_of_torchs_convolution(length, assert_agrees):
+    """Also where the best window is found first: with padding, a text shorter than a window and one of no words."""
+    model, states = pooling(windows=(3, 5)).train(), random(4, length, DIM).requires_grad_()
+    mask = torch.arange(length) < torch.tensor([[length], [length // 2], [2], [0]])
+    model.dropout.probability = 0.0
+    model(states, mask).square().sum().backward()
+    wanted = [states.grad.clone(), *(one.grad.clone() for one in model.parameters())]
+    states.grad = None
+    model.zero_grad()
+    total = torch.zeros((), dtype=torch.float64)
+    for row, words in ((0, length), (1, length // 2), (2, 2)):
+        for filters in model.filters:
+            text = functional.pad(states[row, :words].t(), (0, max(0, 5 - words)))
+            found = functional.conv1d(text, filters.weight, filters.bias)[:, : words if words < 5 else None]
+            total = total + found.relu().amax(dim=1).square().sum()
+    total.backward()
+    for found, one in zip(wanted, [states, *model.parameters()], strict=True):
+        assert_agrees("B11", found, one.grad, tolerance=1e-11)
