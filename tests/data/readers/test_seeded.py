@@ -1,0 +1,100 @@
+"""Readers of examples that a rule and a seed make: what each makes by hand, and that seeds alone decide."""
+
+from itertools import islice
+
+import pytest
+
+from regard.data.readers import READERS, Reader
+from regard.errors import ConfigError
+from regard.registry import Choice
+from regard.text.numbers import read_rows
+
+COLUMNS = {"adding": ("given", "wanted"), "copying": ("given", "wanted"), "counting": ("text",)}
+
+
+def build(name: str, **settings) -> Reader:
+    return READERS.build(Choice(name, {"examples": 200, "length": 6, **settings}), COLUMNS[name])
+
+
+def texts(reader: Reader) -> list[tuple[str, ...]]:
+    return [tuple(example.texts.values()) for example in reader]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_seeds_alone_decide(name):
+    assert list(build(name)) == list(build(name))
+    assert texts(build(name, length=9)) != texts(build(name, length=9, seed=2))
+    assert len({build(name).key(), build(name, seed=2).key(), build(name, length=7).key()}) == 3
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_more_examples_begin_with_the_same(name):
+    few, many = build(name, examples=5), build(name, examples=9)
+    assert list(few) == list(islice(many, 5))
+    assert [example.line for example in many] == list(range(1, 10))
+    assert few.files == ()
+
+
+@pytest.mark.parametrize(("shortest", "lengths"), [(2, {2, 3, 4, 5, 6}), (6, {6})])
+def test_lengths_are_those_asked_for(shortest, lengths):
+    for name in ("adding", "copying"):
+        assert {len(read_rows(given)) for given, _ in texts(build(name, shortest=shortest))} == lengths
+    assert {line.split().count("a") for (line,) in texts(build("counting", shortest=shortest))} == lengths
+
+
+def test_copies_are_of_random_bits():
+    rows = texts(build("copying", width=3, shortest=6))
+    bits = [number for given, wanted in rows for number in read_rows(given).ravel()]
+    assert all(given == wanted for given, wanted in rows)
+    assert set(bits) == {0, 1}
+    assert abs(sum(bits) / len(bits) - 0.5) < 0.05  # five standard deviations of 3,600 draws are 0.042
+    assert {read_rows(given).shape for given, _ in rows} == {(6, 3)}
+
+
+def test_counts_of_both_letters_are_equal():
+    for (line,) in texts(build("counting")):
+        count = line.count("a")
+        assert line.split() == ["a"] * count + ["b"] * count
+
+
+@pytest.mark.parametrize(
+    ("operation", "right", "least"), [("add", lambda x, y: 0.5 + (x + y) / 4, -1), ("multiply", lambda x, y: x * y, 0)]
+)
+def test_answers_are_of_the_two_marked_values(operation, right, least):
+    """Targets as https://github.com/craffel/ff-attention has them."""
+    values, places = [], set()
+    for given, wanted in texts(build("adding", operation=operation, length=4)):
+        rows = read_rows(given)
+        marked = [place for place, (_, marker) in enumerate(rows) if marker]
+        assert set(rows[:, 1]) == {0, 1}
+        assert len(marked) == 2
+        assert read_rows(wanted).item() == pytest.approx(right(*rows[marked, 0]), abs=1e-6)
+        values += rows[:, 0].tolist()
+        places.add(tuple(marked))
+    assert len(places) == 6  # all pairs of four places
+    assert least <= min(values) < least + 0.02
+    assert 0.98 < max(values) <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"shortest": 7}, "shortest: is 7, more than the length of 6"),
+        ({"shortest": 1}, "shortest: is 1 .at least 2"),
+        ({"length": 1}, "length: is 1 .at least 2"),
+        ({"length": 0}, "length: must be at least 1, not 0"),
+        ({"length": "many"}, "length: must be a whole number"),
+        ({"operation": "divide"}, "operation: "),
+        ({"seed": -1}, "seed: must be at least 0, not -1"),
+    ],
+)
+def test_settings_of_nothing_are_told(settings, told):
+    with pytest.raises(ConfigError, match=r"data\.reader\." + told) as caught:
+        build("adding", **settings)
+    assert str(caught.value).count("\n") == 0
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_another_task_is_refused(name):
+    with pytest.raises(ConfigError, match="the task has 3: a, b, c"):
+        READERS.build(Choice(name), ("a", "b", "c"))
