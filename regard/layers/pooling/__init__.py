@@ -2,6 +2,7 @@
 
 from regard.layers.pooling.attention import AttentionPooling
 from regard.layers.pooling.convolutional import ConvolutionalPooling
+from regard.layers.pooling.convolutional_query import ConvolutionalQueryPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
 from regard.layers.pooling.feedforward import FeedForwardPooling
 from regard.layers.pooling.hierarchical import HierarchicalPooling, each_sentence
@@ -19,6 +20,7 @@ POOLINGS: Registry[Pooling] = Registry(
     {
         "attention": AttentionPooling,
         "convolutional": ConvolutionalPooling,
+        "convolutional_query": ConvolutionalQueryPooling,
         "featurewise": FeaturewisePooling,
         "feedforward": FeedForwardPooling,
         "last": LastPooling,

@@ -18,9 +18,10 @@ SETTINGS = {
     "attention": {"hidden_dim": 5},
     "sliced": {"slices": 2, "depth": 2, "hidden_dim": 4},
     "convolutional": {"maps": 4},
+    "convolutional_query": {"maps": 4, "hidden_dim": 4},
 }
 ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured")
-IN_ANY_ORDER = [name for name in POOLINGS if name not in ("convolutional", "last", "sliced")]
+IN_ANY_ORDER = [name for name in POOLINGS if name not in ("convolutional", "convolutional_query", "last", "sliced")]
 
 
 def build(name: str) -> Pooling:

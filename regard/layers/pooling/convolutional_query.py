@@ -1,0 +1,69 @@
+"""Convolutions pooled by the question of a recurrent network, in place of their maximum.
+
+Er et al. 2016, https://doi.org/10.1016/j.ins.2016.08.084: attention pooling-based convolutional network.
+"""
+
+from typing import Annotated
+
+import torch
+from annotated_types import MinLen
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention import SCORES
+from regard.config import Doc
+from regard.config.bounds import Positive, Size
+from regard.config.common_settings import DropoutShare
+from regard.layers.pooling.convolutional import ConvolutionalPooling
+from regard.layers.pooling.reading import ScoreChoice, read, socket
+from regard.layers.recurrent import RECURRENT, Bidirectional, Cell
+from regard.ops.modules import module_list
+from regard.registry import Choice
+
+
+class ConvolutionalQueryPooling(ConvolutionalPooling):
+    """[sum_i a_i C_i for each of the `windows`; q], a = softmax_i(score(q, C_i)), q = W [last state of both ways].
+
+    C_i is what the `maps` convolutions find in the window that begins at word i, as in `convolutional`; q is a vector
+    of `maps` numbers that a recurrent network has of the whole text. Max pooling is this with hard attention for each
+    map. Weights are (batch, 1, n), a window at its first word.
+
+    Cost: O(m·d²) one after the other, O(m·k·d·maps)
+    """
+
+    aliases = "apcnn, attention_pooling_cnn, cnn_lstm_query"
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        windows: Annotated[
+            tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")
+        ] = (3, 4, 5),
+        maps: Annotated[Size, Doc("Convolutions of each window.")] = 100,
+        max_norm: Annotated[Positive | None, Doc("Longest row of weights; null: any.")] = None,
+        cell: Cell = Choice("lstm"),
+        hidden_dim: Annotated[Size, Doc("Width of the recurrent state in each direction.")] = 64,
+        score: Annotated[ScoreChoice, Doc("How the question and a window are compared.")] = Choice("bilinear"),
+        dropout: DropoutShare = 0.5,
+    ) -> None:
+        super().__init__(dim, windows=windows, maps=maps, max_norm=max_norm, dropout=dropout)
+        self.reader = Bidirectional(*(RECURRENT.build(cell, dim, hidden_dim, place="cell") for _ in range(2)))
+        self.to_query = nn.Linear(self.reader.dim, maps, bias=False)
+        self.attentions = module_list(socket(SCORES.build(score, maps, maps, place="score")) for _ in windows)
+        self.out_dim = maps * (len(windows) + 1)
+
+    def forward(self, states: Tensor, mask: Tensor | None = None, query: Tensor | None = None) -> Tensor:
+        """states (batch, n, dim), mask (batch, n) → (batch, maps · (windows + 1)), the question last."""
+        shown = states.new_ones(states.shape[:2]).bool() if mask is None else mask
+        _, ends = self.reader(states, shown)
+        asked = self.to_query(ends[0])
+        pooled = []
+        for attention, (found, counts) in zip(self.attentions, self.matches(states, shown), strict=True):
+            more = max(
+                0, states.shape[1] - found.shape[-1]
+            )  # as many places as words, so that weights have their place
+            keys = functional.pad(found, (0, more)).transpose(1, 2)
+            pooled.append(read(attention, asked.unsqueeze(1), keys, keys, functional.pad(counts, (0, more))))
+        vector: Tensor = self.dropout(torch.cat([*pooled, asked], dim=-1))
+        return vector
