@@ -9,6 +9,7 @@ from regard.attention import EACH, Role, stamped
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
+from regard.errors import PartError
 from regard.layers.mutual_attention import MutualAttention
 from regard.models.build import build_attention
 from regard.models.comparisons.comparison import Comparison, rectified, stacked, unstacked
@@ -24,8 +25,9 @@ class DecomposableComparison(Comparison):
 
     They are aligned by the attention score(F a_i, F b_j); F, G and H are networks of two layers. With `intra` each word
     is first set beside what an attention of its own text, score(F' a_i, F' a_j), makes of it (section 3.4); the paper's
-    is {score: dot, span: distance_bias}. The end of a text is one of its words, with which others can be aligned that
-    have no like.
+    is {score: dot, span: distance_bias}. With `differences` G also reads a_i - beta_i and a_i · beta_i, as in
+    https://arxiv.org/abs/1609.06038, equation 14: that two words are the same has not to be learnt word by word. The
+    end of a text is one of its words, with which others can be aligned that have no like.
     """
 
     aliases = "decomposable_attention, parikh, attend_compare_aggregate"
@@ -41,17 +43,24 @@ class DecomposableComparison(Comparison):
         intra: Annotated[
             AttentionChoice | None, Doc("How the words of a text first look at each other; null: not at all.")
         ] = None,
+        differences: Annotated[
+            bool, Doc("Compare words by their difference and product too, not just side by side.")
+        ] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
-        self.intra = None
+        self.intra, self.differences = None, differences
         if intra is not None:
             own = build_attention(intra, hidden_dim, hidden_dim, place=f"{PLACE}.intra")
             self.intra, self.from_words = stamped(own, Role(EACH, EACH)), rectified(dim, hidden_dim, dropout)
             dim += own.context_dim(dim)
         forth, back = (build_attention(attention, hidden_dim, hidden_dim, place=f"{PLACE}.attention") for _ in range(2))
         self.attend = MutualAttention(rectified(dim, hidden_dim, dropout), forth, back)
-        self.compare = rectified(dim + forth.context_dim(dim), hidden_dim, dropout)
+        found = forth.context_dim(dim)
+        if differences and found != dim:
+            problem = f"needs words as wide as what they are aligned with, and that is {dim} and {found}"
+            raise PartError(problem, "attention.num_heads: 1", setting="differences")
+        self.compare = rectified((dim + found) * (2 if differences else 1), hidden_dim, dropout)
         self.aggregate = rectified(2 * hidden_dim, hidden_dim, dropout)
         self.out_dim = hidden_dim
 
@@ -60,11 +69,16 @@ class DecomposableComparison(Comparison):
         first, second = self._beside_own(first, second)
         beta, alpha = self.attend(first.items, second.items, first.mask, second.mask)
         sums = [
-            self.compare(torch.cat([words.items, aligned], dim=-1)).masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
+            self.compare(self._pairs(words.items, aligned)).masked_fill(~words.mask.unsqueeze(-1), 0.0).sum(1)
             for words, aligned in ((first, beta), (second, alpha))
         ]
         features: Tensor = self.aggregate(torch.cat(sums, dim=-1))
         return features
+
+    def _pairs(self, words: Tensor, aligned: Tensor) -> Tensor:
+        """What G reads of each word: (batch, n, 2 · dim), or (batch, n, 4 · dim)."""
+        more = [words - aligned, words * aligned] if self.differences else []
+        return torch.cat([words, aligned, *more], dim=-1)
 
     def _beside_own(self, first: Sequences, second: Sequences) -> tuple[Sequences, Sequences]:
         """[a_i; a'_i], a' what the intra-sentence attention makes of a."""

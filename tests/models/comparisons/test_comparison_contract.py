@@ -18,6 +18,7 @@ MADE = {
     "siamese-max": Choice("siamese", {"pooling": Choice("max"), "hidden_dim": None}),
     "symmetric": Choice("siamese", {"symmetric": True, "hidden_dim": 4}),
     "intra": Choice("decomposable", {"hidden_dim": 4, "intra": OWN}),
+    "differences": Choice("decomposable", {"hidden_dim": 4, "differences": True}),
     "abcnn-1": Choice("bcnn", {"hidden_dim": 4, "input_attention": MATCH}),
     "abcnn-2": Choice("bcnn", {"hidden_dim": 4, "kernel": 4, "pooling_attention": MATCH}),
     "abcnn-3": Choice("bcnn", {"hidden_dim": 4, "num_layers": 2, "input_attention": MATCH, "pooling_attention": MATCH}),

@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.errors import ConfigError
+from regard.models.comparisons import COMPARISONS
 from regard.models.comparisons.decomposable import DecomposableComparison
 from regard.models.settings import AttentionSettings
 from regard.records import Sequences
@@ -52,6 +54,10 @@ def beside_own(model: DecomposableComparison, words: Words) -> Words:
     return [torch.cat(pair) for pair in zip(words, averages(scores, words), strict=True)]
 
 
+def compared(model: DecomposableComparison, word: Tensor, aligned: Tensor) -> Words:
+    return [word, aligned, word - aligned, word * aligned] if model.differences else [word, aligned]
+
+
 def slowly(model: DecomposableComparison, first: Words, second: Words) -> Tensor:
     if model.intra is not None:
         first, second = beside_own(model, first), beside_own(model, second)
@@ -59,16 +65,18 @@ def slowly(model: DecomposableComparison, first: Words, second: Words) -> Tensor
     scores = [[f(a) @ f(b) for b in second] for a in first]
     beta, alpha = averages(scores, second), averages([list(column) for column in zip(*scores, strict=True)], first)
     sums = [
-        sum(g(torch.cat(pair)) for pair in zip(words, aligned, strict=True))
+        sum(g(torch.cat(compared(model, *pair))) for pair in zip(words, aligned, strict=True))
         for words, aligned in ((first, beta), (second, alpha))
     ]
     return h(torch.cat(sums))
 
 
+@pytest.mark.parametrize("differences", [False, True])
 @pytest.mark.parametrize("intra", [False, True])
-def test_equals_loops_over_words(intra, assert_agrees):
+def test_equals_loops_over_words(intra, differences, assert_agrees):
     own = AttentionSettings(score=Choice("dot"), span=(Choice("distance_bias", {"max_distance": FARTHEST}),))
-    model = DecomposableComparison(DIM, hidden_dim=HIDDEN, intra=own if intra else None)
+    settings = {"hidden_dim": HIDDEN, "intra": own if intra else None, "differences": differences}
+    model = DecomposableComparison(DIM, **settings)
     model.double().eval().requires_grad_(False)
     if intra:
         nn.init.normal_(model.intra.span.biases)
@@ -78,3 +86,9 @@ def test_equals_loops_over_words(intra, assert_agrees):
         for one, n in ((first, N), (second, M))
     ]
     assert_agrees("D10", model(*padded)[0], slowly(model, list(first[0]), list(second[0])), 1e-10)
+
+
+def test_differences_of_heads_of_another_width_are_refused():
+    settings = {"hidden_dim": 6, "differences": True, "attention": {"num_heads": 2}}
+    with pytest.raises(ConfigError, match=r"differences: needs words as wide"):
+        COMPARISONS.build(Choice("decomposable", settings), DIM)
