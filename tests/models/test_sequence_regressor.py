@@ -91,5 +91,5 @@ def test_several_rows_are_refused():
 
 
 def test_smoothing_is_refused():
-    with pytest.raises(ConfigError, match="label_smoothing: is 0.1, and numbers are no classes"):
+    with pytest.raises(ConfigError, match=r"label_smoothing: is 0\.1, and numbers are no classes"):
         build().nll(batch(rows()), smoothing=0.1)
