@@ -10,6 +10,7 @@ from regard.evaluation.metric import Corpus, Metric, Statistics
 
 OUTSIDE = "O."  # first letters of tags of no span
 NO_TYPE = "_"  # of a tag that is a letter alone
+SAME = {"L": "E", "U": "S"}  # of BILOU and of IOBES
 
 
 class Span(NamedTuple):
@@ -23,8 +24,9 @@ class Span(NamedTuple):
 class SpanF1(Metric):
     """100 · 2 · right / (given + wanted) spans; one is right that has the first word, the last word and the type.
 
-    Tags are those of BIO, IOB, IOBES and their kin: a letter, a hyphen and a type. As in seqeval, unless it is strict,
-    a span begins at B or S, at another letter behind O, E or S, and where the type changes; so an I may begin one.
+    Tags are those of IOB1, IOB2 (BIO), IOBES and BILOU: a letter, a hyphen and a type. As in seqeval, unless it is
+    strict, a span begins at B or S, at another letter behind O, E or S, and where the type changes; so an I may begin
+    one.
     `macro` is the mean over the types of the references, and one more for all others that answers have.
     """
 
@@ -69,7 +71,7 @@ def spans(tags: Sequence[str]) -> Iterator[Span]:
     start: int | None = None
     before, kind = "O", ""
     for place, tag in enumerate([*tags, "O"]):
-        letter, this = tag[0], tag[1:].split("-", 1)[-1] or NO_TYPE
+        letter, this = SAME.get(tag[0], tag[0]), tag[1:].split("-", 1)[-1] or NO_TYPE
         if start is not None and (
             before in "ES" or (before in "BI" and letter in "BSO") or (before not in OUTSIDE and this != kind)
         ):

@@ -1,0 +1,87 @@
+"""Figures of tags: spans and shares, each by hand."""
+
+import pytest
+
+from regard.evaluation.metric import corpus_of
+from regard.evaluation.span_f1 import SpanF1, spans
+from regard.evaluation.tag_accuracy import TagAccuracy
+
+A, B = "A", "B"
+
+
+@pytest.mark.parametrize(
+    ("tags", "wanted"),
+    [
+        ("", []),
+        ("O O", []),
+        ("B-A I-A O B-A", [(A, 0, 2), (A, 3, 4)]),  # IOB2
+        ("B-A I-A I-A", [(A, 0, 3)]),
+        ("B-A B-A", [(A, 0, 1), (A, 1, 2)]),
+        ("I-A I-A O I-B", [(A, 0, 2), (B, 3, 4)]),  # IOB1: B only behind a span of the same type
+        ("I-A B-A I-A", [(A, 0, 1), (A, 1, 3)]),
+        ("B-A I-B", [(A, 0, 1), (B, 1, 2)]),  # the type changes
+        ("O I-A I-B I-B", [(A, 1, 2), (B, 2, 4)]),
+        ("B-A I-A E-A S-B", [(A, 0, 3), (B, 3, 4)]),  # IOBES
+        ("S-A S-A B-A E-A", [(A, 0, 1), (A, 1, 2), (A, 2, 4)]),
+        ("E-A E-A", [(A, 0, 1), (A, 1, 2)]),
+        ("B-A E-A I-A", [(A, 0, 2), (A, 2, 3)]),
+        ("U-A B-B I-B L-B O", [(A, 0, 1), (B, 1, 4)]),  # BILOU
+        ("B-A-B I-A-B", [("A-B", 0, 2)]),  # a type with a hyphen
+        ("B I O B", [("_", 0, 2), ("_", 3, 4)]),  # without types
+    ],
+)
+def test_spans_follow_the_rules_of_seqeval(tags, wanted):
+    assert [tuple(span) for span in spans(tags.split())] == wanted
+
+
+WANTED = ["B-A I-A O B-B", "O B-B I-B", "O O", "B-C"]
+GIVEN = ["B-A I-A O B-A", "O B-B O", "B-A O", "B-D"]
+# A: 1 right of 3 given and 1 wanted; B: none of 1 given and 2 wanted; C: none of 0 and 1; D, of no reference: 1 given
+
+
+@pytest.mark.parametrize(
+    ("average", "value"), [("micro", 2 * 1 / (5 + 4)), ("macro", (2 * 1 / (3 + 1) + 0 + 0 + 0) / 4)]
+)
+def test_span_f1_by_hand(average, value):
+    assert SpanF1(average=average).score(GIVEN, WANTED).value == pytest.approx(100 * value)
+
+
+@pytest.mark.parametrize(("given", "value"), [(WANTED, 100.0), (["O", "O", "O", "O"], 0.0)])
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_span_f1_has_its_ends(average, given, value):
+    assert SpanF1(average=average).score(given, WANTED).value == value
+
+
+def test_no_spans_at_all_are_no_error():
+    for average in ("micro", "macro"):
+        assert SpanF1(average=average).score(["O O"], ["O O"]).value == 0.0
+
+
+def test_the_example_of_conlleval_counts_whole_spans_alone():
+    """A span that begins a word too early is wrong, however much of it is right."""
+    wanted = ["O O O B-MISC I-MISC I-MISC O", "B-PER I-PER O"]
+    given = ["O O B-MISC I-MISC I-MISC I-MISC O", "B-PER I-PER O"]
+    assert SpanF1().score(given, wanted).value == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("metric", [SpanF1(), SpanF1(average="macro"), TagAccuracy()], ids=["micro", "macro", "tags"])
+def test_figures_are_those_of_sums(metric):
+    """Resampling a sentence twice is the same as having it twice."""
+    once = metric.statistics(corpus_of(GIVEN, WANTED))
+    twice = metric.score(GIVEN + GIVEN[:1], WANTED + WANTED[:1]).value
+    assert metric.value(once.sum(axis=0) + once[0]) == pytest.approx(twice)
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (["D N V", "N"], 4 / 4),
+        (["D V V", "N"], 3 / 4),
+        (["D N", "N"], 3 / 4),  # one is missing
+        (["D N V X", "N"], 4 / 5),  # one too many
+        (["", ""], 0.0),
+    ],
+)
+def test_tag_accuracy_by_hand(given, value):
+    found = TagAccuracy().score(given, ["D N V", "N"])
+    assert (found.value, found.signature) == (pytest.approx(100 * value), "tags:3")
