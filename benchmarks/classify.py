@@ -1,0 +1,171 @@
+"""Training speed of classifiers: Regard's updates against Keras 3 on torch, the same networks and the same batches.
+
+    REGARD_DATA=PATH python benchmarks/classify.py [--rounds 5] [--json FILE]        (needs: pip install keras)
+
+IMDB reviews cut at 400 words of a vocabulary of 20,000, embeddings of 128. One update is forward, backward, clipping
+at norm 1 and a step of Adam, float32. The unit is words of reviews a second, padding not counted.
+  cnn          windows of 3, 4 and 5 words, 100 maps each, the best match of each (https://arxiv.org/abs/1408.5882)
+  bilstm       64 states in each direction, their mean
+  transformer  two blocks of four heads, normalised behind, their mean
+"""
+
+import importlib.util
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rounds import Contender, commands, machine, race, save, table
+
+from regard.experiment import read_experiment
+from regard.objectives import OBJECTIVES, Context
+from regard.ops.memory import keep_memory
+from regard.records import Batch
+from regard.registry import Choice
+from regard.runs import RunFolder
+from regard.runs.assembly import model_of, task_of
+from regard.runs.texts import learn_run_columns, training_batches
+from regard.training.updater import Updater
+
+os.environ.setdefault("KERAS_BACKEND", "torch")  # before keras is imported, in every process
+
+RATE, DIM, HIDDEN, HEADS, INNER, WORDS, DROPOUT = 1e-3, 128, 64, 4, 256, 400, 0.3
+SETTINGS = {
+    "cnn": ["model.encoder=embeddings", "model.pooling={name: convolutional, windows: [3, 4, 5], maps: 100}"],
+    "bilstm": [
+        f"model.encoder={{name: recurrent, cell: lstm, hidden_dim: {HIDDEN}, bidirectional: true}}",
+        "model.pooling=mean",
+    ],
+    "transformer": [
+        f"model.encoder={{name: transformer, num_layers: 2, feedforward_dim: {INNER}}}",
+        f"model.self_attention.num_heads={HEADS}",
+        "model.position=sinusoidal",
+        "model.pooling=mean",
+    ],
+}
+COMMON = [
+    f"task={{name: classification, max_pieces: {WORDS}}}",
+    "data.train={name: tsv, file: imdb/train.tsv.gz, fields: {label: 2, text: 4}}",
+    "text.tokenizer={name: words, size: 20000}",
+    f"model.dim={DIM}",
+    f"model.dropout={DROPOUT}",
+    "model.position=null",
+    "training.batch_sentences=32",
+]
+
+
+def prepare(folder: Path, network: str) -> RunFolder:
+    """A run folder with settings and a vocabulary, no model yet."""
+    run = RunFolder(folder / network)
+    experiment = read_experiment(None, [*COMMON, *SETTINGS[network], f"run={run.path}"])
+    with run.created(), run.preparing(experiment):
+        columns = learn_run_columns(experiment, run, print)
+        batches_of(run, columns)  # makes the corpus once for all
+    return run
+
+
+def batches_of(run: RunFolder, columns: Any = None) -> Iterator[Batch]:
+    """The training stream of a prepared run."""
+    experiment = run.experiment()
+    found = run.columns(experiment) if columns is None else columns
+    stream = training_batches(experiment, run, task_of(experiment, found), found, lambda text: None)
+    for _, batch in stream.stream(workers=experiment.training.workers):
+        yield batch
+
+
+def regard(run: RunFolder, words: int) -> Contender:
+    """The trainer's own updater, with its allocator setting."""
+    keep_memory()
+    experiment = run.experiment()
+    model = model_of(experiment, run.columns(experiment)).train()
+    settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
+    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
+    return Contender(_turn(batches_of(run), lambda batch: updater.update([batch], 1), words), model, [])
+
+
+def keras(run: RunFolder, network: str, words: int) -> Contender:
+    """The same network out of Keras's layers, compiled and trained as its guide does, batch by batch."""
+    import keras as peer
+
+    columns = run.columns(run.experiment())
+    model = NETWORKS[network](peer, len(columns["text"]), len(columns["label"]))
+    model.compile(
+        optimizer=peer.optimizers.Adam(RATE, global_clipnorm=1.0),
+        loss=peer.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+
+    def update(batch: Batch) -> None:
+        model.train_on_batch(batch.sequences("text").items, torch.as_tensor(batch.columns["label"]))
+
+    counted = torch.nn.ParameterList(variable.value for variable in model.trainable_variables)
+    return Contender(_turn(batches_of(run), update, words), counted, [])
+
+
+def _turn(stream: Iterator[Batch], update: Callable[[Batch], Any], words: int) -> Callable[[], float]:
+    def turn() -> float:
+        done = 0
+        while done < words:
+            batch = next(stream)
+            update(batch)
+            done += int(batch.sequences("text").mask.sum())
+        return done
+
+    return turn
+
+
+def _cnn(peer: Any, vocabulary: int, classes: int) -> Any:
+    layers, words = peer.layers, peer.Input((None,), dtype="int64")
+    vectors = layers.Dropout(DROPOUT)(layers.Embedding(vocabulary, DIM)(words))
+    best = [layers.GlobalMaxPooling1D()(layers.Conv1D(100, width, activation="relu")(vectors)) for width in (3, 4, 5)]
+    return peer.Model(words, layers.Dense(classes)(layers.Dropout(0.5)(layers.Concatenate()(best))))
+
+
+def _bilstm(peer: Any, vocabulary: int, classes: int) -> Any:
+    layers, words = peer.layers, peer.Input((None,), dtype="int64")
+    vectors = layers.Dropout(DROPOUT)(layers.Embedding(vocabulary, DIM, mask_zero=True)(words))
+    states = layers.Bidirectional(layers.LSTM(HIDDEN, return_sequences=True))(vectors)
+    return peer.Model(words, layers.Dense(classes)(layers.Dropout(DROPOUT)(layers.GlobalAveragePooling1D()(states))))
+
+
+def _transformer(peer: Any, vocabulary: int, classes: int) -> Any:
+    layers, words = peer.layers, peer.Input((None,), dtype="int64")
+    states = layers.Dropout(DROPOUT)(layers.Embedding(vocabulary, DIM, mask_zero=True)(words))
+    for _ in range(2):
+        seen = layers.MultiHeadAttention(HEADS, DIM // HEADS, dropout=DROPOUT)(states, states)
+        states = layers.LayerNormalization()(states + layers.Dropout(DROPOUT)(seen))
+        inner = layers.Dense(DIM)(layers.Dropout(DROPOUT)(layers.Dense(INNER, activation="relu")(states)))
+        states = layers.LayerNormalization()(states + layers.Dropout(DROPOUT)(inner))
+    return peer.Model(words, layers.Dense(classes)(layers.Dropout(DROPOUT)(layers.GlobalAveragePooling1D()(states))))
+
+
+NETWORKS = {"cnn": _cnn, "bilstm": _bilstm, "transformer": _transformer}
+
+
+def main() -> None:
+    """Prints a table of speeds for each network."""
+    parser = commands(__doc__ or "", threads=torch.get_num_threads())
+    parser.add_argument("--words", type=int, default=60000, help="words of a turn (default 60000)")
+    parser.add_argument("--networks", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    chosen = parser.parse_args()
+    if importlib.util.find_spec("keras") is None:
+        raise SystemExit("benchmark: keras is missing, which Regard is measured against: pip install keras")
+    about, found = machine(chosen.threads), {}
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    with tempfile.TemporaryDirectory() as folder:
+        for network in chosen.networks:
+            run = prepare(Path(folder), network)
+            contenders: dict[str, Any] = {
+                "regard": (regard, (run, chosen.words)),
+                "keras": (keras, (run, network, chosen.words)),
+            }
+            found[network] = race(contenders, chosen.rounds, chosen.threads)
+            print(f"\n{network}\n{table(found[network], 'words/s', 'keras')}", flush=True)
+    if chosen.json:
+        save(chosen.json, {**about, "unit": "words/s", "words": chosen.words}, found)
+
+
+if __name__ == "__main__":
+    main()
