@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong
+from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong, Unreadable
 
 LATE = 5  # seconds after which a request that was too late may be sent again
 ENDING = 5  # seconds after which to ask again, by then another server
@@ -52,6 +52,8 @@ def of_engine(error: ServingError) -> ApiError:
             return ApiError(413, str(error))  # nor would it fit another time
         case TooLong():
             return too_long(error.pieces, error.limit)
+        case Unreadable():
+            return bad(f"Invalid request: {error}")
         case Failed():
             _LOG.error("%s", error)
     return ApiError(500, str(error))

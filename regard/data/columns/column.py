@@ -14,6 +14,9 @@ from regard.registry import Choice
 from regard.text import Tokenizer
 
 
+FIRST, STRIDE = 4, 37  # of `spread`: the first id that is no special one; every so many is taken
+
+
 class Column(ABC):
     """Values of one field ↔ ids ↔ tensors. A row of COLUMNS: the class; what it has learnt is its instance."""
 
@@ -70,6 +73,10 @@ class Column(ABC):
         lengths = np.array([len(row) for row in rows], np.int64)
         flat = np.fromiter((one for row in rows for one in row), np.int64, int(lengths.sum()))
         return self.join(flat, lengths)
+
+    def spread(self, count: int) -> str:
+        """Return a value of about so many ids from all over the vocabulary, to try a model with."""
+        return self.decode([FIRST + place * STRIDE % max(len(self) - FIRST, 1) for place in range(count)])
 
     def check(self, value: str) -> None:
         """Raise DataError for a value that has no ids; cheap, so that whole parts are checked before training."""

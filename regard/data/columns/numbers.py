@@ -86,6 +86,10 @@ class NumbersColumn(Column):
         numbers = (np.asarray(ids, np.int64) - ZERO) / SCALE
         return write_rows(numbers[first : first + self.width] for first in range(0, len(numbers), self.width))
 
+    def spread(self, count: int) -> str:
+        """Return rows of zeros with about so many numbers."""
+        return write_rows(np.zeros((max(count // self.width, 1), self.width)))
+
     def join(self, flat: NDArray[np.int64], lengths: NDArray[np.int64]) -> Sequences:
         """Zeros on the right; nothing ends a row."""
         rows = lengths // self.width

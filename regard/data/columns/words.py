@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.columns.column import Column
+from regard.data.columns.column import FIRST, STRIDE, Column
 from regard.records import PAD, Sequences
 from regard.registry import Choice
 from regard.text import Tokenizer, load_tokenizer, train_tokenizer
@@ -76,6 +76,11 @@ class WordsColumn(Column):
     def decode(self, ids: Sequence[int]) -> str:
         """Join pieces, with a space between words."""
         return " ".join(self.words(ids))
+
+    def spread(self, count: int) -> str:
+        """Return about so many pieces, a word each."""
+        pieces = (FIRST + place * STRIDE % max(self._mark - FIRST, 1) for place in range(count))
+        return self.decode([self._mark + piece for piece in pieces])
 
     def words(self, ids: Sequence[int]) -> list[str]:
         """Return the words of a flat row."""

@@ -50,7 +50,7 @@ def _asked_engine(service: Service, name: str | None) -> Predicts:
 
 
 def _lines(engine: Predicts, question: models.PredictQuestion) -> list[str]:
-    """What is asked as texts, with tabs between columns. Raises ApiError for what has other columns."""
+    """What is asked as texts, with tabs between columns. Raises ApiError for other columns, and for empty ones."""
     if question.texts and question.examples:
         raise bad("Invalid request: texts and examples: give one of them")
     if not question.texts and not question.examples:
@@ -61,7 +61,24 @@ def _lines(engine: Predicts, question: models.PredictQuestion) -> list[str]:
             fields = "field" if count == 1 else "fields"
             told = f"text {number} has {count} {fields}, and {engine.name} reads {len(engine.given)}"
             raise bad(f"Invalid request: {told}: {', a tab, '.join(engine.given)}")
-    return question.texts or [_line(engine, number, one) for number, one in enumerate(question.examples, start=1)]
+    lines = question.texts or [_line(engine, number, one) for number, one in enumerate(question.examples, start=1)]
+    _check_filled(engine, "text" if question.texts else "example", lines)
+    return lines
+
+
+def _check_filled(engine: Predicts, kind: str, lines: Sequence[str]) -> None:
+    """Raises ApiError where there is nothing to judge; what writes may go on from nothing."""
+    if engine.info["answers"] == "text":
+        return
+    for number, line in enumerate(lines, start=1):
+        empty = next((name for name, value in zip(engine.given, _values(engine, line), strict=True) if not value), None)
+        if empty is not None:
+            raise bad(f"Invalid request: {kind} {number}: its {empty} is empty")
+
+
+def _values(engine: Predicts, line: str) -> list[str]:
+    """Of each column, without the spaces around it."""
+    return [value.strip() for value in (line.split("\t") if len(engine.given) > 1 else [line])]
 
 
 def _line(engine: Predicts, number: int, example: Mapping[str, str]) -> str:

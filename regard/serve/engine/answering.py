@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 
 from regard.decoding import SEARCHES, Search, Unwanted
-from regard.errors import RegardError
+from regard.errors import DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
 from regard.registry import Choice
@@ -32,7 +32,7 @@ T = TypeVar("T")
 class Refused(NamedTuple):
     """Why a text has no answer."""
 
-    kind: str  # "long", "memory" or "failed"
+    kind: str  # "long", "memory", "wrong" or "failed"
     told: Any = None  # [pieces, limit], nothing, or the reason
 
 
@@ -158,13 +158,14 @@ def _one_by_one(
     try:
         return dict(zip(rows, ask(rows), strict=True)), {}, 0
     except Exception as error:  # whatever a model raises is the fault of some text, not of the others
-        short, reason = lacks_memory(error), line_of(error)
-        if len(rows) == 1 and not short:
+        short, wrong, reason = lacks_memory(error), isinstance(error, DataError), line_of(error)
+        if len(rows) == 1 and not (short or wrong):
             _LOG.exception("a text could not be answered")
     if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors
         torch.cuda.empty_cache()
     if len(rows) == 1:
-        return {}, {rows[0]: Refused("memory") if short else Refused("failed", reason)}, int(short)
+        refused = Refused("memory") if short else Refused("wrong" if wrong else "failed", reason)
+        return {}, {rows[0]: refused}, int(short)
     half = len(rows) // 2
     (found, failed, once), (others, more, again) = (_one_by_one(some, ask) for some in (rows[:half], rows[half:]))
     return {**found, **others}, {**failed, **more}, int(short) + once + again

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from regard.results import Prediction
-from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLong
+from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLong, Unreadable
 from regard.serve.engine.waiting import Item, Texts
 
 
@@ -43,4 +43,6 @@ def _fault(index: int, answer: Mapping[str, Any]) -> ServingError:
     if "long" in answer:
         pieces, limit = answer["long"]
         return TooLong(index, pieces, limit)
+    if "wrong" in answer:
+        return Unreadable(index, answer["wrong"])
     return OutOfMemory(index) if "memory" in answer else Failed(index, answer["failed"])

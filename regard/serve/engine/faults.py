@@ -5,6 +5,7 @@ ServingError
 ├── NotReady     the model is being loaded, or the server is about to end
 ├── TooLate      its time was over before the model came to it
 ├── TooLong      a text has more pieces than the model takes
+├── Unreadable   a text is nothing that the model reads
 ├── OutOfMemory  a text does not fit into memory even alone
 └── Failed       the model could not answer a text
 """
@@ -45,6 +46,14 @@ class TooLong(ServingError):
     def __init__(self, index: int, pieces: int, limit: int) -> None:
         self.index, self.pieces, self.limit = index, pieces, limit
         super().__init__(f"text {index + 1} has {pieces:,} pieces, this model takes {limit:,}")
+
+
+class Unreadable(ServingError):
+    """Text `index` (from 0) of the request is nothing that the model reads, and why."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        self.index, self.reason = index, reason
+        super().__init__(f"text {index + 1}: {reason}")
 
 
 class OutOfMemory(ServingError):

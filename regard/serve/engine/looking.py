@@ -20,7 +20,7 @@ class Looking:
         """Asks the model once, to see how many heads look from which column at which."""
         self.predictor = predictor
         columns = predictor.task.vocabularies
-        (seen,) = predictor.predict([{name: columns[name].examples[0] for name in predictor.task.inputs}], explain=True)
+        (seen,) = predictor.predict([{name: columns[name].spread(2) for name in predictor.task.inputs}], explain=True)
         self.heads = Counter[tuple[str, str]]()
         for each in seen.explanation.maps if seen.explanation is not None else ():
             self.heads[each.queries, each.keys] += len(each.weights)

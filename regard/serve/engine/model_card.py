@@ -17,6 +17,7 @@ from regard.tasks import Task
 METRICS, DEMO = "metrics.jsonl", "demo.json"  # which lies beside a model that the demo has made
 READ, SHOWN = 200, 4  # sentences that are read to choose from; that are chosen
 SHORTEST, LONGEST = 8, 50  # characters of an example
+STORY = 240  # characters of one of several columns, all together, at most
 SEED = 1  # of the sentences of the demo's grammar
 
 
@@ -29,13 +30,15 @@ def learnt_of(experiment: Experiment, folder: RunFolder, task: Task) -> dict[str
         "scores": scores,
         "bleu": scores.get("bleu"),
         "demo": demo,
-        "examples": chosen(_grammar(experiment) if demo else _dev(experiment, task)),
+        "examples": chosen(
+            _grammar(experiment) if demo else _dev(experiment, task), LONGEST if len(task.inputs) == 1 else STORY
+        ),
     }
 
 
-def chosen(sentences: Sequence[str]) -> list[str]:
+def chosen(sentences: Sequence[str], longest: int = LONGEST) -> list[str]:
     """A few short ones, from the shortest to the longest."""
-    short = sorted({one for one in sentences if SHORTEST <= len(one) <= LONGEST}, key=lambda one: (len(one), one))
+    short = sorted({one for one in sentences if SHORTEST <= len(one) <= longest}, key=lambda one: (len(one), one))
     step = max(len(short) // SHOWN, 1)
     return short[step // 2 :: step][:SHOWN]
 

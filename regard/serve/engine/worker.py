@@ -22,7 +22,6 @@ from typing import Any, BinaryIO
 
 import torch
 
-from regard.data.columns import Column
 from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.results import Prediction, as_line
@@ -34,7 +33,6 @@ from regard.serve.engine.work import Work
 
 FAULT = 2  # exit code of a run that cannot be served
 WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
-FIRST, STRIDE = 4, 37  # the first piece that is no special one; every so many is taken
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -177,20 +175,16 @@ def warm(answering: Answering) -> dict[str, float]:
     """First answers cost more than later ones: memory, kernels. → source pieces per second, at best."""
     task, speed, start = answering.predictor.task, 0.0, time.perf_counter()
     for count, pieces in product(WARM_TEXTS, WARM_PIECES):
-        texts = [as_line(_spread(task.vocabularies[name], pieces) for name in task.inputs)] * count
+        texts = [as_line(task.vocabularies[name].spread(pieces) for name in task.inputs)] * count
         size = sum(found for found in answering.count(texts) if isinstance(found, int))
         before = time.perf_counter()
         if before - start > WARM_SECONDS:
             break
         answering.predict(texts, Options())
         speed = max(speed, size / (time.perf_counter() - before))
-    answering.predict([as_line("a" for _ in task.inputs)], Options(explain=True))
+    few = as_line(task.vocabularies[name].spread(1) for name in task.inputs)
+    answering.predict([few], Options(explain=True))
     return {"speed": speed}
-
-
-def _spread(column: Column, pieces: int) -> str:
-    """A text of so many pieces, from all over the vocabulary."""
-    return column.decode([FIRST + place * STRIDE % max(len(column) - FIRST, 1) for place in range(pieces)])
 
 
 def _told(done: Answered) -> Message:

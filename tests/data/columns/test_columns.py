@@ -32,6 +32,14 @@ def test_values_survive_encoding_saving_and_loading(kind, tmp_path):
         assert column.decode(ids) == value
 
 
+@pytest.mark.parametrize("kind", sorted({*COLUMNS} - {"label", "labels"}))
+def test_what_models_are_tried_with_is_a_value_of_about_that_size(kind):
+    row = COLUMNS[kind]
+    column = row.learn([row.repeated(value, 9) for value in row.examples], CHARACTERS)
+    few, many = (len(column.encode(column.spread(count))) for count in (2, 20))
+    assert 2 <= few < 10 <= many <= 40
+
+
 @pytest.mark.parametrize("kind", sorted(COLUMNS))
 def test_damaged_vocabulary_is_told(kind, tmp_path):
     row = COLUMNS[kind]

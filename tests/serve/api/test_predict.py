@@ -5,7 +5,7 @@ from known_engine import KnownClassifier, pairs, served
 
 from regard.explain.page import to_json
 from regard.serve.api import models
-from regard.serve.engine import Busy, Options, TooLong
+from regard.serve.engine import Busy, Options, TooLong, Unreadable
 from regard.serve.security.keys import Keys
 from regard.serve.settings import Settings
 
@@ -94,6 +94,9 @@ def test_a_translator_is_asked_by_its_name(client):
         ({"texts": ["a"], "model": "review"}, "review is no model here (did you mean 'reviews'?)"),
         ({"texts": ["a"] * 4}, "Invalid request: request (4) exceeds text limit (3)"),
         ({"examples": [{"text": "a" * 41}]}, "Invalid request: request (41) exceeds text limit (40)"),
+        ({"texts": ["a", " "]}, "Invalid request: text 2: its text is empty"),
+        ({"model": "entailment", "texts": ["a\t"]}, "Invalid request: text 1: its second is empty"),
+        ({"examples": [{"text": "\n"}]}, "Invalid request: example 1: its text is empty"),
         ({"texts": ["a"], "n_best": 11}, "Invalid request: n_best: Input should be less than or equal to 10"),
         ({"text": ["a"]}, "Invalid request: text: there is no such field (did you mean 'texts'?)"),
     ],
@@ -127,6 +130,12 @@ def test_keys_limits_and_faults_are_those_of_translation():
         assert (found.status_code, found.json()["error"]) == (
             400,
             "Invalid request: request (12) exceeds text limit (9)",
+        )
+        engine.fault = Unreadable(1, "numbers: 'a' is no number")
+        found = ask(client, texts=["1", "a"], api_key="secret")
+        assert (found.status_code, found.json()["error"]) == (
+            400,
+            "Invalid request: text 2: numbers: 'a' is no number",
         )
         engine.fault = Busy(3)
         found = ask(client, texts=["a"], api_key="secret")

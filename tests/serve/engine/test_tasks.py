@@ -82,6 +82,48 @@ def test_messages_about_a_classifier(answering):
     assert [one["prediction"]["kind"] for one in said["answers"]] == ["LabelPrediction"] * 3
 
 
+STORY = ("1 Mary went home.\n2 Where is Mary? \thome\t1\n3 John went out.\n4 Where is John? \tout\t3\n") * 6
+WORDS = "a\tDET\ndog\tNOUN\n\ndogs\tNOUN\nrun\tVERB\n\n" * 8
+SERVED = {  # task → the reader of its examples, something to ask, what is no question, why
+    "tagging": ("{{name: conll, file: {}}}", WORDS, "a dog", None, ""),
+    "question_answering": (
+        "{{name: babi, file: {}}}",
+        STORY,
+        "Mary went home.\tWhere is Mary?",
+        "Mary went home.",
+        "text: has 1 fields, and 2 are read (passage, a tab, question)",
+    ),
+    "algorithmic": (
+        "{{name: adding, examples: 12, length: 4}}",
+        "",
+        "0.5 1; 0.25 0; -0.5 1",
+        "one",
+        "numbers: 'one' is no number",
+    ),
+}
+
+
+@pytest.mark.parametrize("task", SERVED)
+def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
+    reader, content, asked, wrong, why = SERVED[task]
+    (tmp_path / "data").write_text(content)
+    data = [f"data.{part}={reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
+    updates = ["training.max_updates=2", "training.validate_every=1", "training.average=1"]
+    done = regard("train", f"task={task}", *data, "--run", tmp_path / "run", "--quiet", *updates)
+    assert done.code == 0, done.said
+    answering, _ = Answering.load(tmp_path / "run", batch_tokens=8192)
+    assert warm(answering)["speed"] > 0
+    (found,) = answering.predict([asked], Options(explain=True, maps=True)).found.values()
+    assert found == load(tmp_path / "run").predict([asked], explain=True)[0]
+    assert answering.looking.weights(found) >= sum(
+        len(row) for each in found.explanation.maps for head in each.weights for row in head
+    )
+    if wrong is not None:
+        (refused,) = answering.count([wrong])
+        assert refused.kind == "wrong"
+        assert refused.told.startswith(why)
+
+
 def test_a_language_model_is_asked_too(tmp_path):
     """It has one column, which is given and goes on; what it looked at is the text and what follows."""
     (tmp_path / "text.en").write_text("a dog runs\ntwo cats read\n" * 6, encoding="utf-8")
