@@ -35,7 +35,7 @@ def explain_command(
     regard explain runs/en-de "The old man reads a book." --html page.html
     """
     from regard.experiment import OPEN
-    from regard.explain import by_words, page, png, show, svg, to_json
+    from regard.explain import by_words, page, png, show, svg_of, to_json
     from regard.predictor import load
 
     change = re.compile(rf"({'|'.join(OPEN)})(\.\w+)*=")  # any other word is a text
@@ -52,14 +52,13 @@ def explain_command(
     else:
         show(predictions)
     found = predictions[0].explanation
-    shown = by_words(found) if found is not None and (svg_file or png_file) else None
     title = "Attention" if found is None or found.weights else "Attention to the words before"
     if html_file is not None:
         _keep(html_file, page(data, title=f"Regard: {run.name}").encode())
-    if svg_file is not None and shown is not None:
-        _keep(svg_file, svg(*shown, title=title).encode())
-    if png_file is not None and shown is not None:
-        _keep(png_file, png(*shown, title=title))
+    if svg_file is not None and found is not None:
+        _keep(svg_file, svg_of(found, title=title).encode())
+    if png_file is not None and found is not None:
+        _keep(png_file, png(*by_words(found), title=title))
 
 
 def _keep(path: Path, content: bytes) -> None:

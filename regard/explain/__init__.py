@@ -3,7 +3,7 @@
 from regard.explain.alignment import WordAlignment, align, format_pharaoh, parse_pharaoh, word_alignment
 from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.page import fragment, page, to_json
-from regard.explain.pictures import by_words, png, svg
+from regard.explain.pictures import by_words, png, svg, svg_of
 from regard.explain.terminal import render, show
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "render",
     "show",
     "svg",
+    "svg_of",
     "to_json",
     "word_alignment",
 ]

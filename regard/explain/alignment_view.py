@@ -19,19 +19,43 @@ class AlignmentView(NamedTuple):
 
 
 def alignment_view(found: Explanation) -> AlignmentView | None:
-    """Return the decoder's alignment, without one its last layer's attention to its own words, without both None.
+    """Return the first of `alignment_views`, None where there is none."""
+    return next(iter(alignment_views(found)), None)
 
-    A word is written by what has read those before it, so the first column is the start.
+
+def alignment_views(found: Explanation) -> list[AlignmentView]:
+    """Return the decoder's alignment, or of several given texts who looked at each, or what a language model looked at.
+
+    The last is its last layer's attention to its own words. A word is written by what has read those before it, so the
+    first column is the start.
     """
     if found.weights:
-        return AlignmentView(found.source_tokens, found.target_tokens, found.weights)
+        return [AlignmentView(found.source_tokens, found.target_tokens, found.weights)]
+    if found.columns:
+        return _by_column(found)
     own = [each for each in found.maps if each.kind == "decoder" and each.weights]
     if not own or not found.target_tokens:
-        return None
-    return AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, mean_of_heads(own[-1]), OWN)
+        return []
+    return [AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, mean_of_heads(own[-1]), OWN)]
 
 
 def mean_of_heads(each: AttentionMap) -> list[list[float]]:
     """Return the weights [query][key] of a map, the mean over its heads."""
     heads = each.weights
     return [[sum(cells) / len(heads) for cells in zip(*rows, strict=True)] for rows in zip(*heads, strict=True)]
+
+
+def _by_column(found: Explanation) -> list[AlignmentView]:
+    """For each text the first that looked at it from another one, or as a learned question, whose answer is the label.
+
+    Where several look, as in each layer, the lowest tells of the words themselves.
+    """
+    *texts, answer = found.columns
+    views = []
+    for text in texts:
+        each = next((each for each in found.maps if each.keys == text and each.queries != text and each.weights), None)
+        if each is not None:
+            weights = mean_of_heads(each)
+            rows = found.columns[each.queries] if each.queries else [*found.columns[answer]] * len(weights)
+            views.append(AlignmentView(found.columns[text], rows, weights, f"{each.queries or answer} looks at {text}"))
+    return views

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention import Attended, Records
+from regard.attention import EACH, Attended, Recorded, Records
 from regard.results import AttentionMap, Explanation
 
 POOLING = "pooling"  # the kind of a map whose question was learned, and is of no column
@@ -43,6 +43,23 @@ def attention_maps(
         maps.append(AttentionMap(name, kind, layer, shown.tolist(), role.queries or "", role.keys or ""))
         counts[kind] += 1
     return maps
+
+
+def apart(records: Records, columns: Sequence[str]) -> Records:
+    """Give each column its own record of what read all of them at once, their rows one after another (EACH)."""
+    found: dict[str, Recorded] = {}
+    for name, (role, answers) in records.items():
+        if EACH not in role:
+            found[name] = Recorded(role, answers)
+            continue
+        for number, column in enumerate(columns):
+            queries, keys = (column if side == EACH else side for side in (role.queries, role.keys))
+            of_column = [
+                answer._replace(weights=None if answer.weights is None else answer.weights.chunk(len(columns))[number])
+                for answer in answers
+            ]
+            found[f"{name} ({column})"] = Recorded(role._replace(queries=queries, keys=keys), of_column)
+    return found
 
 
 def without_end(found: Explanation) -> Explanation:

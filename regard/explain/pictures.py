@@ -4,11 +4,11 @@ import io
 import warnings
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from regard.errors import RegardError
 from regard.explain.alignment import Weights, word_alignment
-from regard.explain.alignment_view import alignment_view
+from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.scale import bounded, largest, legend, scaled
 from regard.explain.tokens import right_to_left, visible, visible_line
 from regard.results import Explanation
@@ -38,11 +38,15 @@ def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]
 
     Raises RegardError for what looked at no words.
     """
-    seen = alignment_view(found)
-    if seen is None:
-        raise RegardError("this model looks at no single words, so there is no picture (--html shows the rest)")
-    sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
-    return [word.text for word in sources], [word.text for word in targets], weights
+    return _by_words(_views(found)[0])
+
+
+def svg_of(found: Explanation, *, title: str = "Attention") -> str:
+    """All that a terminal shows of an explanation as one SVG document: of several texts a heat map each.
+
+    Raises RegardError for what looked at no words.
+    """
+    return _document([_drawn(*_by_words(seen), title=seen.about or title) for seen in _views(found)])
 
 
 def svg(
@@ -54,37 +58,7 @@ def svg(
     Self-contained and safe against hostile tokens; every cell tells its pair and weight as a tooltip. Columns run from
     right to left when the source does. Raises RegardError when the counts do not agree.
     """
-    columns, rows = _labels(source_tokens, target_tokens, weights)
-    place = list(range(len(columns)))
-    if right_to_left(source_tokens):
-        place.reverse()
-    left = 16 + max(map(_width, rows), default=0)
-    top = 44 + round(0.75 * max(map(_width, columns), default=0))
-    last = columns[place.index(len(columns) - 1)] if columns else ""  # its label leans out to the right
-    told, most = legend(weights), largest(weights)
-    width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
-    width = max(width, 40 + _width(told))
-    height = top + CELL * len(rows) + (14 + 24 * bool(told))
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family="{FAMILY}" font-size="{FONT}">',
-        f"<title>{escape(visible_line(title))}</title>",
-        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
-        f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(visible_line(title))}</text>',
-    ]
-    for column, label in enumerate(columns):
-        x, y = left + CELL * place[column] + CELL // 2 + 4, top - 8
-        parts.append(f'<text transform="translate({x} {y}) rotate(-45)" fill="{INK}">{escape(label)}</text>')
-    for row, label in enumerate(rows):
-        y = top + CELL * row + CELL // 2 + 5
-        parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="{INK}">{escape(label)}</text>')
-        for column, other in enumerate(columns):
-            tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
-            strong = scaled(weights[row][column], most)
-            parts.append(_cell(left + CELL * place[column], top + CELL * row, strong, tip))
-    if told:
-        parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(told)}</text>')
-    return "\n".join([*parts, "</svg>\n"])
+    return _document([_drawn(source_tokens, target_tokens, weights, title=title)])
 
 
 def png(
@@ -114,6 +88,73 @@ def png(
         _draw(figure.add_subplot(), columns, rows, weights, visible_line(title))
         figure.savefig(file, format="png")
     return file.getvalue()
+
+
+class _Drawing(NamedTuple):
+    """A heat map in SVG, its corner at 0, 0."""
+
+    width: int
+    height: int
+    parts: list[str]
+
+
+def _document(drawings: Sequence[_Drawing]) -> str:
+    """Drawings below each other."""
+    width, height = max(one.width for one in drawings), sum(one.height for one in drawings)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" font-family="{FAMILY}" font-size="{FONT}">',
+        *drawings[0].parts,
+    ]
+    top = drawings[0].height
+    for one in drawings[1:]:
+        parts += [f'<g transform="translate(0 {top})">', *one.parts, "</g>"]
+        top += one.height
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _views(found: Explanation) -> list[AlignmentView]:
+    views = alignment_views(found)
+    if not views:
+        raise RegardError("this model looks at no single words, so there is no picture (--html shows the rest)")
+    return views
+
+
+def _by_words(seen: AlignmentView) -> tuple[list[str], list[str], list[list[float]]]:
+    sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
+    return [word.text for word in sources], [word.text for word in targets], weights
+
+
+def _drawn(source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Weights, *, title: str) -> _Drawing:
+    columns, rows = _labels(source_tokens, target_tokens, weights)
+    place = list(range(len(columns)))
+    if right_to_left(source_tokens):
+        place.reverse()
+    left = 16 + max(map(_width, rows), default=0)
+    top = 44 + round(0.75 * max(map(_width, columns), default=0))
+    last = columns[place.index(len(columns) - 1)] if columns else ""  # its label leans out to the right
+    told, most = legend(weights), largest(weights)
+    width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
+    width = max(width, 40 + _width(told))
+    height = top + CELL * len(rows) + (14 + 24 * bool(told))
+    parts = [
+        f"<title>{escape(visible_line(title))}</title>",
+        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
+        f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(visible_line(title))}</text>',
+    ]
+    for column, label in enumerate(columns):
+        x, y = left + CELL * place[column] + CELL // 2 + 4, top - 8
+        parts.append(f'<text transform="translate({x} {y}) rotate(-45)" fill="{INK}">{escape(label)}</text>')
+    for row, label in enumerate(rows):
+        y = top + CELL * row + CELL // 2 + 5
+        parts.append(f'<text x="{left - 8}" y="{y}" text-anchor="end" fill="{INK}">{escape(label)}</text>')
+        for column, other in enumerate(columns):
+            tip = escape(f"{label} → {other}: {weights[row][column]:.3f}")
+            strong = scaled(weights[row][column], most)
+            parts.append(_cell(left + CELL * place[column], top + CELL * row, strong, tip))
+    if told:
+        parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(told)}</text>')
+    return _Drawing(width, height, parts)
 
 
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:

@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from regard.explain.alignment import Weights, merge, word_alignment
-from regard.explain.alignment_view import AlignmentView, alignment_view
+from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.scale import amount, are_shares, largest, legend, scaled
 from regard.explain.tokens import is_end, told_apart, visible, visible_line
 from regard.pieces import END
@@ -37,8 +37,8 @@ def render(prediction: Prediction) -> RenderableType:
     if not prediction.finished:
         head.append("  cut off at the length limit", "yellow")
     parts: list[RenderableType] = [head]
-    seen = None if prediction.explanation is None else alignment_view(prediction.explanation)
-    parts += [] if seen is None else _maps(seen)
+    for seen in [] if prediction.explanation is None else alignment_views(prediction.explanation):
+        parts += _maps(seen)
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())

@@ -13,7 +13,7 @@ from regard.data.columns import TextColumn
 from regard.data.readers.label_table import TABLES, Fields, TableLayout, label_layout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
-from regard.explain.maps import POOLING, attention_maps
+from regard.explain.maps import POOLING, apart, attention_maps
 from regard.models import LabelModel, Model
 from regard.pieces import END
 from regard.records import Batch
@@ -72,18 +72,19 @@ class LabelTask(Task, ABC):
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what the poolings, and each attention between words, looked at."""
-        with recording(model) as records:
+        with recording(model) as found:
             cast(LabelModel, model).log_probs(batch)
+        records = apart(found, self.inputs)
         labels = cast(Tensor, batch.columns[self.last]).tolist()
         ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}
-        found = []
+        explanations = []
         for row, label in enumerate(labels):
             tokens = {name: [*self._text(name).pieces(rows[row][:-1]), END] for name, rows in ids.items()}
             tokens[self.last] = [self.vocabularies[self.last].decode([label])]
             maps = attention_maps(records, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
-            weights = _pooled(maps, self.first)
-            found.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
-        return found
+            weights = _pooled(maps, self.first) if len(self.inputs) == 1 else []
+            explanations.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
+        return explanations
 
     def _sources(self, batch: Batch) -> list[str]:
         """What was given, its columns with tabs between them."""
