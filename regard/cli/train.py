@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CONFIGS = (".yaml", ".yml", ".json")
 OPTIONS = {  # by the setting that each gives
-    "data.train": "--source FILE --target FILE, or --text FILE for a language model or a classifier",
+    "data.train": "--source FILE --target FILE, or --text FILE for a language model, a classifier or a tagger",
     **{f"data.train.{name}": f"--{name} FILE" for name in ("source", "target", "text")},
     **{f"data.dev.{name}": f"--dev-{name} FILE" for name in ("source", "target")},
 }
@@ -34,7 +34,8 @@ Text = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="A plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier.",
+        help="A plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier;"
+        " words with tags (.conll .conllu) for a tagger.",
     ),
 ]
 Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
@@ -70,13 +71,13 @@ def train_command(
 
     regard train --text reviews.tsv   (label and text)
 
+    regard train --text names.conll   (a word and its tag a line)
+
     regard train config.yaml training.max_updates=1000 run=runs/first
 
     regard train --from runs/first --source new.en --target new.de
 
     regard train runs/first --resume
-
-    regard train config.yaml --plan
     """
     from regard.experiment import read_experiment, text_settings
     from regard.runs import RunFolder, train_run
@@ -125,7 +126,7 @@ def _check_config(config: Path | None, words: list[str], *, resume: bool) -> Non
 def _check_options(both: str | None, start: Path | None) -> None:
     """Raise ConfigError for options that exclude each other."""
     if both:
-        problem = "is for a language model or a classifier, --source for a translator"
+        problem = "is for a language model, a classifier or a tagger, --source for a translator"
         raise ConfigError("--text", problem, "use one of them")
     if start is not None:
         raise ConfigError("--from", "is for a new run", "leave it out: --resume needs the run alone")

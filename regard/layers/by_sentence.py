@@ -24,6 +24,11 @@ class Sentences(NamedTuple):
         """Which sentences there are, (batch, sentence)."""
         return self.mask.any(dim=-1)
 
+    def of(self, row: int) -> list[list[int]]:
+        """Return the places of the words of each sentence that a text has."""
+        pairs = zip(self.places[row], self.mask[row], strict=True)
+        return [places[mask].tolist() for places, mask in pairs if bool(mask.any())]
+
     def take(self, items: Tensor) -> Tensor:
         """items (batch, n, ...) of the texts' words → (batch, sentence, word, ...); hidden ones are any word's."""
         rows = torch.arange(len(items), device=items.device).view(-1, 1, 1)

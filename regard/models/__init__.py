@@ -2,6 +2,7 @@
 
 from regard.models.build import build_attention
 from regard.models.classifier import classifier
+from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
 from regard.models.memory_network import MemoryNetwork, memory_network
@@ -19,6 +20,7 @@ MODELS: Registry[Model] = Registry(
     "model",
     {
         "classifier": classifier,
+        "hierarchical": hierarchical,
         "language_model": language_model,
         "memory_network": memory_network,
         "pair_classifier": pair_classifier,
@@ -30,6 +32,6 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "Generator", "LabelModel", "LanguageModel", "MemoryNetwork", "Model",
-    "NumberModel", "Tagger", "Translator", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MemoryNetwork",
+    "Model", "NumberModel", "Tagger", "Translator", "build_attention",
 ]  # fmt: skip

@@ -1,13 +1,25 @@
 """The contract of models that choose one label of a closed set."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.attention import Records, recording
+from regard.layers.by_sentence import Sentences
 from regard.models.model import Model
 from regard.records import Batch
+
+
+class Looked(NamedTuple):
+    """What the attention of a model saw, in the places of the columns that its roles name."""
+
+    records: Records
+    units: Mapping[str, Sentences] = MappingProxyType({})  # columns that the model makes of its first one, by name
 
 
 class LabelModel(Model):
@@ -20,6 +32,12 @@ class LabelModel(Model):
     @abstractmethod
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
+
+    def look(self, batch: Batch) -> Looked:
+        """Return what each attention saw of a batch."""
+        with recording(self) as records:
+            self.log_probs(batch)
+        return Looked(records)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, 1) in nats."""

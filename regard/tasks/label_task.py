@@ -8,7 +8,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from torch import Tensor
 
-from regard.attention import recording
 from regard.data.columns import TextColumn
 from regard.data.readers.label_table import TABLES, Fields, TableLayout, label_layout
 from regard.decoding import Engine, Hypothesis, Search
@@ -72,19 +71,24 @@ class LabelTask(Task, ABC):
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what the poolings, and each attention between words, looked at."""
-        with recording(model) as found:
-            cast(LabelModel, model).log_probs(batch)
-        records = apart(found, self.inputs)
+        seen, units = cast(LabelModel, model).look(batch)
+        records = apart(seen, self.inputs)
         labels = cast(Tensor, batch.columns[self.last]).tolist()
         ids = {name: rows_of(batch.sequences(name)) for name in self.inputs}
         explanations = []
         for row, label in enumerate(labels):
             tokens = {name: [*self._text(name).pieces(rows[row][:-1]), END] for name, rows in ids.items()}
+            tokens |= {name: self._spelt(ids[self.first][row][:-1], one.of(row)) for name, one in units.items()}
             tokens[self.last] = [self.vocabularies[self.last].decode([label])]
             maps = attention_maps(records, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
             weights = _pooled(maps, self.first) if len(self.inputs) == 1 else []
             explanations.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
         return explanations
+
+    def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""
+        texts = [[ids[place] for place in places if place < len(ids)] for places in units]
+        return [self._text(self.first).decode(one).strip() or END for one in texts]
 
     def _sources(self, batch: Batch) -> list[str]:
         """What was given, its columns with tabs between them."""

@@ -1,0 +1,179 @@
+"""Hierarchical attention networks (Yang et al. 2016, https://aclanthology.org/N16-1174): words, then sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, cast
+
+from torch import Tensor, nn
+
+from regard.attention import Attended, Recorded, Records, Role, name_columns
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns, TextColumn
+from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import PartError
+from regard.layers.by_sentence import BySentence, Sentences
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.pooling import POOLINGS, HierarchicalPooling, Pooling
+from regard.models.build import build_embedder, build_sockets
+from regard.models.classifier import LABEL, TEXT, PoolingChoice
+from regard.models.label_model import LabelModel, Looked
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    EmbedderChoice,
+    PositionChoice,
+)
+from regard.ops.dropout import Dropout
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+
+SENTENCES = "sentences"  # what the upper level looks at: no column of a batch, but of an explanation
+BOTH = "pooling x sentence_pooling"  # the map of each word's weight times that of its sentence
+BIGRU = Choice("recurrent", {"cell": "gru", "hidden_dim": 50, "bidirectional": True})
+QUESTION = Choice("attention", {"hidden_dim": 100})
+
+
+class Hierarchical(LabelModel):
+    """softmax(W v + b): v pools the states of sentences s_i, and each s_i pools the states of its own words.
+
+    Sentences are read on their own, each with its own beginning. A sentence without words counts for nothing.
+    """
+
+    def __init__(
+        self,
+        by_sentence: BySentence,
+        embedder: Embedder,
+        encoders: tuple[Encoder, Encoder],
+        pooling: HierarchicalPooling,
+        num_classes: int,
+        *,
+        dropout: float = 0.1,
+    ) -> None:
+        """`encoders` read words and sentences; `pooling.words` and `pooling.sentences` pool their states."""
+        super().__init__(LABEL)
+        self.by_sentence, self.embedder = by_sentence, embedder
+        self.encoder, self.sentence_encoder = encoders
+        self.pooling, self.sentence_pooling = pooling.words, pooling.sentences
+        self.dropout, self.to_class = Dropout(dropout), nn.Linear(pooling.out_dim, num_classes)
+        for part, column in zip(self._levels(), (TEXT, TEXT, SENTENCES, SENTENCES), strict=True):
+            name_columns(part, column)
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return log-probabilities (batch, class)."""
+        text, sentences = batch.sequences(TEXT), self.sentences(batch)
+        shown = sentences.shown
+        words, mask = sentences.take(text.items)[shown], sentences.mask[shown]  # (row, word): no row is empty
+        vectors, _ = self.embedder(words)
+        encoded = self.encoder(Sequences(vectors, mask))
+        pooled = self.pooling(encoded.states, encoded.mask)
+        laid = pooled.new_zeros(*shown.shape, pooled.shape[-1]).masked_scatter(shown.unsqueeze(-1), pooled)
+        upper = self.sentence_encoder(Sequences(laid, shown))
+        scores: Tensor = self.to_class(self.dropout(self.sentence_pooling(upper.states, upper.mask)))
+        return scores.log_softmax(dim=-1)
+
+    def sentences(self, batch: Batch) -> Sentences:
+        """Return where the sentences that are read stand in each text; the end symbol is part of the last one."""
+        found: Sentences = self.by_sentence(*batch.sequences(TEXT))
+        return found
+
+    def look(self, batch: Batch) -> Looked:
+        """Return what each attention saw: words in the text's order, sentences in theirs, and the product of both."""
+        records, _ = super().look(batch)
+        sentences, length = self.sentences(batch), batch.sequences(TEXT).items.shape[1]
+        found = {
+            name: _in_text(one, sentences, length) if one.role.keys == TEXT else one
+            for name, one in records.items()
+            if len(one.answers) == 1
+        }
+        return Looked({**_product(found, sentences, length), **found}, {SENTENCES: sentences})
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the text."""
+        return [(self.embedder, batch.sequences(TEXT).items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, and the encoder and the pooling of each level."""
+        names = ("encoder", "pooling", "sentence_encoder", "sentence_pooling")
+        return {"embedder": [self.embedder], **{name: [one] for name, one in zip(names, self._levels(), strict=True)}}
+
+    def _levels(self) -> tuple[nn.Module, nn.Module, nn.Module, nn.Module]:
+        return self.encoder, self.pooling, self.sentence_encoder, self.sentence_pooling
+
+
+def _in_text(record: Recorded, sentences: Sentences, length: int) -> Recorded:
+    """What was looked at in each sentence (row, ..., word) as places of the text: (batch, ..., length).
+
+    Where words look at words both of the last two axes become places of the text.
+    """
+    (answer,) = record.answers
+    if answer.weights is None:
+        return record
+    places, mask, weights = sentences.places, sentences.mask, answer.weights
+    axes = 1 if record.role.queries is None else 2
+    if axes == 2:
+        places = places.unsqueeze(-1) * length + places.unsqueeze(-2)
+        mask = mask.unsqueeze(-1) & mask.unsqueeze(-2)
+    batch, sentence = sentences.mask.shape[:2]
+    middle = weights.shape[1:-axes]
+    laid = weights.new_zeros(batch, sentence, *weights.shape[1:])
+    laid[sentences.shown] = weights
+    laid = laid.reshape(batch, sentence, middle.numel(), -1)
+    laid = laid.masked_fill(~mask.reshape(batch, sentence, 1, -1), 0.0).transpose(1, 2).flatten(2)
+    index = places.reshape(batch, 1, -1).expand_as(laid)
+    whole = laid.new_zeros(batch, middle.numel(), length**axes).scatter_add(2, index, laid)
+    return record._replace(answers=[answer._replace(weights=whole.view(batch, *middle, *[length] * axes))])
+
+
+def _product(records: Records, sentences: Sentences, length: int) -> Records:
+    """Each word's weight times that of its sentence, (batch, 1, length); nothing where a level does not ask."""
+    levels = {}
+    for column in (TEXT, SENTENCES):
+        asked = (one for one in records.values() if one.role.keys == column and one.role.queries is None)
+        record = next(asked, None)
+        weights = None if record is None else record.answers[0].weights
+        if record is None or weights is None:
+            return {}
+        levels[column] = weights.flatten(1, -2).mean(dim=1)
+    words, above = levels[TEXT], levels[SENTENCES]
+    factor = sentences.put_back(above.unsqueeze(-1).expand(sentences.mask.shape), length)
+    weights = (words * factor).unsqueeze(1)
+    return {BOTH: Recorded(Role(keys=TEXT), [Attended(weights, weights)])}
+
+
+def hierarchical(
+    columns: Columns,
+    *,
+    dim: Annotated[Size, Doc("Width of the embeddings.")] = 200,
+    embedder: EmbedderChoice = Choice("words"),
+    position: Annotated[PositionChoice | None, Doc("How places within a sentence are told; null: not at all.")] = None,
+    max_sentences: Annotated[Size, Doc("Sentences that are read, from the first on.")] = 15,
+    max_words: Annotated[Size, Doc("Pieces of a sentence; a longer one goes on in the next.")] = 40,
+    encoder: Annotated[EncoderChoice, Doc("What reads the words of a sentence.")] = BIGRU,
+    pooling: Annotated[PoolingChoice, Doc("How the words of a sentence become one vector.")] = QUESTION,
+    sentence_encoder: Annotated[EncoderChoice, Doc("What reads the vectors of sentences.")] = BIGRU,
+    sentence_pooling: Annotated[PoolingChoice, Doc("How sentences become the vector of a text.")] = QUESTION,
+    self_attention: Annotated[
+        AttentionChoice, Doc("How words look at words and sentences at sentences, in the parts that do so.")
+    ] = PROJECTED_HEADS,
+    dropout: DropoutShare = 0.1,
+) -> Hierarchical:
+    """p(label | text) by words, then sentences (HAN); poolings `mean` or `max` are its HN-AVE and HN-MAX."""
+    text = cast(TextColumn, columns[TEXT])
+    reads = build_embedder(embedder, position, len(text), dim, dropout)
+    if reads.max_length is not None and reads.max_length < max_words:
+        problem = f"is {max_words}, but model.position.max_length is {reads.max_length}"
+        raise PartError(problem, f"{reads.max_length} or less", setting="max_words")
+    sockets, given = build_sockets(HEADS_OF_FOUR, self_attention), {"dropout": dropout}
+    lower = ENCODERS.build(encoder, reads.dim, sockets, given=given)
+    words = _pooling(pooling, lower.dim, "pooling")
+    upper = ENCODERS.build(sentence_encoder, words.out_dim, sockets, given=given, place="sentence_encoder")
+    both = HierarchicalPooling(words, _pooling(sentence_pooling, upper.dim, "sentence_pooling"))
+    finds = BySentence(text.pieces(range(len(text))), max_sentences=max_sentences, max_words=max_words)
+    return Hierarchical(finds, reads, (lower, upper), both, len(columns[LABEL]), dropout=dropout)
+
+
+def _pooling(choice: Choice, dim: int, place: str) -> Pooling:
+    return POOLINGS.build(choice, dim, place=place)
