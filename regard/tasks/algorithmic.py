@@ -92,7 +92,7 @@ class AlgorithmicTask(Task):
                 cast(NumberModel, model).answer(batch)
         texts, found = zip(self._texts(batch, GIVEN), self._texts(batch, WANTED), strict=True), list[Explanation]()
         for row, (given, wanted) in enumerate(texts):
-            read, written = (text.split("; ") for text in (given, wanted))
+            read, written = (text.replace("; ", ";").replace(" ", ",").split(";") for text in (given, wanted))
             columns = {GIVEN: read, WANTED: written}
             maps = attention_maps(records, row, {name: len(one) for name, one in columns.items()}, pooled=True)
             weights = [line for one in maps if one.kind == POOLING for line in one.weights[0]][: len(written)]

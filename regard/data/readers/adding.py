@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 import numpy as np
 
 from regard.config import Doc
-from regard.data.readers.seeded import Examples, Length, Seed, SeededReader, Shortest, drawn_length, length_range
+from regard.data.readers.seeded import (
+    Examples,
+    Length,
+    Seed,
+    SeededReader,
+    Shortest,
+    drawn_length,
+    length_range,
+    spanned,
+)
 from regard.text.numbers import write_rows
 
 STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
@@ -29,11 +38,9 @@ class AddingReader(SeededReader):
         examples: Examples = 10_000,
         seed: Seed = 1,
     ) -> None:
-        super().__init__(columns, 2, examples, seed)
         self._adds, self._lengths = operation == "add", length_range(length, shortest, least=MARKERS)
-
-    def key(self) -> str:
-        return f"adding {self._adds} {self._lengths} {self.examples} {self.seed}"
+        made = "sums" if self._adds else "products"
+        super().__init__(columns, 2, f"{made} of two of {spanned(self._lengths)} values", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         """Return the rows and the answer."""

@@ -6,7 +6,16 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.seeded import Examples, Length, Seed, SeededReader, Shortest, drawn_length, length_range
+from regard.data.readers.seeded import (
+    Examples,
+    Length,
+    Seed,
+    SeededReader,
+    Shortest,
+    drawn_length,
+    length_range,
+    spanned,
+)
 from regard.text.numbers import write_rows
 
 
@@ -23,11 +32,8 @@ class CopyingReader(SeededReader):
         examples: Examples = 10_000,
         seed: Seed = 1,
     ) -> None:
-        super().__init__(columns, 2, examples, seed)
         self._width, self._lengths = width, length_range(length, shortest)
-
-    def key(self) -> str:
-        return f"copying {self._width} {self._lengths} {self.examples} {self.seed}"
+        super().__init__(columns, 2, f"copying {spanned(self._lengths)} rows of {width} bits", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         """Return the bits twice."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.seeded import Examples, Seed, SeededReader, drawn_length, length_range
+from regard.data.readers.seeded import Examples, Seed, SeededReader, drawn_length, length_range, spanned
 
 
 class CountingReader(SeededReader):
@@ -21,11 +21,8 @@ class CountingReader(SeededReader):
         examples: Examples = 10_000,
         seed: Seed = 1,
     ) -> None:
-        super().__init__(columns, 1, examples, seed)
         self._lengths = length_range(length, shortest)
-
-    def key(self) -> str:
-        return f"counting {self._lengths} {self.examples} {self.seed}"
+        super().__init__(columns, 1, f"counting {spanned(self._lengths)}", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         """Return a line."""

@@ -19,16 +19,20 @@ Shortest = Annotated[Size | None, Doc("Rows of the shortest example; null: all a
 
 
 class SeededReader(Reader):
-    """Each example is a function of (settings, seed, number) alone: any part of them can be made again."""
+    """Each example is a function of (rule, seed, number) alone: any part of them can be made again."""
 
     files = ()
 
-    def __init__(self, columns: tuple[str, ...], kinds: int, examples: int, seed: int) -> None:
-        """`kinds` is how many columns the rule makes. Raises PartError for a task of more or fewer."""
+    def __init__(self, columns: tuple[str, ...], kinds: int, rule: str, examples: int, seed: int) -> None:
+        """`kinds` is how many columns the rule, in words, makes. Raises PartError for a task of more or fewer."""
         if len(columns) != kinds:
             problem = f"makes examples of {kinds} columns, and the task has {len(columns)}: {', '.join(columns)}"
             raise PartError(problem, "copying and adding are for algorithmic, counting is for language_model")
-        self.columns, self.examples, self.seed = tuple(columns), examples, seed
+        self.columns, self.rule, self.examples, self.seed = tuple(columns), rule, examples, seed
+
+    def key(self) -> str:
+        """The rule and the draws, in words: messages name it, too."""
+        return f"{self.examples} examples of {self.rule}, seed {self.seed}"
 
     @abstractmethod
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
@@ -49,6 +53,11 @@ def length_range(length: int, shortest: int | None, least: int = 1) -> range:
         setting = "length" if shortest is None else "shortest"
         raise PartError(f"is {first}", f"at least {least}", setting=setting)
     return range(first, length + 1)
+
+
+def spanned(lengths: range) -> str:
+    """Return lengths in words: 5, or 2 to 5."""
+    return str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
 
 
 def drawn_length(lengths: range, draws: np.random.Generator) -> int:
