@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from regard.explain.maps import MEMORY
 from regard.results import AttentionMap, Explanation
 
 START = "<s>"  # what a decoder reads before the first word
 OWN = "the last layer's attention to the words before, mean of its heads (--html, --json: every layer and head)"
+VISITED = 0.05  # the least weight of a slot that a head counts as being at
 
 
 class AlignmentView(NamedTuple):
@@ -27,10 +29,10 @@ def alignment_views(found: Explanation) -> list[AlignmentView]:
     """Return the decoder's alignment, or of several given texts who looked at each, or what a language model looked at.
 
     The last is its last layer's attention to its own words. A word is written by what has read those before it, so the
-    first column is the start.
+    first column is the start. Where there is a memory, the slots that each of its heads was at follow, step by step.
     """
     if found.weights:
-        return [AlignmentView(found.source_tokens, found.target_tokens, found.weights)]
+        return [AlignmentView(found.source_tokens, found.target_tokens, found.weights), *_memories(found)]
     if found.columns:
         return _by_column(found)
     own = [each for each in found.maps if each.kind == "decoder" and each.weights]
@@ -43,6 +45,30 @@ def mean_of_heads(each: AttentionMap) -> list[list[float]]:
     """Return the weights [query][key] of a map, the mean over its heads."""
     heads = each.weights
     return [[sum(cells) / len(heads) for cells in zip(*rows, strict=True)] for rows in zip(*heads, strict=True)]
+
+
+def _memories(found: Explanation) -> list[AlignmentView]:
+    """For each head of a memory its weights (step, slot), of the slots alone that some head was at."""
+    maps = [each for each in found.maps if each.kind == MEMORY]
+    rows = [row for each in maps for row in each.weights[0]]
+    slots = list(zip(*rows, strict=True))
+    used = _around([slot for slot, weights in enumerate(slots) if max(weights) >= VISITED], len(slots))
+    return [
+        AlignmentView(
+            [found.columns[each.keys][slot] for slot in used],
+            found.columns[each.queries],
+            [[row[slot] for slot in used] for row in each.weights[0]],
+            f"{each.name}: {each.keys} of the memory at each of the {each.queries}",
+        )
+        for each in maps
+    ]
+
+
+def _around(slots: list[int], size: int) -> list[int]:
+    """Return slots of a circle in their order, from behind the widest gap on."""
+    gaps = [(slot - slots[place - 1]) % size for place, slot in enumerate(slots)]
+    first = gaps.index(max(gaps)) if gaps else 0
+    return slots[first:] + slots[:first]
 
 
 def _by_column(found: Explanation) -> list[AlignmentView]:

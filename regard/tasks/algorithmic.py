@@ -10,7 +10,7 @@ from regard.data.columns.numbers import NumbersColumn, fixed
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.explain.alignment import align
-from regard.explain.maps import DIGITS, POOLING, attention_maps
+from regard.explain.maps import DIGITS, MEMORY, POOLING, attention_maps
 from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
@@ -20,7 +20,6 @@ from regard.tasks.task import Task, Wording
 from regard.text.numbers import read_rows
 
 STEPS, SLOTS = "steps", "slots"  # what maps of a memory have for columns
-MEMORY = "memory"  # the kind of such a map
 MARK = "·"  # the step between what is read and what is written
 
 
@@ -99,7 +98,8 @@ class AlgorithmicTask(Task):
             if traces:
                 columns |= {STEPS: [*read, MARK, *written], SLOTS: _numbered(traces)}
                 maps += _memory_maps(traces, row, len(columns[STEPS]))
-                weights = _origins(traces, row, len(read), len(written))
+                weights = _origins(traces, row, len(read) + 1, len(written))
+                read = [*read, MARK]
             found.append(Explanation(read, written, align(weights), weights, maps, columns))
         return found
 
@@ -128,13 +128,14 @@ def _memory_maps(traces: Sequence[HeadTrace], row: int, steps: int) -> list[Atte
 
 
 def _origins(traces: Sequence[HeadTrace], row: int, read: int, written: int) -> list[list[float]]:
-    """(written, read): how much of what is read for each row of the answer stands where that row given was written.
+    """(written, read): how much of what each row of the answer read stands where was written at a step of reading.
 
-    The products of reading and writing weights, summed over the slots; the mean over the heads.
+    The products of reading and writing weights, summed over the slots; the mean over the heads. A machine may write
+    what it has read a step later, so the step of the mark is one of them.
     """
     writing, reading = (
         torch.stack([one.weights[row].float() for one in traces if one.writes is writes]).mean(dim=0)
         for writes in (True, False)
     )
-    shares: list[list[float]] = (reading[read + 1 : read + 1 + written] @ writing[:read].T).tolist()
+    shares: list[list[float]] = (reading[read : read + written] @ writing[:read].T).tolist()
     return [[round(share, DIGITS) for share in line] for line in shares]

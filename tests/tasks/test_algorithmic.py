@@ -72,8 +72,9 @@ def test_heads_of_a_machine_are_shown_step_by_step():
     (batch,) = task.held(BITS, 1000)
     traces = model.traces(batch)
     for row, found in enumerate(task.explain(model, batch)):
-        read = len(found.source_tokens)
-        assert found.columns["steps"] == [*found.source_tokens, "·", *found.target_tokens]
+        read = len(found.columns["given"])
+        assert found.source_tokens == [*found.columns["given"], "·"]
+        assert found.columns["steps"] == [*found.source_tokens, *found.target_tokens]
         assert found.columns["slots"] == list("012345")
         names = [(one.name, one.kind, one.layer, one.queries, one.keys) for one in found.maps]
         kinds = [("write_head", 0), ("write_head", 1), ("read_head", 0), ("read_head", 1)]
@@ -84,8 +85,8 @@ def test_heads_of_a_machine_are_shown_step_by_step():
             assert_close(torch.tensor(found.array(shown).values[0]).double(), wanted, rtol=0, atol=1e-4)
 
 
-def test_rows_of_an_answer_come_from_rows_that_stand_where_they_are_read():
-    """By hand: the mean head that reads at an answer's step, times the mean head that wrote each row, slot by slot."""
+def test_rows_of_an_answer_come_from_steps_that_wrote_where_they_are_read():
+    """By hand: the mean head that reads at an answer's step, times the mean head that wrote at a step, by slots."""
     model, task = machine()
     (batch,) = task.held(BITS, 1000)
     traces = model.traces(batch)
@@ -95,7 +96,7 @@ def test_rows_of_an_answer_come_from_rows_that_stand_where_they_are_read():
             for given, weight in enumerate(line):
                 wrote, reads = ([one.weights[row] for one in traces if one.writes is kind] for kind in (True, False))
                 shares = [
-                    float(one[given, slot] * other[read + 1 + answer, slot]) / 4
+                    float(one[given, slot] * other[read + answer, slot]) / 4
                     for one in wrote
                     for other in reads
                     for slot in range(6)
