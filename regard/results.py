@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:  # numpy is loaded where it is used, so that a shell that needs no array starts quickly
     from numpy import float64
@@ -28,7 +28,7 @@ class AttentionMap:
     """Where one attention looked: weights[head][query][key], rows of a normalised weighting sum to one."""
 
     name: str  # of the module that recorded it: decoder.layers.0.cross_attention
-    kind: str  # "encoder", "decoder", "cross", or "pooling" for a learned question
+    kind: str  # "encoder", "decoder", "cross", "pooling" for a learned question, "memory" for a head's steps over slots
     layer: int
     weights: list[list[list[float]]]
     queries: str = ""  # the column that looks; "": a learned question
@@ -65,6 +65,8 @@ class Explanation:
 class Prediction:
     """One answer for one example; each kind of answer is a subclass. `str` of it is the line that is printed."""
 
+    answers: ClassVar[str] = "text"  # what it is: "text", "label", "tags", "span" or "numbers"
+
     source: str  # what was given; of several columns all, with tabs between them
     text: str  # the answer, in one line
     score: float  # what the answer was ranked by, in nats
@@ -76,6 +78,10 @@ class Prediction:
 
     def __str__(self) -> str:
         return self.text
+
+    def chances(self) -> Mapping[str, float]:
+        """Return the probability of each answer that there could be; of an open set none."""
+        return {}
 
     def details(self) -> dict[str, Any]:
         """Return what JSON tells besides the text and its score."""
@@ -110,7 +116,12 @@ class DocumentPrediction(Prediction):
 class LabelPrediction(Prediction):
     """One label of a closed set: `text` is its name."""
 
+    answers = "label"
     probabilities: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of every label
+
+    def chances(self) -> Mapping[str, float]:
+        """The probability of every label."""
+        return self.probabilities
 
     def details(self) -> dict[str, Any]:
         """The probability of every label."""
@@ -119,10 +130,15 @@ class LabelPrediction(Prediction):
 
 @dataclass(frozen=True, repr=False)
 class TagsPrediction(Prediction):
-    """A label for each word: `text` holds them, parted by spaces."""
+    """A label for each word: `text` holds them, parted by spaces; `str` of it is `the/DET dog/NOUN`."""
 
+    answers = "tags"
     tags: list[str] = field(default_factory=list, kw_only=True)
     probabilities: list[float] = field(default_factory=list, kw_only=True)  # of each tag, whatever the others are
+
+    def __str__(self) -> str:
+        words = (self.source[start:end] for start, end in self.words)
+        return " ".join(f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=True))
 
     @property
     def words(self) -> list[tuple[int, int]]:
@@ -143,6 +159,7 @@ class TagsPrediction(Prediction):
 class SpanPrediction(Prediction):
     """A stretch of the given text."""
 
+    answers = "span"
     start: int = field(default=0, kw_only=True)  # characters of the given text, from 0
     end: int = field(default=0, kw_only=True)  # the first character behind it
 
@@ -155,6 +172,7 @@ class SpanPrediction(Prediction):
 class NumbersPrediction(Prediction):
     """Rows of numbers: `text` is `0.31 1; -0.5 0` for two rows of two."""
 
+    answers = "numbers"
     numbers: list[list[float]] = field(default_factory=list, kw_only=True)
 
     def details(self) -> dict[str, Any]:

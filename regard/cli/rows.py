@@ -26,9 +26,9 @@ def _line(prediction: Prediction, number: int, n_best: int, scores: bool, links:
     after = "" if links is None else f"\t{links}"
     if n_best > 1:
         best = [prediction, *prediction.alternatives][:n_best]
-        first, *rest = [f"{number} ||| {_one_line(one.text)} ||| {one.score:.4f}" for one in best]
+        first, *rest = [f"{number} ||| {_one_line(str(one))} ||| {one.score:.4f}" for one in best]
         return "\n".join([first + after, *rest])  # the links are those of the best
-    return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(prediction.text) + after
+    return (f"{prediction.score:.4f}\t" if scores else "") + _one_line(str(prediction)) + after
 
 
 def _links(prediction: Prediction) -> str:

@@ -9,7 +9,8 @@ from regard.data.readers.label_table import TABLES
 from regard.experiment.data import FOLDERS, PARTS, by_ending
 from regard.experiment.settings import Experiment
 
-UNSAID = {"fields": None, "header": False, "delimiter": ","}  # who says another of them knows the table
+TASKS_OF = {**dict.fromkeys((*TABLES, FOLDERS), "classification"), "conll": "tagging"}  # by what reads a text
+UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None, ",")}  # who says others of them knows the table
 
 
 def with_layouts(
@@ -32,7 +33,7 @@ def with_layouts(
         if (
             part in parts
             and path.is_file()
-            and all(choice.settings.get(name, usual) == usual for name, usual in UNSAID.items())
+            and all(choice.settings.get(name, usual[0]) in usual for name, usual in UNSAID.items())
         ):
             layout = experiment.task_class.layout(path, choice.name, like)
             if layout is not None:
@@ -46,11 +47,13 @@ def with_layouts(
 def text_settings(text: str | None) -> tuple[list[str], list[str]]:
     """Return changes that name the task for what `--text` gives, and changes that name its data.
 
-    A table or a folder of folders holds labels and texts for a classifier, any other file the text of a language model.
+    A table or a folder of folders holds labels and texts for a classifier, CoNLL columns hold words and tags for a
+    tagger, any other file holds the text of a language model.
     """
     if text is None:
         return [], []
     reader = by_ending(text)
-    if reader is not None and reader["name"] in (*TABLES, FOLDERS):
-        return ["task.name=classification"], [f"data.train={quoted(text)}"]
+    task = None if reader is None else TASKS_OF.get(reader["name"])
+    if task is not None:
+        return [f"task.name={task}"], [f"data.train={quoted(text)}"]
     return ["task.name=language_model"], [f"data.train.text={quoted(text)}"]

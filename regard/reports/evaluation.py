@@ -184,7 +184,7 @@ def _judged(
     """What a run or a file makes of the examples."""
     outcome, seconds = _outcome(path, examples, measures, changes)
     if output is not None:
-        lines = (str(answer).replace("\n", " ") for answer in outcome.answers)
+        lines = (answer.text.replace("\n", " ") for answer in outcome.answers)
         output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     statistics = tuple(measure.statistics(outcome) for measure in measures)
     scores = tuple(

@@ -32,7 +32,7 @@ class Outcome:
     @property
     def texts(self) -> list[str]:
         """Return the answers as lines; none where no measure asked for them."""
-        return [str(one) for one in self.answers] if "answers" in vars(self) else []
+        return [one.text for one in self.answers] if "answers" in vars(self) else []
 
     @cached_property
     def losses(self) -> Statistics:
@@ -74,8 +74,10 @@ class TextMeasure(Measure):
 
     def statistics(self, outcome: Outcome) -> Statistics:
         """Return those of the metric."""
-        corpus = self._corpus([str(one) for one in outcome.answers], outcome.examples)
-        return self.metric.statistics(corpus._replace(scores=tuple(one.score for one in outcome.answers)))
+        answers = outcome.answers
+        corpus = self._corpus([one.text for one in answers], outcome.examples)
+        scores, chances = tuple(one.score for one in answers), tuple(one.chances() for one in answers)
+        return self.metric.statistics(corpus._replace(scores=scores, chances=chances))
 
     def value(self, sums: Statistics) -> float:
         """Return the metric's figure."""

@@ -3,10 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import WordsColumn
+from regard.data.readers.conll_layout import conll_layout
+from regard.data.readers.label_table import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError
@@ -57,6 +60,11 @@ class TaggingTask(Task):
         "training": {"learning_rate": 2e-3},
         "evaluation": {"metrics": ["tag_accuracy"]},
     }
+
+    @classmethod
+    def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
+        """Return which fields of CoNLL columns are the word and its tag."""
+        return conll_layout(path, tuple(cls.columns), like) if kind == "conll" else None
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Choose the likeliest tags; there is nothing to search."""

@@ -56,10 +56,12 @@ class LabelsColumn(Column):
 
     def encode(self, value: str) -> list[int]:
         """Return a number for each label. Raises DataError for a label that training has not seen."""
-        strange = next((label for label in value.split() if label not in self._numbers), None)
-        if strange is not None:
-            raise DataError("labels", f"there is no '{strange:.60}'", hint=nearest(strange, self.labels))
-        return [self._numbers[label] for label in value.split()]
+        labels = value.split()
+        for place, label in enumerate(labels, start=1):
+            if label not in self._numbers:
+                problem = f"there is no '{label:.60}', which word {place} has"
+                raise DataError("labels", problem, hint=nearest(label, self.labels))
+        return [self._numbers[label] for label in labels]
 
     def check(self, value: str) -> None:
         """Raise DataError for a label that training has not seen."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from regard.aliases import alias
 from regard.config import Doc
@@ -56,39 +56,48 @@ class ConllReader(Reader):
 
     def __iter__(self) -> Iterator[Example]:
         (path,) = self.files
-        delimiter, start, rows = self._delimiter, 0, list[list[str]]()
-        for number, line in enumerate(read_lines(path), start=1):
-            if not line.strip():
-                if rows:
-                    yield self._example(start, rows)
-                rows = []
-                continue
-            if not rows and _is_comment(line, delimiter):
-                continue
-            delimiter = delimiter or ("\t" if "\t" in line else " ")
-            cells = line.split() if delimiter == " " else line.split(delimiter)
-            if cells[0] == DOCUMENT or (self._numbered and NO_WORD.fullmatch(cells[0])):
-                continue
-            start = start if rows else number
-            rows.append(self._fields(path, number, cells))
-        if rows:
-            yield self._example(start, rows)
+        for rows in conll_sentences(path, self._delimiter):
+            words = [row for row in rows if not (self._numbered and NO_WORD.fullmatch(row.cells[0]))]
+            if words:
+                values = zip(*(self._fields(path, row) for row in words), strict=True)
+                texts = {column: " ".join(each) for column, each in zip(self._places, values, strict=True)}
+                yield Example(words[0].line, texts)
 
-    def _fields(self, path: Path, number: int, cells: Sequence[str]) -> list[str]:
+    def _fields(self, path: Path, row: "Row") -> list[str]:
         """What a line says in each column."""
         for column, place in self._places.items():
-            if place >= len(cells):
-                problem = f"fields: {len(cells)}; '{column}' is field {place + 1}"
+            if place >= len(row.cells):
+                problem = f"fields: {len(row.cells)}; '{column}' is field {place + 1}"
                 raise DataError(
-                    path, problem, line=number, hint="a word and its tags a line, an empty line between sentences"
+                    path, problem, line=row.line, hint="a word and its tags a line, an empty line between sentences"
                 )
-            if not cells[place]:
-                raise DataError(path, f"field {place + 1}, '{column}', is empty", line=number)
-        return ["_".join(cells[place].split()) or "_" for place in self._places.values()]
+            if not row.cells[place]:
+                raise DataError(path, f"field {place + 1}, '{column}', is empty", line=row.line)
+        return ["_".join(row.cells[place].split()) or "_" for place in self._places.values()]
 
-    def _example(self, line: int, rows: Sequence[Sequence[str]]) -> Example:
-        values = zip(*rows, strict=True)
-        return Example(line, {column: " ".join(each) for column, each in zip(self._places, values, strict=True)})
+
+class Row(NamedTuple):
+    """A line that is no comment."""
+
+    line: int  # from 1
+    cells: Sequence[str]
+
+
+def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[Row]]:
+    """Return the rows of each sentence, comments and beginnings of documents left out."""
+    rows = list[Row]()
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            if rows:
+                yield rows
+            rows = []
+        elif rows or not _is_comment(line, delimiter):
+            delimiter = delimiter or ("\t" if "\t" in line else " ")
+            cells = line.split() if delimiter == " " else line.split(delimiter)
+            if cells[0] != DOCUMENT:
+                rows.append(Row(number, cells))
+    if rows:
+        yield rows
 
 
 def _is_comment(line: str, delimiter: str | None) -> bool:
