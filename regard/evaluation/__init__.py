@@ -8,7 +8,9 @@ from regard.evaluation.chrf import Chrf
 from regard.evaluation.exact_match import ExactMatch
 from regard.evaluation.f1 import F1
 from regard.evaluation.metric import Corpus, Metric, Score
+from regard.evaluation.ranking import MeanAveragePrecision, MeanReciprocalRank
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
+from regard.evaluation.relation_f1 import RelationF1
 from regard.evaluation.significance import (
     Comparison,
     Interval,
@@ -34,6 +36,9 @@ METRICS: Registry[Metric] = Registry(
         "exact_match": ExactMatch,
         "f1": F1,
         "length_ratio": LengthRatio,
+        "map": MeanAveragePrecision,
+        "mrr": MeanReciprocalRank,
+        "relation_f1": RelationF1,
         "repetition_rate": RepetitionRate,
         "span_f1": SpanF1,
         "tag_accuracy": TagAccuracy,

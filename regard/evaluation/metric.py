@@ -1,7 +1,7 @@
 """The contract of metrics: one figure for a whole corpus, out of sums over its sentences."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ class Corpus(NamedTuple):
     references: tuple[tuple[str, ...], ...]  # one or more for each hypothesis
     sources: tuple[str, ...] | None = None
     scores: tuple[float, ...] | None = None  # log-probability that the system gives to each hypothesis, in nats
+    chances: tuple[Mapping[str, float], ...] | None = None  # probability of each answer of a closed set
 
 
 class Score(NamedTuple):

@@ -13,6 +13,7 @@ from regard.layers.pooling.pooling import Pooling
 from regard.layers.pooling.query import QueryPooling, windows_mask
 from regard.layers.pooling.sliced import SlicedPooling
 from regard.layers.pooling.structured import StructuredPooling
+from regard.layers.pooling.tanh_attention import TanhAttentionPooling
 from regard.registry import Registry
 
 POOLINGS: Registry[Pooling] = Registry(
@@ -29,6 +30,7 @@ POOLINGS: Registry[Pooling] = Registry(
         "query": QueryPooling,
         "sliced": SlicedPooling,
         "structured": StructuredPooling,
+        "tanh_attention": TanhAttentionPooling,
     },
 )
 

@@ -25,7 +25,7 @@ class AttentionPooling(Pooling):
     """
 
     aliases = (
-        "word_level, att_blstm",
+        "word_level",
         alias("inner, 内", note="one learned question to a text (others mean a text that looks at itself)"),
     )
 

@@ -20,7 +20,7 @@ SETTINGS = {
     "convolutional": {"maps": 4},
     "convolutional_query": {"maps": 4, "hidden_dim": 4},
 }
-ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured")
+ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured", "tanh_attention")
 IN_ANY_ORDER = [name for name in POOLINGS if name not in ("convolutional", "convolutional_query", "last", "sliced")]
 
 
