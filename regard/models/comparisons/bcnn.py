@@ -38,7 +38,8 @@ class BcnnComparison(Comparison):
       each multiplied by a_i = sum_j A_ij;
     - ABCNN-3: both.
 
-    In the paper A is {score: inverse_distance, weighting: unnormalised}; a column of padding has A = 0.
+    In the paper A is {score: inverse_distance, weighting: unnormalised}; a column of padding has A = 0. It tells the
+    classifier of features of its own; `differences` stand for those: |u_L - v_L| and u_L · v_L behind the rest.
     """
 
     aliases = (
@@ -67,9 +68,13 @@ class BcnnComparison(Comparison):
         max_length: Annotated[
             Size, Doc("Places of a text that `input_attention` has vectors for; any further has none.")
         ] = 128,
+        differences: Annotated[
+            bool, Doc("Compare the texts by the difference and product of their means too.")
+        ] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
+        self.differences = differences
         widths = [dim, *[hidden_dim] * num_layers]
         self.layers = module_list(
             _Layer(
@@ -82,10 +87,10 @@ class BcnnComparison(Comparison):
             for width in widths[:-1]
         )
         self.mean, self.dropout = MeanPooling(dim), Dropout(dropout)
-        self.out_dim = len(widths) + 2 * widths[-1]
+        self.out_dim = len(widths) + widths[-1] * (4 if differences else 2)
 
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
-        """States (batch, n, dim) and (batch, m, dim) → (batch, 1 + num_layers + 2 · hidden_dim)."""
+        """States (batch, n, dim) and (batch, m, dim) → (batch, 1 + num_layers + 2 or 4 · hidden_dim)."""
         both, similarities = stacked(first, second), []
         both = both._replace(items=both.items.masked_fill(~both.mask.unsqueeze(-1), 0.0))
         u, v = self.mean(*both).chunk(2)
@@ -94,7 +99,8 @@ class BcnnComparison(Comparison):
             both = layer(both._replace(items=self.dropout(both.items)))
             u, v = self.mean(*both).chunk(2)
         similarities.append(functional.cosine_similarity(u, v, dim=-1))
-        return torch.cat([torch.stack(similarities, dim=-1), u, v], dim=-1)
+        more = [(u - v).abs(), u * v] if self.differences else []
+        return torch.cat([torch.stack(similarities, dim=-1), u, v, *more], dim=-1)
 
 
 class _Layer(nn.Module):

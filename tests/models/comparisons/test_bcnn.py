@@ -100,6 +100,15 @@ def test_equals_loops_over_words_and_columns(name, num_layers, assert_agrees):
     assert_agrees("D07", model(*given)[0], slowly(model, list(first[0]), list(second[0])), 1e-10)
 
 
+def test_differences_stand_behind_the_rest():
+    plain, model = build("bcnn"), BcnnComparison(DIM, hidden_dim=HIDDEN, kernel=KERNEL, differences=True)
+    model.double().eval().load_state_dict(plain.state_dict())
+    first, second = (Sequences(torch.randn(1, n, DIM).double(), torch.ones(1, n).bool()) for n in (N, M))
+    found, rest = model(first, second)[0], plain(first, second)[0]
+    u, v = rest[-2 * HIDDEN :].chunk(2)
+    assert_close(found, torch.cat([rest, (u - v).abs(), u * v]))
+
+
 def test_equal_texts_match_on_the_diagonal():
     """The matrix A of a text beside itself has ones there, and is seen by recordings both ways."""
     model = build("abcnn-1")
