@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 Words = Annotated[
     list[str], typer.Argument(metavar="CONFIG... [KEY=VALUE]", help="Config files, and changes to all of them.")
 ]
-Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Train each with the seeds 1 to N.")]
+Seeds = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Train each with the seeds 1 to N (default: 3, or one for every fold)."),
+]
 Run = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Where runs, results and the report go (default: runs/compare-...)."),
@@ -56,7 +59,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only wh
 def compare_command(  # noqa: PLR0913  an option each
     words: Words,
     *,
-    seeds: Seeds = 3,
+    seeds: Seeds = None,
     run: Run = None,
     grid: Grid = None,
     baseline: Baseline = None,
@@ -77,7 +80,7 @@ def compare_command(  # noqa: PLR0913  an option each
 
     regard compare a.yaml b.yaml --seeds 3 --minutes 10
 
-    regard compare luong.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 --updates 1000
+    regard compare a.yaml --grid model.attention.score=dot,bilinear --grid model.dim=128,256 data.folds=10
     """
     from regard.reports.compare.compare import Request
     from regard.reports.compare.measure import gold_links

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from annotated_types import Ge
+
 from regard.config import Doc, OneOrMany, PartOf
-from regard.config.bounds import Fraction, Positive, Size
+from regard.config.bounds import Count, Fraction, Positive, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.errors import Fault
@@ -67,6 +69,12 @@ class DataSettings:
     ] = None
     dev_share: Annotated[Fraction, Doc("Share of train that is held out when there is no dev part.")] = 0.0
     test_share: Annotated[Fraction, Doc("Share of train that is held out when there is no test part.")] = 0.0
+    folds: Annotated[
+        Annotated[int, Ge(2)] | None,
+        Doc("Cut train into so many parts, of which one is the test part: cross-validation. null: not at all."),
+    ] = None
+    fold: Annotated[Size, Doc("Which of the folds is the test part, from 1 on; compare takes one after another.")] = 1
+    fold_seed: Annotated[Count, Doc("Number that the folds are drawn from.")] = 0
     cache: Annotated[Path | None, Doc("Folder for corpora cut into pieces; null: in the run's folder.")] = None
     max_length: Annotated[
         Size, Doc("Pieces of the longest training example; longer ones are counted and left out.")
@@ -108,6 +116,7 @@ class DataSettings:
                 f"and data.test_share hold out {self.dev_share + self.test_share:g} of all",
                 "less than 1",
             )
+        yield from self._fold_faults()
         streams = ["train", *self.corpora]
         if len(set(streams)) < len(streams):
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
@@ -136,6 +145,17 @@ class DataSettings:
             for name, file in several.items():
                 if not self.find(file).exists():
                     yield Fault(f"data.{part}.{name}", f"there is no file '{file}'", _looked(self.dir))
+
+    def _fold_faults(self) -> Iterator[Fault]:
+        """Folds that do not go with the other settings."""
+        if self.folds is None:
+            if self.fold > 1:
+                yield Fault("data.fold", f"is {self.fold}, but there are no folds", "data.folds=10")
+            return
+        if self.test is not None:
+            yield Fault("data.folds", "makes the test part out of data.train", "leave data.test out")
+        if self.fold > self.folds:
+            yield Fault("data.fold", f"is {self.fold}, but there are {self.folds} folds", f"1 to {self.folds}")
 
     def _located(self, choice: Choice) -> Choice:
         files = {name: self._found(choice.settings[name]) for name in FILE_SETTINGS if name in choice.settings}

@@ -111,18 +111,27 @@ class HeldOut(NamedTuple):
 
     dev: float
     test: float
+    folds: tuple[int, int] | None = None  # of how many one is the test part, and the seed that draws them
 
 
 def held_out(experiment: Experiment) -> HeldOut:
     """What is held out of the training part."""
     data = experiment.data
-    return HeldOut(data.dev_share if data.dev is None else 0.0, data.test_share if data.test is None else 0.0)
+    dev = data.dev_share if data.dev is None else 0.0
+    if data.folds is not None:
+        return HeldOut(dev, 1 / data.folds, (data.folds, data.fold_seed))
+    return HeldOut(dev, data.test_share if data.test is None else 0.0)
 
 
 def _parts(experiment: Experiment) -> tuple[Reader, Reader, Reader]:
     """What of the training part is learnt from, and what of it is held out as dev and test parts."""
-    reader, shares = _reader(experiment, "train"), held_out(experiment)
-    return experiment.task_class.apart(reader, *shares) if any(shares) else (reader, reader, reader)
+    reader, (dev, test, folds), task = _reader(experiment, "train"), held_out(experiment), experiment.task_class
+    if folds is not None:
+        count, seed = folds
+        reader, judged = task.folded(reader, count, experiment.data.fold, seed)
+        rest, held, _ = task.apart(reader, dev, 0.0) if dev else (reader, reader, reader)
+        return rest, held, judged
+    return task.apart(reader, dev, test) if dev or test else (reader, reader, reader)
 
 
 def _reader(experiment: Experiment, part: str) -> Reader:

@@ -119,6 +119,12 @@ class LanguageModelTask(Task):
         borders = 1 - dev - test, 1 - test
         return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
 
+    @classmethod
+    def folded(cls, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
+        """There are none: lines follow on each other."""
+        problem = "cuts examples that stand alone, and the lines of a text follow on each other"
+        raise ConfigError("data.folds", problem, "data.test_share=0.1")
+
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:

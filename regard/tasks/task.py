@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 import torch
 
-from regard.data import Corpus, Part, Reader
+from regard.data import Corpus, Fold, Part, Reader
 from regard.data.batches import Batches
 from regard.data.columns import Columns
 from regard.data.packing import chunks
@@ -171,6 +171,12 @@ class Task(ABC):
         """Return what of a reader is learnt from, and what is held out as dev and test parts of about these shares."""
         rest = Part(reader, dev + test, held_out=False)
         return rest, Part(reader, dev, held_out=True), Part(reader, test, start=dev, held_out=True)
+
+    @classmethod
+    def folded(cls, reader: Reader, folds: int, fold: int, seed: int) -> tuple[Reader, Reader]:
+        """Return all folds of a reader but one, and that one: see `Fold`. Raises ConfigError where it has no folds."""
+        rest, held = (Fold(reader, folds, fold, seed, held_out=held_out) for held_out in (False, True))
+        return rest, held
 
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int

@@ -11,9 +11,10 @@ from regard.data.readers.csv import CsvReader
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.folders import FoldersReader
+from regard.data.readers.grids import GridsReader
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.parallel import ParallelReader
-from regard.data.readers.part import Part
+from regard.data.readers.part import Fold, Part
 from regard.data.readers.reader import Reader
 from regard.data.readers.stretch import Stretch
 from regard.data.readers.tmx import TmxReader
@@ -33,6 +34,7 @@ READERS: Registry[Reader] = Registry(
         "documents": DocumentsReader,
         "excerpt": ExcerptReader,
         "folders": FoldersReader,
+        "grids": GridsReader,
         "jsonl": JsonlReader,
         "parallel": ParallelReader,
         "tmx": TmxReader,
@@ -40,4 +42,4 @@ READERS: Registry[Reader] = Registry(
     },
 )
 
-__all__ = ["READERS", "Checked", "JsonlReader", "ParallelReader", "Part", "Reader", "Stretch", "TsvReader"]
+__all__ = ["READERS", "Checked", "Fold", "JsonlReader", "ParallelReader", "Part", "Reader", "Stretch", "TsvReader"]

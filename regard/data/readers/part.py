@@ -1,4 +1,4 @@
-"""A part of what another reader streams."""
+"""Parts of what another reader streams: a share of it, or one of several folds."""
 
 from collections.abc import Iterator
 
@@ -23,4 +23,25 @@ class Part(Reader):
         for example in self._reader:
             inside = self._start <= position(example, self._seed, self.columns[0]) < self._end
             if inside == self._held_out:
+                yield example
+
+
+class Fold(Reader):
+    """One of `folds` parts of a reader's examples, `fold` from 1 on, or with `held_out` false all the others.
+
+    Every example is in exactly one fold, equal texts are in the same one, and folds are about as large. `seed` draws
+    them; no seed draws as `Part` does.
+    """
+
+    def __init__(self, reader: Reader, folds: int, fold: int, seed: int = 0, *, held_out: bool) -> None:
+        self.columns, self.files = reader.columns, reader.files
+        self._reader, self._folds, self._fold, self._seed, self._held_out = reader, folds, fold, seed, held_out
+
+    def key(self) -> str:
+        return f"fold {self._fold} of {self._folds} {self._seed} {self._held_out} of {self._reader.key()}"
+
+    def __iter__(self) -> Iterator[Example]:
+        for example in self._reader:
+            place = position(example, -1 - self._seed, self.columns[0])
+            if (int(place * self._folds) + 1 == self._fold) == self._held_out:
                 yield example

@@ -13,7 +13,17 @@ from regard.config import write_atomically
 from regard.errors import ConfigError, RegardError, nearest
 from regard.reports.compare.measure import Gold, Judge, Result, check_judged_alike, measure_run
 from regard.reports.compare.page import page
-from regard.reports.compare.plan import Budget, Contender, PlannedRun, TextOrigins, common_test, contenders_of, runs_of
+from regard.reports.compare.plan import (
+    Budget,
+    Contender,
+    PlannedRun,
+    TextOrigins,
+    common_test,
+    contenders_of,
+    fold_tests,
+    runs_of,
+    seeds_of,
+)
 from regard.reports.compare.progress import Watch, duration, position_of, seconds_left, seconds_left_of_all
 from regard.reports.compare.summary import Compared, finite, summarise
 from regard.reports.compare.train import (
@@ -43,7 +53,7 @@ class Request:
     changes: Sequence[str] = ()  # to all of them
     grids: Sequence[str] = ()  # KEY=VALUE,VALUE
     folder: Path = Path("runs/compare")
-    seeds: int = 3
+    seeds: int | None = None  # trainings of each; None: one for every fold, or 3
     budget: Budget = field(default_factory=Budget)
     baseline: str | None = None  # None: the first
     gold: Gold | None = None
@@ -92,8 +102,9 @@ def prepare(request: Request) -> Plan:
     test = common_test(contenders, origins, any_data=request.any_data)
     for one in contenders:
         origins.of(one)  # as the texts are now: a run is trained later, and compared with this
-    judge = Judge.of(contenders, test, request.gold)
-    return Plan(contenders, runs_of(contenders, request.seeds, request.folder), baseline, judge, origins)
+    seeds = seeds_of(contenders, request.seeds)
+    judge = Judge.of(contenders, test, request.gold, fold_tests(contenders, seeds))
+    return Plan(contenders, runs_of(contenders, seeds, request.folder), baseline, judge, origins)
 
 
 def _open(folder: Path) -> None:
@@ -116,7 +127,8 @@ def _train(plan: Plan, request: Request, *, quiet: bool) -> Failed:
     for names in same_models(plan.contenders):
         watch.warn(f"{', '.join(names)}: the same model is trained for each, as they differ in its use alone")
     watch.say(
-        f"comparing {len(plan.contenders)} systems, seeds: {request.seeds}, runs: {len(plan.runs)}"
+        f"comparing {len(plan.contenders)} systems, {'folds' if plan.judge.folds else 'seeds'}: {plan.runs[-1].seed}, "
+        f"runs: {len(plan.runs)}"
         + (f", {len(ended)} of them finished" if ended else "")
         + (f", {request.jobs} at once" if request.jobs > 1 else "")
         + f", in {request.folder}"
@@ -160,7 +172,7 @@ def _measure(plan: Plan, failed: Failed, *, quiet: bool) -> Results:
             continue
         try:
             stage_of(run, plan.origins)  # raises where its folder has become another run's meanwhile
-            found = measure_run(run, plan.judge)
+            found = measure_run(run, plan.judge.of_run(run))
         except Exception as error:  # hours of training must not be lost for one run that is too large to be decoded
             failed[run.name] = failure(run, error)
             watch.warn(f"test part, {run.name} failed: {failed[run.name]}")

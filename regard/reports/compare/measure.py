@@ -60,9 +60,12 @@ class Judge(NamedTuple):
     curve_metric: str  # the score on the dev part that the curves tell
     gold: Gold | None
     wording: Wording = Wording()
+    folds: Sequence[Examples] = ()  # the test part of each fold, where runs are judged by one each
 
     @classmethod
-    def of(cls, contenders: Sequence[Contender], test: Examples, gold: Gold | None) -> "Judge":
+    def of(
+        cls, contenders: Sequence[Contender], test: Examples, gold: Gold | None, folds: Sequence[Examples] = ()
+    ) -> "Judge":
         """By the metrics that all name, BLEU where they name none; language models by what they find likely.
 
         Raises ConfigError for gold links of words that no model is to link.
@@ -72,7 +75,11 @@ class Judge(NamedTuple):
         if gold is not None and not {"source", "target"} <= task.columns.keys():
             raise ConfigError("--gold", "is for translators", "leave it out")
         choices = first.evaluation.metrics or (Choice("bleu"),)
-        return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.wording)
+        return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.wording, folds)
+
+    def of_run(self, run: PlannedRun) -> "Judge":
+        """Return the judge of a run: of its own fold, where there are folds."""
+        return self._replace(test=self.folds[run.seed - 1], folds=()) if self.folds else self
 
     def signatures(self) -> list[str]:
         """The signature of each metric."""

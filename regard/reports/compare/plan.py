@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from regard.config import as_values, deferred_warnings, parse_changes
 from regard.data.columns import small_columns
-from regard.errors import ConfigError, Fault
+from regard.errors import ConfigError, DataError, Fault
 from regard.experiment import DataSettings, Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
 from regard.runs.rehearsal import rehearse
@@ -21,6 +21,7 @@ from regard.tasks import TASKS, Examples
 
 Changes = tuple[str, ...]
 Combination = list[tuple[str, Any]]  # (setting, value) of each grid
+SEEDS = 3  # trainings of each contender, unless a request says otherwise
 SHOWN = 3  # contenders named in an error that several share
 MAX_NAME_BYTES = 200  # of 255 for a file name: a seed, and the marks of a file that is being written, come on top
 CORPORA = "corpora"  # the folder of training corpora that all runs of a comparison share
@@ -73,13 +74,15 @@ class PlannedRun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the folder: <contender>-seed<k>."""
+        """The name of the folder: <contender>-seed<k>, or -fold<k>."""
         return self.path.name
 
     def experiment(self) -> Experiment:
         """The settings of this run."""
         shared, cache = self.contender.experiment, (self.path.parent / CORPORA).absolute()
         data = shared.data if shared.data.cache is not None else replace(shared.data, cache=cache)
+        if data.folds is not None:
+            data = replace(data, fold=self.seed)
         return replace(shared, data=data, training=replace(shared.training, seed=self.seed), run=self.path)
 
     def limits(self) -> dict[str, Any]:
@@ -120,9 +123,26 @@ def contenders_of(
 
 
 def runs_of(contenders: Sequence[Contender], seeds: int, folder: Path) -> list[PlannedRun]:
-    """All runs, seed by seed, so that each contender has a first result early."""
+    """All runs, seed by seed, so that each contender has a first result early. With folds a seed has its own fold."""
+    kind = "seed" if folds_of(contenders) is None else "fold"
     numbers = range(1, seeds + 1)
-    return [PlannedRun(one, seed, folder / f"{one.name}-seed{seed}") for seed in numbers for one in contenders]
+    return [PlannedRun(one, seed, folder / f"{one.name}-{kind}{seed}") for seed in numbers for one in contenders]
+
+
+def folds_of(contenders: Sequence[Contender]) -> int | None:
+    """How many folds the first contender cuts its texts into; all do, as `common_test` sees to."""
+    return contenders[0].experiment.data.folds
+
+
+def seeds_of(contenders: Sequence[Contender], seeds: int | None) -> int:
+    """Trainings of each contender: as asked for, else one for every fold, else SEEDS.
+
+    Raises ConfigError where there are fewer folds than trainings.
+    """
+    folds = folds_of(contenders)
+    if folds is not None and seeds is not None and seeds > folds:
+        raise ConfigError("--seeds", f"is {seeds}, and there are {folds} folds, one for each training", f"1 to {folds}")
+    return seeds or folds or SEEDS
 
 
 def differing_settings(contenders: Sequence[Contender]) -> dict[str, list[Any]]:
@@ -231,7 +251,11 @@ def _check_reserved(changes: Sequence[str], grids: Sequence[str], budget: Budget
     in_grids = [f"{key}={json.dumps(value)}" for one in combinations(grids) for key, value in one]
     limits = [one.partition("=")[0] for one in budget.changes()]
     hints = dict.fromkeys(_named(limits, in_grids), "leave --minutes, --core-minutes and --updates out")
-    fixed = {"training.seed": "--seeds N trains each with the seeds 1 to N", "run": "--run FOLDER holds all runs"}
+    fixed = {
+        "training.seed": "--seeds N trains each with the seeds 1 to N",
+        "data.fold": "data.folds=10 takes one after another",
+        "run": "--run FOLDER holds all runs",
+    }
     hints |= {name: fixed[name] for name in _named(fixed, [*changes, *in_grids])}
     if hints:
         problem = "is set for each run by the comparison"
@@ -290,14 +314,14 @@ def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_da
     With `any_data` they may learn from other texts, but are still judged on the same ones.
     """
     first, *others = _by_data(contenders)
-    test, texts = _test(first), origins.of(first)
+    test, texts = _test(first.experiment), origins.of(first)
     if test is None:
         named = [f"data.test.{column}" for column in first.experiment.columns]
         hint = " ".join(f"{name}=FILE" for name in named)
         raise ConfigError(named[0], f"must be given: '{first.name}' names no test part to be judged on", hint)
     faults = []
     for other in others:
-        if _test(other) != test:
+        if _test(other.experiment) != test:
             faults.append(_other_texts("test", "is judged on", first, other, ""))
         if not any_data:
             their = origins.of(other)
@@ -308,10 +332,23 @@ def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_da
     return test
 
 
-def _test(one: Contender) -> Examples | None:
+def fold_tests(contenders: Sequence[Contender], seeds: int) -> list[Examples]:
+    """The test part of each fold that is trained; [] without folds. Raises DataError for an empty one."""
+    first, found = contenders[0].experiment, []
+    if first.data.folds is None:
+        return []
+    for fold in range(1, seeds + 1):
+        test = _test(replace(first, data=replace(first.data, fold=fold)))
+        if test is None:
+            raise DataError("data.folds", f"fold {fold} of {first.data.folds} has no example", hint="fewer folds")
+        found.append(test)
+    return found
+
+
+def _test(experiment: Experiment) -> Examples | None:
     """The test part of a contender. What of it is judged depends on the settings of the task alone."""
-    columns = small_columns(one.experiment.columns, shared=one.experiment.text.shared)
-    return test_examples(one.experiment, TASKS.build(one.experiment.task, columns))
+    columns = small_columns(experiment.columns, shared=experiment.text.shared)
+    return test_examples(experiment, TASKS.build(experiment.task, columns))
 
 
 def _by_data(contenders: Sequence[Contender]) -> Iterator[Contender]:
@@ -335,6 +372,6 @@ def _files(one: Contender, part: Any) -> str:
         return "no such file"
     names = " and ".join(map(str, reader.files)) or reader.place
     if part == "train":
-        share, longest = sum(held_out(one.experiment)), one.experiment.data.max_length
+        share, longest = sum(held_out(one.experiment)[:2]), one.experiment.data.max_length
         names += f" up to {longest} pieces" + (f" without a share of {share:g}" if share else "")
     return names

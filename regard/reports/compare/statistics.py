@@ -41,7 +41,13 @@ class _Drawn(NamedTuple):
 
 
 def figures(
-    metric: Measure, tables: Tables, baseline: str, *, resamples: int = RESAMPLES, seed: int = SEED
+    metric: Measure,
+    tables: Tables,
+    baseline: str,
+    *,
+    folds: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
 ) -> dict[str, Figure]:
     """system → its figure; `tables` hold the statistics of every run of it.
 
@@ -50,8 +56,11 @@ def figures(
     `regard.evaluation.compare`, to the last digit, and tells of other sentences alone; with several, a difference that
     comes and goes with the seed is not called sure. Of n seeds alone, the spread over seeds comes out too small by
     sqrt((n - 1) / n).
+
+    With `folds` the runs of a system are of one test part each, in the same order for every system: sentences are drawn
+    fold by fold, and the folds that are drawn are the same for all.
     """
-    drawn = _drawn(metric, tables, resamples, seed, seed)
+    drawn = (_drawn_by_fold if folds else _drawn)(metric, tables, resamples, seed, seed)
     found = {name: _figure(metric, several, drawn[name]) for name, several in tables.items()}
     rivals = _rivals(metric, tables, baseline)
     return {
@@ -116,6 +125,19 @@ def _drawn(metric: Measure, tables: Tables, resamples: int, seed: int, seeds: in
         ours = columns[:, start : start + len(several)]
         start += len(several)
         found[name] = _Drawn(ours, _means(ours, seeds + 1 + number))
+    return found
+
+
+def _drawn_by_fold(metric: Measure, tables: Tables, resamples: int, seed: int, folds: int) -> dict[str, _Drawn]:
+    """`seed` draws the sentences of each fold, `folds` the folds."""
+    columns = [
+        resampled(metric, np.stack(runs), resamples=resamples, seed=seed + number)
+        for number, runs in enumerate(zip(*tables.values(), strict=True))
+    ]
+    found = dict[str, _Drawn]()
+    for place, name in enumerate(tables):
+        ours = np.stack([drawn[:, place] for drawn in columns], axis=1)
+        found[name] = _Drawn(ours, _means(ours, folds + 1))
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
+from regard.errors import RegardError
 from regard.evaluation.scripts import words
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, Publication, differing_settings
@@ -110,6 +111,7 @@ class Compared(NamedTuple):
     about: dict[str, Any]  # command, machine …
     halves: Halves | None = None  # the first metric in the longer half of the test part, and in the other
     wording: Wording = Wording()
+    folds: int = 0  # test parts of one run each; 0: all runs have the same test part
 
     @property
     def names(self) -> list[str]:
@@ -143,6 +145,7 @@ class Compared(NamedTuple):
             **self.about,
             "baseline": self.baseline,
             "sentences": self.sentences,
+            "folds": self.folds,
             "metrics": [{"name": a, "signature": b} for a, b in zip(self.metrics, self.signatures, strict=True)],
             "systems": [_row_values(row, self.metrics) for row in self.rows],
             "by_length": [_bucket_values(bucket, self.names) for bucket in self.buckets],
@@ -160,13 +163,21 @@ def summarise(
     failed: Mapping[str, str],
     about: Mapping[str, Any],
 ) -> Compared:
-    """`results` by contender; one that has none has no row. The baseline must have some."""
+    """`results` by contender; one that has none has no row. The baseline must have some.
+
+    Of folds those count that every row has a result of, so that all are judged on the same examples.
+    """
     listed = [one for one in contenders if results.get(one.name)]
+    if judge.folds:
+        results = _of_common_folds({one.name: results[one.name] for one in listed})
     tables: list[Tables] = [
         {one.name: [run.statistics[place] for run in results[one.name]] for one in listed}
         for place in range(len(judge.metrics))
     ]
-    by_metric = [figures(metric, some, baseline) for metric, some in zip(judge.metrics, tables, strict=True)]
+    folds = [run.seed - 1 for run in results[baseline]] if judge.folds else []
+    by_metric = [
+        figures(metric, some, baseline, folds=bool(folds)) for metric, some in zip(judge.metrics, tables, strict=True)
+    ]
     return Compared(
         rows=[
             Row(name, str(config), list(changes), list(results[name]), [one[name] for one in by_metric], publication)
@@ -177,14 +188,23 @@ def summarise(
         signatures=judge.signatures(),
         higher_is_better=[metric.higher_is_better for metric in judge.metrics],
         curve_metric=judge.curve_metric,
-        sentences=count_of(judge.test),
-        buckets=buckets_of(tables[0], judge, baseline),
+        sentences=sum(count_of(judge.folds[fold]) for fold in folds) if folds else count_of(judge.test),
+        buckets=[] if folds else buckets_of(tables[0], judge, baseline),
         differing=differing_settings(listed),
         failed=dict(failed),
         about=dict(about),
-        halves=halves_of(tables[0], judge, baseline),
+        halves=None if folds else halves_of(tables[0], judge, baseline),
         wording=judge.wording,
+        folds=len(folds),
     )
+
+
+def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
+    """The results of folds that all have, fold by fold. Raises RegardError where there is none."""
+    common = set.intersection(*({run.seed for run in several} for several in results.values()))
+    if not common:
+        raise RegardError(f"compare: no fold has a result of all of {', '.join(results)}")
+    return {name: [run for run in several if run.seed in common] for name, several in results.items()}
 
 
 def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[Bucket]:

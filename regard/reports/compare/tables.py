@@ -251,11 +251,13 @@ def _gain_note(compared: Compared) -> str:
 
 def _certainty(compared: Compared) -> Iterator[str]:
     drawn, one_seed = _drawn(compared), compared.one_seed
-    part, all_once = f"{compared.sentences:,} {compared.wording.examples} of the test part", one_seed == compared.names
+    all_once, unit = one_seed == compared.names, "folds" if compared.folds else "seeds"
+    of = f"{compared.folds} folds, each of which is a test part" if compared.folds else "the test part"
+    part = f"{compared.sentences:,} {compared.wording.examples} of {of}"
     if all_once:
         yield f"{part}; one training of each system. 95 %: over {drawn} alone (bootstrap)."
     else:
-        yield f"{part}. Mean ± standard deviation over the seeds; 95 %: of that mean, over {drawn} (bootstrap)."
+        yield f"{part}. Mean ± standard deviation over the {unit}; 95 %: of that mean, over {drawn} (bootstrap)."
     yield (
         f"p: how easily {drawn} would turn the difference to {compared.baseline} round, or make it vanish (paired "
         "bootstrap, two-sided). Each p is of one comparison, not corrected for their number."
@@ -270,7 +272,8 @@ def _certainty(compared: Compared) -> Iterator[str]:
 
 def _drawn(compared: Compared) -> str:
     """What the bootstrap draws anew."""
-    seeds = "" if compared.one_seed == compared.names else " and other seeds"
+    unit = "folds" if compared.folds else "seeds"
+    seeds = "" if compared.one_seed == compared.names else f" and other {unit}"
     return f"other {compared.wording.examples}{seeds}"
 
 

@@ -95,3 +95,27 @@ def test_any_system_may_be_the_baseline():
     tables = {"a": [table(written(0.5, 1))], "b": [table(written(0.1, 2))]}
     one, other = figures(BLEU, tables, "a")["b"].difference, figures(BLEU, tables, "b")["a"].difference
     assert (one.value, one.p_value) == (-other.value, other.p_value)
+
+
+def test_with_folds_sentences_are_drawn_fold_by_fold_and_folds_for_all_alike():
+    counts, resamples = [30, 20, 25], 60
+    draw = np.random.default_rng(7)
+    tables = {
+        name: [np.stack([draw.random(count) < share, np.ones(count)], axis=1).astype(float) for count in counts]
+        for name, share in (("a", 0.5), ("b", 0.8))
+    }
+    drawn = []
+    for fold, count in enumerate(counts):
+        sentences = np.random.default_rng(SEED + fold)
+        drawn.append([sentences.choice(count, size=count, replace=True) for _ in range(resamples)])
+    folds = np.random.default_rng(SEED + 1).integers(len(counts), size=(resamples, len(counts)))
+    means = {name: [] for name in tables}
+    for resample, chosen in enumerate(folds.tolist()):
+        for name, several in tables.items():
+            values = [EXACT.value(several[fold][drawn[fold][resample]].sum(axis=0)) for fold in chosen]
+            means[name].append(sum(values) / len(values))
+    differences = sorted(b - a for a, b in zip(means["a"], means["b"], strict=True))
+    found = figures(EXACT, tables, "a", folds=True, resamples=resamples)
+    assert found["b"].difference.interval == pytest.approx(np.percentile(differences, [2.5, 97.5]), abs=1e-9)
+    assert found["a"].interval == pytest.approx(np.percentile(means["a"], [2.5, 97.5]), abs=1e-9)
+    assert found["b"].values == tuple(100 * one[:, 0].mean() for one in tables["b"])

@@ -1,0 +1,111 @@
+"""Cross-validation: every example is in one test fold, drawn by a seed, and never in the training part beside it."""
+
+from collections import Counter
+
+import pytest
+from small_runs import regard, unsaid
+
+from regard.data.columns import learn_columns
+from regard.data.examples import Example
+from regard.data.readers import Fold, Reader
+from regard.experiment import read_experiment
+from regard.reports.evaluation import evaluate
+from regard.runs import RunFolder, texts
+from regard.runs.assembly import task_of
+from regard.runs.texts import dev_examples, training_readers
+from regard.tasks import TASKS
+
+COUNT, FOLDS = 300, 5
+TINY = ["task=classification", "model.encoder=embeddings", "model.dim=8", "training.max_updates=2",
+        "training.validate_every=1", "training.average=1"]  # fmt: skip
+
+
+class Listed(Reader):
+    """Texts that stand in memory."""
+
+    columns, files = ("text",), ()
+
+    def __init__(self, values: list[str]) -> None:
+        self.values = values
+
+    def key(self) -> str:
+        return "listed"
+
+    def __iter__(self):
+        return (Example(number, {"text": value}) for number, value in enumerate(self.values, start=1))
+
+
+def lines_of(reader: Reader) -> list[int]:
+    return [example.line for example in reader]
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"{'good' if number % 3 else 'bad'}\ttext {number}\n" for number in range(COUNT)]
+    (tmp_path / "a.tsv").write_text("".join(rows))
+    return tmp_path / "a.tsv"
+
+
+def test_every_example_is_in_exactly_one_fold():
+    reader = Listed([f"text {number}" for number in range(COUNT)])
+    held = [lines_of(Fold(reader, FOLDS, fold, held_out=True)) for fold in range(1, FOLDS + 1)]
+    assert Counter(line for lines in held for line in lines) == Counter(range(1, COUNT + 1))
+    assert all(COUNT / FOLDS / 2 < len(lines) < COUNT / FOLDS * 2 for lines in held)
+    for fold, lines in enumerate(held, start=1):
+        rest = lines_of(Fold(reader, FOLDS, fold, held_out=False))
+        assert sorted(rest + lines) == list(range(1, COUNT + 1))
+
+
+def test_equal_texts_are_in_one_fold_and_another_seed_draws_others():
+    reader = Listed([f"text {number // 2}" for number in range(COUNT)])
+    first, again, other = (lines_of(Fold(reader, FOLDS, 1, seed, held_out=True)) for seed in (0, 0, 1))
+    assert first == again != other
+    assert all((line + 1 if line % 2 else line - 1) in first for line in first)
+
+
+def test_a_run_learns_from_the_other_folds_and_is_judged_by_its_own(table, tmp_path):
+    judged: list[str] = []
+    for fold in range(1, FOLDS + 1):
+        changes = [*TINY, f"data.folds={FOLDS}", f"data.fold={fold}", "data.dev_share=0.1", f"run={tmp_path / 'r'}"]
+        experiment = read_experiment(table, changes)
+        readers = training_readers(experiment)
+        columns = learn_columns(experiment.columns, [*readers.values()], experiment.text.tokenizer, shared=True)
+        task = TASKS.build(experiment.task, columns)
+        learnt = [one.texts["text"] for one in readers["train"]]
+        test = texts.test_examples(experiment, task)["text"]
+        dev = dev_examples(experiment, task, print)["text"]
+        assert sorted([*learnt, *dev, *test]) == sorted(f"text {number}" for number in range(COUNT))
+        assert len(dev) > 5
+        judged += test
+    assert Counter(judged) == Counter(f"text {number}" for number in range(COUNT))
+
+
+def test_a_run_of_a_fold_is_evaluated_without_files(table, tmp_path):
+    done = regard("train", table, *TINY, "data.folds=5", "data.fold=2", "--run", tmp_path / "run", "--quiet")
+    assert done.code == 0, done.said
+    folder = RunFolder(tmp_path / "run")
+    experiment = folder.experiment()
+    test = texts.test_examples(experiment, task_of(experiment, folder.columns(experiment)))
+    assert evaluate([tmp_path / "run"]).examples == len(test["text"]) > 20
+    more = regard("train", "--resume", "--run", tmp_path / "run", "data.fold=3", "training.max_updates=3")
+    assert unsaid(more, "data.fold: cannot change in a run that has begun: 2 → 3") == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["data.folds=5", "data.fold=6"], "data.fold: is 6, but there are 5 folds"),
+        (["data.fold=2"], "data.fold: is 2, but there are no folds"),
+        (["data.folds=1"], "data.folds"),
+        (["data.folds=5", "data.test={file}"], "data.folds: makes the test part out of data.train"),
+    ],
+)
+def test_folds_that_cannot_be_are_refused(changes, said, table, tmp_path):
+    named = [change.replace("{file}", str(table)) for change in changes]
+    assert unsaid(regard("train", table, *TINY, *named, "--run", tmp_path / "run"), said) == []
+
+
+def test_a_text_whose_lines_follow_on_each_other_has_no_folds(tmp_path):
+    (tmp_path / "novel.txt").write_text("a b c\n" * 50)
+    done = regard("train", "--text", tmp_path / "novel.txt", "data.folds=5", "--run", tmp_path / "run")
+    assert unsaid(done, "data.folds: cuts examples that stand alone") == []
