@@ -34,7 +34,8 @@ Text = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="A plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier;"
+        help="A plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier"
+        " of texts or of pairs;"
         " words with tags (.conll .conllu) for a tagger.",
     ),
 ]
@@ -70,6 +71,8 @@ def train_command(
     regard train --text novel.txt task.window=200 task.context=50
 
     regard train --text reviews.tsv   (label and text)
+
+    regard train --text questions.tsv   (two texts and a label)
 
     regard train --text names.conll   (a word and its tag a line)
 

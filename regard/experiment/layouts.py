@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import quoted
-from regard.data.readers.label_table import TABLES
+from regard.data.readers.label_table import TABLES, holds_pairs
 from regard.experiment.data import FOLDERS, PARTS, by_ending
 from regard.experiment.settings import Experiment
 
@@ -47,13 +47,17 @@ def with_layouts(
 def text_settings(text: str | None) -> tuple[list[str], list[str]]:
     """Return changes that name the task for what `--text` gives, and changes that name its data.
 
-    A table or a folder of folders holds labels and texts for a classifier, CoNLL columns hold words and tags for a
-    tagger, any other file holds the text of a language model.
+    A table or a folder of folders holds labels and texts for a classifier, a table with two texts beside the label is
+    one of pairs, CoNLL columns hold words and tags for a tagger, any other file holds the text of a language model.
     """
     if text is None:
         return [], []
     reader = by_ending(text)
-    task = None if reader is None else TASKS_OF.get(reader["name"])
+    kind = "" if reader is None else reader["name"]
+    task = TASKS_OF.get(kind)
+    path = Path(text).expanduser()
+    if kind in TABLES and path.is_file() and holds_pairs(path, kind):
+        task = "pairs"
     if task is not None:
         return [f"task.name={task}"], [f"data.train={quoted(text)}"]
     return ["task.name=language_model"], [f"data.train.text={quoted(text)}"]

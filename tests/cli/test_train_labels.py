@@ -72,3 +72,19 @@ def test_of_a_long_text_so_many_pieces_are_read(keep, kept, tmp_path):
     assert "examples, none skipped" in done.said
     (found,) = regard.load(tmp_path / "run").predict(["one two 7 a three four"], explain=True)
     assert "".join(found.explanation.source_tokens[:-1]).split() == kept.split()
+
+
+def test_a_table_of_two_texts_and_a_label_trains_a_classifier_of_pairs(tmp_path):
+    rows = [
+        f"is number {n} {a}?\tnumber {n} is {b}\t{'yes' if a == b else 'no'}\n"
+        for n in range(15)
+        for a in ("red", "blue")
+        for b in ("red", "blue")
+    ]
+    (tmp_path / "pairs.tsv").write_text("".join(rows))
+    done = command("train", "--text", tmp_path / "pairs.tsv", "--run", tmp_path / "run", *TINY)
+    assert done.code == 0, done.said
+    assert "pairs.tsv: label in field 3 (2: no, yes), first in field 1, second in field 2\n" in done.said
+    (found,) = regard.load(tmp_path / "run").predict(["is number 3 red?\tnumber 3 is red"], explain=True)
+    assert set(found.probabilities) == {"no", "yes"}
+    assert [*found.explanation.columns] == ["first", "second", "label"]

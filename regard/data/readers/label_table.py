@@ -1,6 +1,7 @@
 """Which field of a table is the label and which are texts, told by its rows."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,9 @@ LOOKED_AT = 100_000  # rows: a table may be sorted by its labels
 MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 SHOWN = 5  # labels that are told
+_SENTENCE = re.compile(
+    r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}"
+)  # a word and another, or a few letters of another script
 
 Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
 
@@ -45,6 +49,61 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
     are the longest other fields, in their order. With `like`, the fields of another table of the same data, a table
     without a header has the same. Raises DataError where no field looks like a label.
     """
+    fields, names, label, header = _looked_at(path, kind)
+    known = {one.key: one for one in fields}
+    if label is None and like is not None and known.keys() >= set(like.values()):
+        found = {column: known[like[column]] for column in columns}
+    else:
+        found = _found(path, fields, names, columns, label)
+    return TableLayout(
+        {column: one.key for column, one in found.items()}, header, tuple(sorted(found[columns[-1]].values))
+    )
+
+
+def holds_pairs(path: Path, kind: str) -> bool:
+    """Return whether exactly two fields beside the label are texts: most of their values are more than one word."""
+    fields, _, label, _ = _looked_at(path, kind)
+    label = label or _likely(fields)
+    return label is not None and sum(one.is_text for one in fields if one is not label) == 2
+
+
+class _Field:
+    """What the values of a field are like."""
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+        self.values: set[str] = set()  # the first few more than MOST
+        self.rows = self.characters = self.longest = self.sentences = 0
+
+    def add(self, value: str) -> None:
+        """One value more."""
+        self.rows, self.characters = self.rows + 1, self.characters + len(value)
+        self.longest = max(self.longest, len(value))
+        self.sentences += _SENTENCE.search(value) is not None
+        if len(self.values) <= MOST and value.strip():
+            self.values.add(value.strip())
+
+    @property
+    def may_be_label(self) -> bool:
+        """Whether the values are few and short, and come again."""
+        return 2 <= len(self.values) <= min(MOST, self.rows - 1) and self.longest <= LONGEST_LABEL
+
+    @property
+    def is_text(self) -> bool:
+        """Whether most values are several words."""
+        return 2 * self.sentences > self.rows
+
+
+class _Table(NamedTuple):
+    """The fields of a table, their names in the first line, and the field that a header calls a label."""
+
+    fields: list[_Field]
+    names: list[str]
+    label: _Field | None
+    header: bool
+
+
+def _looked_at(path: Path, kind: str) -> _Table:
     keys, rows = _objects(path) if kind == "jsonl" else _cells(path, kind)
     first = next(rows, [])
     fields = [_Field(key) for key in keys or range(1, len(first) + 1)]
@@ -57,35 +116,13 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
     header = kind != "jsonl" and label is not None
     if not header:
         _add(fields, first)
-    known = {one.key: one for one in fields}
-    if label is None and like is not None and known.keys() >= set(like.values()):
-        found = {column: known[like[column]] for column in columns}
-    else:
-        found = _found(path, fields, names, columns, label)
-    return TableLayout(
-        {column: one.key for column, one in found.items()}, header, tuple(sorted(found[columns[-1]].values))
-    )
+    return _Table(fields, names, label, header)
 
 
-class _Field:
-    """What the values of a field are like."""
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-        self.values: set[str] = set()  # the first few more than MOST
-        self.rows = self.characters = self.longest = 0
-
-    def add(self, value: str) -> None:
-        """One value more."""
-        self.rows, self.characters = self.rows + 1, self.characters + len(value)
-        self.longest = max(self.longest, len(value))
-        if len(self.values) <= MOST and value.strip():
-            self.values.add(value.strip())
-
-    @property
-    def may_be_label(self) -> bool:
-        """Whether the values are few and short, and come again."""
-        return 2 <= len(self.values) <= min(MOST, self.rows - 1) and self.longest <= LONGEST_LABEL
+def _likely(fields: Sequence[_Field]) -> _Field | None:
+    """The field with the fewest different values that may be labels."""
+    likely = [one for one in fields if one.may_be_label]
+    return min(likely, key=lambda one: (len(one.values), one.characters), default=None)
 
 
 def _found(
@@ -93,9 +130,7 @@ def _found(
 ) -> dict[str, _Field]:
     """The field of each column, the label last."""
     *texts, last = columns
-    if label is None:
-        likely = [one for one in fields if one.may_be_label]
-        label = min(likely, key=lambda one: (len(one.values), one.characters), default=None)
+    label = label or _likely(fields)
     others = [one for one in fields if one is not label]
     if label is None or len(others) < len(texts):
         problem = f"no field looks like a {last} (a few short values that come again) beside {', '.join(texts)}"

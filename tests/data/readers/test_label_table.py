@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.readers.label_table import label_layout
+from regard.data.readers.label_table import holds_pairs, label_layout
 from regard.errors import DataError
 
 TEXTS = [f"a film that is number {number}, and long" for number in range(9)]
@@ -44,6 +44,35 @@ def test_two_texts_stand_in_their_order(tmp_path):
     rows = [(text, label, f"{text} and longer") for label, text in ROWS]
     found = label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("first", "second", "label"))
     assert found.fields == {"first": 1, "second": 3, "label": 2}
+
+
+PAIRS = [(label, text, f"{text} and longer") for label, text in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pairs"),
+    [
+        (PAIRS, True),
+        ([("label", "question", "answer"), *PAIRS], True),
+        ([(f"id {n}", f"{n}.5", *row) for n, row in enumerate(PAIRS)], True),
+        ([(label, "同样的句子", "另外一个句子") for label, *_ in PAIRS], True),
+        (ROWS, False),
+        ([(f"id{n}", *row) for n, row in enumerate(ROWS)], False),
+        ([(f"{n} 12:30", *row) for n, row in enumerate(ROWS)], False),
+        ([(f"user_{n}", *row) for n, row in enumerate(ROWS)], False),
+        ([(*row, row[1]) for row in PAIRS], False),  # three texts
+        ([(f"{n} texts", f"{n} texts") for n in range(9)], False),  # no label
+    ],
+)
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+def test_two_texts_beside_the_label_are_pairs(rows, pairs, kind, tmp_path):
+    assert holds_pairs(saved(tmp_path / f"a.{kind}", rows, "," if kind == "csv" else "\t"), kind) is pairs
+
+
+def test_objects_of_two_texts_are_pairs(tmp_path):
+    rows = [{"premise": text, "hypothesis": f"not {text}", "gold": label} for label, text in ROWS]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert holds_pairs(tmp_path / "a.jsonl", "jsonl")
 
 
 def test_objects_are_told_by_their_names(tmp_path):
