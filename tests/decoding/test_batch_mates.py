@@ -17,11 +17,12 @@ from regard.models import ROUTE
 from regard.records import BOS, EOS, PAD
 
 VOCAB, EXTRA = 13, 8
-PAIRS = list(itertools.product(ENCODERS, DECODERS))
+PAIRS = list(itertools.product(ENCODERS, DECODERS))  # those with a transformer at once, the others among the slow
+PARAMS = [pytest.param(one, marks=[] if "transformer" in one else pytest.mark.slow, id="-".join(one)) for one in PAIRS]
 KINDS = {"greedy": {}, "beam": {"size": 4, "n_best": 3}, "sampling": {"n_best": 2, "temperature": 0.8}}
 
 
-@pytest.fixture(params=PAIRS, ids="-".join)
+@pytest.fixture(params=PARAMS)
 def pair(request):
     return request.param
 
