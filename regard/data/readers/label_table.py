@@ -45,7 +45,8 @@ class TableLayout(NamedTuple):
 def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
     """Return where texts and the last column, the label, stand in a table of a `kind` of TABLES.
 
-    A field that a header calls a label is one. Else it is the field with the fewest different short values; the texts
+    A field that a header calls a label is one; the first line is also a header where it has a label that no other line
+    has, and one word for each text. Else it is the field with the fewest different short values; the texts
     are the longest other fields, in their order. With `like`, the fields of another table of the same data, a table
     without a header has the same. Raises DataError where no field looks like a label.
     """
@@ -113,10 +114,21 @@ def _looked_at(path: Path, kind: str) -> _Table:
     label = next(
         (one for one, name in zip(fields, names, strict=True) if name in NAMES and name not in one.values), None
     )
+    if label is None and kind != "jsonl" and _names_fields(first, fields):
+        label = _likely(fields)
     header = kind != "jsonl" and label is not None
     if not header:
         _add(fields, first)
     return _Table(fields, names, label, header)
+
+
+def _names_fields(first: Sequence[str], fields: Sequence[_Field]) -> bool:
+    """Whether a first line has a word of its own for the label, and for each text one word."""
+    label = _likely(fields)
+    cells = dict(zip(fields, first, strict=True))
+    texts = [cells[one] for one in fields if one.is_text]
+    own = label is not None and bool(cells[label].strip()) and cells[label].strip() not in label.values
+    return own and bool(texts) and not any(map(_SENTENCE.search, texts))
 
 
 def _likely(fields: Sequence[_Field]) -> _Field | None:

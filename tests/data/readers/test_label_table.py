@@ -46,6 +46,15 @@ def test_two_texts_stand_in_their_order(tmp_path):
     assert found.fields == {"first": 1, "second": 3, "label": 2}
 
 
+def test_a_first_line_of_names_is_told_from_an_example(tmp_path):
+    path = saved(tmp_path / "a.tsv", [("judgment", "sentence_A"), *ROWS])
+    found = label_layout(path, "tsv", ("text", "label"))
+    assert (found.fields, found.header, found.labels) == ({"text": 2, "label": 1}, True, ("neg", "pos", "so so"))
+    for first in (("rare", "a film unlike others"), ("pos", "bad"), ("", "sentence_A")):
+        found = label_layout(saved(tmp_path / "b.tsv", [first, *ROWS]), "tsv", ("text", "label"))
+        assert found.header is False and found.fields == {"text": 2, "label": 1}
+
+
 PAIRS = [(label, text, f"{text} and longer") for label, text in ROWS]
 
 
