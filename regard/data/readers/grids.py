@@ -1,0 +1,49 @@
+"""Made-up pictures with their captions: grids of coloured shapes, some of which are marked and to be named."""
+
+from typing import Annotated
+
+import numpy as np
+
+from regard.config import Doc
+from regard.config.bounds import Size
+from regard.data.readers.seeded import Examples, Seed, SeededReader
+from regard.errors import PartError
+from regard.text.numbers import write_rows
+
+COLOURS = ("red", "green", "blue", "yellow")
+SHAPES = ("circle", "square", "triangle", "star")
+BETWEEN = " and "  # two of the things that a caption names
+
+
+class GridsReader(SeededReader):
+    """Cells of a grid, row by row, and the marked ones in words: `red circle and blue star and green square`.
+
+    A cell is as many numbers as there are colours, shapes and one more: 1 at its colour, at its shape, and at the last
+    if it is marked; 0 elsewhere. So it stands for a place of a convolutional network's last map
+    (https://arxiv.org/abs/1502.03044, section 3.1.1).
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        size: Annotated[Size, Doc("Rows of a grid, and as many columns.")] = 4,
+        marked: Annotated[Size, Doc("Cells that are marked.")] = 3,
+        examples: Examples = 10_000,
+        seed: Seed = 1,
+    ) -> None:
+        if marked > size * size:
+            raise PartError(f"is {marked}, and a grid has {size * size} cells", "fewer", setting="marked")
+        super().__init__(columns, 2, f"grids of {size} by {size} cells, {marked} marked", examples, seed)
+        self._cells, self._marked = size * size, marked
+
+    def make(self, draws: np.random.Generator) -> tuple[str, ...]:
+        """Return the cells and the caption."""
+        colours, shapes = (draws.integers(len(kinds), size=self._cells) for kinds in (COLOURS, SHAPES))
+        marked = np.sort(draws.choice(self._cells, self._marked, replace=False))
+        cells = np.zeros((self._cells, len(COLOURS) + len(SHAPES) + 1))
+        every = np.arange(self._cells)
+        cells[every, colours] = cells[every, len(COLOURS) + shapes] = 1
+        cells[marked, -1] = 1
+        caption = BETWEEN.join(f"{COLOURS[colours[cell]]} {SHAPES[shapes[cell]]}" for cell in marked)
+        return write_rows(cells.tolist()), caption
