@@ -1,5 +1,6 @@
 """Objectives: what is minimised. One file a row, built with its Context."""
 
+from regard.objectives.class_weighted import ClassWeightedObjective
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import Context, Objective
 from regard.objectives.penalised import PenalisedObjective
@@ -10,7 +11,12 @@ from regard.registry import Registry
 
 OBJECTIVES: Registry[Objective] = Registry(
     "objective",
-    {"likelihood": LikelihoodObjective, "reinforce": ReinforceObjective, "sub_batch": SubBatchObjective},
+    {
+        "class_weighted": ClassWeightedObjective,
+        "likelihood": LikelihoodObjective,
+        "reinforce": ReinforceObjective,
+        "sub_batch": SubBatchObjective,
+    },
 )
 
 __all__ = ["OBJECTIVES", "PENALTIES", "Context", "Objective", "PenalisedObjective", "build_penalties", "check_norms"]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -14,33 +15,38 @@ from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError, nearest
 from regard.registry import Choice
 
-LABELS = "labels.json"
+LABELS, COUNTS = "labels.json", "counts.json"
 
 
 class LabelColumn(Column):
     """A label by its number: ids (batch,), in the alphabetical order of the labels."""
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        self.labels = tuple(labels)
+    def __init__(self, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
+        """`counts` is how many examples each label had in training; None: they were not counted."""
+        self.labels, self.counts = tuple(labels), None if counts is None else tuple(counts)
         self._numbers = {label: number for number, label in enumerate(self.labels)}
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "LabelColumn":
-        """Collect all labels. Raises DataError where there are fewer than two."""
-        labels = sorted({label for value in values if (label := value.strip())})
+        """Collect and count all labels. Raises DataError where there are fewer than two."""
+        counts = Counter(label for value in values if (label := value.strip()))
+        labels = sorted(counts)
         if len(labels) < 2:
             found = f"'{labels[0]}'" if labels else "none"
             raise DataError("label", f"needs two different labels, and there is {found}")
-        return cls(labels)
+        return cls(labels, [counts[label] for label in labels])
 
     @classmethod
     def load(cls, folder: Path) -> "LabelColumn":
         """Read the labels. Raises CheckpointError."""
-        return cls(load_labels(folder))
+        labels = load_labels(folder)
+        return cls(labels, _load_counts(folder, len(labels)))
 
     def save(self, folder: Path) -> None:
         """Write the labels."""
         save_labels(folder, self.labels)
+        if self.counts is not None:
+            (folder / COUNTS).write_text(json.dumps(self.counts), encoding="utf-8")
 
     def key(self) -> str:
         """SHA-256 of the labels."""
@@ -55,6 +61,11 @@ class LabelColumn(Column):
         if label not in self._numbers:
             raise DataError("label", f"there is no '{label:.60}'", hint=nearest(label, self.labels))
         return [self._numbers[label]]
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it knows its example values alone, as in a rehearsal."""
+        return self.labels == self.examples
 
     def check(self, value: str) -> None:
         """Raise DataError for a label that training has not seen."""
@@ -84,3 +95,17 @@ def load_labels(folder: Path) -> list[str]:
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise CheckpointError(folder / LABELS, "is no list of labels")
     return labels
+
+
+def _load_counts(folder: Path, labels: int) -> list[int] | None:
+    """Read how often each label was seen; None where it was not counted. Raises CheckpointError for damage."""
+    path = folder / COUNTS
+    if not path.exists():
+        return None
+    try:
+        counts = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(path, f"cannot be read: {error}") from error
+    if not isinstance(counts, list) or len(counts) != labels or not all(isinstance(one, int) for one in counts):
+        raise CheckpointError(path, f"is no list of {labels} counts")
+    return counts
