@@ -24,9 +24,9 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
 
     Positions count from 0, a value that is no number is null:
     {format: 1, predictions: [prediction]}, and as a page saves it also what was chosen: state, shown
-    prediction: {source, text, score, finished, log_probs: [number per target piece], alternatives: [prediction],
-                 flags: [{kind, side, word, value}], details (where there are any): what the prediction tells besides,
-                 explanation: null or
+    prediction: {answers, source, text, score, finished, log_probs: [number per target piece],
+                 alternatives: [prediction], flags: [{kind, side, word, value}],
+                 details (where there are any): what the prediction tells besides, explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}},
@@ -75,6 +75,7 @@ def html_json(data: Any) -> str:
 def _prediction(prediction: Prediction) -> dict[str, Any]:
     found, details = prediction.explanation, prediction.details()
     return {
+        "answers": prediction.answers,
         "source": prediction.source,
         "text": prediction.text,
         "score": _number(prediction.score),

@@ -11,6 +11,7 @@ from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, ServingErro
 
 LATE = 5  # seconds after which a request that was too late may be sent again
 ENDING = 5  # seconds after which to ask again, by then another server
+ALWAYS = {OutOfMemory: 413, Unreadable: 400}  # of a text that would not be answered another time, either
 GONE = 499  # of a client that did not wait, in metrics alone
 
 _LOG = logging.getLogger("regard.serve")
@@ -48,15 +49,11 @@ def of_engine(error: ServingError) -> ApiError:
             return later(503, str(error), error.retry_after)
         case TooLate():
             return later(503, str(error), LATE)
-        case OutOfMemory():
-            return ApiError(413, str(error))  # nor would it fit another time
         case TooLong():
             return too_long(error.pieces, error.limit)
-        case Unreadable():
-            return bad(f"Invalid request: {error}")
         case Failed():
             _LOG.error("%s", error)
-    return ApiError(500, str(error))
+    return ApiError(ALWAYS.get(type(error), 500), str(error))
 
 
 def ending() -> ApiError:

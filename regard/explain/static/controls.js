@@ -1,7 +1,8 @@
 // What chooses the attention that is shown: kind, layer, head, how heads are joined, how much of each row.
-import { kinds, mapsOf, rollsOut } from "./data.js";
+import { kinds, mapsOf, rollsOut, sidesOf } from "./data.js";
 import { fill } from "./elements.js";
 import { told, within } from "./selection.js";
+import { sideName } from "./strings.js";
 import { amount } from "./text.js";
 
 export function drawControls(viewer) {
@@ -15,7 +16,7 @@ export function drawControls(viewer) {
     ...(value === "some" ? [["some", t("some")]] : [])];
   const joins = ["average", "strongest", ...(rollsOut(explanation, state) ? ["rollout"] : [])];
   if (!joins.includes(state.join)) state.join = "average";
-  selector(viewer, "kind", kinds(explanation).map((kind) => [kind, t(kind)]), state.kind, (kind) => ({ kind, heads: null }));
+  selector(viewer, "kind", kinds(explanation).map((kind) => [kind, kindName(explanation, kind, t)]), state.kind, (kind) => ({ kind, heads: null }));
   selector(viewer, "layer", one(maps.length, now.layer), now.layer, (layer) => ({ heads: within(maps, number(layer), other(now.head)) }), maps.length > 1);
   selector(viewer, "head", one(heads, now.head), now.head, (head) => ({ heads: within(maps, other(now.layer), number(head)) }), heads > 1);
   selector(viewer, "join", joins.map((join) => [join, t(join)]), state.join, (join) => ({ join }), maps.length * heads > 1);
@@ -24,8 +25,18 @@ export function drawControls(viewer) {
   if (Number(parts.share.value) !== state.share) parts.share.value = state.share;
   parts.shareTold.textContent = `${state.share}%`;
   parts.share.oninput = () => viewer.choose({ share: Number(parts.share.value) });
-  parts.caption.textContent = [t("caption", t(view.rowSide), t(view.columnSide)), ...scale(view, t)].join(" ");
+  parts.caption.textContent = [caption(viewer), ...scale(view, t)].join(" ");
   parts.ramp.classList.toggle("signed", view.signed);
+}
+
+// What rows and columns are.
+export function caption({ view, t }) {
+  return t("caption", sideName(t, view.rowSide), sideName(t, view.columnSide));
+}
+
+function kindName(explanation, kind, t) {
+  if (!explanation.columns || kind === "alignment") return t(kind);
+  return sidesOf(explanation, kind).map((side) => sideName(t, side)).join(" → ");
 }
 
 // What colours mean where weights are no shares of one.

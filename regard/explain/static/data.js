@@ -15,21 +15,39 @@ export function candidate(prediction, rank) {
   return rank === 0 ? prediction : prediction.alternatives[rank - 1] ?? prediction;
 }
 
+// Of an example in columns, which column looks at which; links of words stand beside them where there are some.
 export function kinds(explanation) {
-  const found = ["cross", "encoder", "decoder"].filter((kind) => mapsOf(explanation, kind).length);
-  return explanation.weights.length ? ["alignment", ...found] : found;
+  const { columns, maps, weights, alignment } = explanation;
+  const found = columns ? byKind([...new Set(maps.map(pairOf))]) : ["cross", "encoder", "decoder"].filter((kind) => mapsOf(explanation, kind).length);
+  return weights.length && (!columns || alignment.length) ? ["alignment", ...found] : found;
 }
 
-export function mapsOf(explanation, kind) {
-  return explanation.maps.filter((map) => map.kind === kind);
+export function mapsOf({ columns, maps }, kind) {
+  return maps.filter((map) => (columns ? pairOf(map) : map.kind) === kind);
+}
+
+// From one column to another first, then learned questions, then what a column looks at in itself.
+function byKind(pairs) {
+  const rank = (pair) => { const [rows, columns] = pair.split(">"); return rows === columns ? 2 : Number(rows === ""); };
+  return pairs.sort((a, b) => rank(a) - rank(b));
+}
+
+function pairOf({ queries, keys }) {
+  return `${queries}>${keys}`;
+}
+
+// What looks, and what is looked at: a side, a column, or "" for a question that was learned.
+export function sidesOf({ columns }, kind) {
+  if (columns && kind !== "alignment") return kind.split(">");
+  return [kind === "encoder" ? "source" : "target", kind === "decoder" ? "target" : "source"];
 }
 
 // The words or pieces of a side: [{text, pieces, special}].
 export function units(explanation, side, { unit, end }) {
-  const tokens = explanation[`${side}_tokens`];
+  const { tokens, words } = explanation.columns?.[side] ?? { tokens: explanation[`${side}_tokens`], words: explanation[`${side}_words`] };
   const last = tokens.length - 1;
   const all = unit === "words"
-    ? explanation[`${side}_words`]
+    ? words
     : tokens.map((text, position) => ({ text, pieces: [position] }));
   return all
     .map((each) => ({ ...each, special: tokens[last] === END && each.pieces[0] === last }))
@@ -56,12 +74,19 @@ export function makeView(prediction, state) {
     state.heads = null;
   }
   if (!available.length) return null;
-  const rowSide = state.kind === "encoder" ? "source" : "target";
-  const columnSide = state.kind === "decoder" ? "target" : "source";
-  const rows = units(explanation, rowSide, state);
+  const [rowSide, columnSide] = sidesOf(explanation, state.kind);
+  const rows = rowSide ? units(explanation, rowSide, state) : questions(explanation, state);
   const columns = state.kind === "decoder" ? readUnits(explanation, state) : units(explanation, columnSide, state);
   const whole = chosen(explanation, state, (matrix) => joined(matrix, rows, columns));
   return { rowSide, columnSide, rows, columns, whole, ...measured(whole), shares: areShares(explanation, state), weights: strongest(whole, state.share) };
+}
+
+// The rows of learned questions: the answer where there is one alone; else the names of their maps, or their numbers.
+export function questions(explanation, { kind, heads }) {
+  const maps = mapsOf(explanation, kind).filter((map, layer) => map.weights.some((_, head) => isOn(heads, layer, head)));
+  const names = maps.flatMap(({ name, weights: [rows] }) => rows.map((_, at) => (rows.length > 1 ? `${name} ${at + 1}` : name)));
+  const alone = mapsOf(explanation, kind).length === 1;
+  return names.map((name, at) => ({ text: !alone ? name : names.length > 1 ? String(at + 1) : explanation.target_tokens[0] ?? "", pieces: [at], special: false }));
 }
 
 // What the strongest colour stands for: 1, or beyond 0 … 1 the greatest weight, whatever its sign.
@@ -87,6 +112,7 @@ function chosen(explanation, state, byUnits) {
   if (state.kind === "alignment") return byUnits(explanation.weights);
   const layers = mapsOf(explanation, state.kind).map((map, layer) => map.weights.filter((_, head) => isOn(state.heads, layer, head)));
   if (state.join === "rollout" && rollsOut(explanation, state)) return byUnits(rollout(layers.filter((heads) => heads.length)));
+  if (!sidesOf(explanation, state.kind)[0]) return byUnits(layers.filter((each) => each.length).flatMap((each) => combine(each, state.join === "strongest")));
   const heads = layers.flat();
   if (heads.length && state.join === "strongest") return combine(heads.map(byUnits), true);
   return byUnits(heads.length ? combine(heads, false) : []);
@@ -108,8 +134,8 @@ export function combine(matrices, greatest) {
 
 // Only shares can be handed on from layer to layer.
 export function rollsOut(explanation, { kind }) {
-  const maps = mapsOf(explanation, kind);
-  return kind === "encoder" && maps.length > 1 && maps.every((map) => map.shares !== false);
+  const maps = mapsOf(explanation, kind), [rows, columns] = sidesOf(explanation, kind);
+  return rows === columns && kind !== "decoder" && maps.length > 1 && maps.every((map) => map.shares !== false);
 }
 
 // Attention through all layers, each mixed by half with what it passes on: arXiv 2005.00928

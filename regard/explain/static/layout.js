@@ -1,5 +1,5 @@
 // Where everything of the heat map stands, for the room there is.
-import { rightToLeft, visible } from "./text.js";
+import { rightToLeft, unitText } from "./text.js";
 
 export const FONTS = "system-ui, 'Segoe UI', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Naskh Arabic', sans-serif";
 const LARGE = 64; // words of a side; above, the map is a canvas
@@ -80,6 +80,6 @@ function labelWidth(text, size) {
 }
 
 function label(unit) {
-  const letters = [...visible(unit.text)];
+  const letters = [...unitText(unit)];
   return letters.length > 16 ? `${letters.slice(0, 15).join("")}…` : letters.join("");
 }

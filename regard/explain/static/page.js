@@ -1,4 +1,5 @@
 // The page that brings its data with it: a list of sentences and the view of one.
+import { answerCard } from "./answer.js";
 import { button, element, keepingFocus } from "./elements.js";
 import { connectSettings, tellAll } from "./settings.js";
 import { speaker } from "./strings.js";
@@ -23,6 +24,7 @@ const viewer = new Viewer(byId("viewer"));
 viewer.speak(connectSettings(byId("language"), byId("theme"), TEXTS, (language) => {
   tellAll(speaker(language, TEXTS));
   viewer.speak(language);
+  drawAnswer();
 }));
 tellAll(speaker(viewer.language, TEXTS));
 
@@ -30,13 +32,23 @@ function drawSentences() {
   const list = byId("sentences");
   list.hidden = data.predictions.length < 2;
   list.replaceChildren(...data.predictions.map((prediction, at) => button({ "aria-current": String(at === index) }, () => show(at),
-    ...[prediction.source, prediction.text].map((text) => element("span", { dir: "auto" }, visible(text, false))))));
+    ...[prediction.source.replaceAll("\t", " · "), prediction.text].map((text) => element("span", { dir: "auto" }, visible(text, false))))));
 }
 
 function show(at, state) {
   index = at;
   keepingFocus([byId("sentences")], drawSentences);
   viewer.show(data.predictions[at], state);
+  drawAnswer();
+}
+
+// What is no text; its view stands below it where there is something to look at.
+function drawAnswer() {
+  const prediction = data.predictions[index];
+  const card = prediction && answerCard(prediction, speaker(viewer.language));
+  byId("answer").replaceChildren(...(card ? [card] : []));
+  const nothing = Boolean(card) && !prediction.explanation?.maps.length;
+  byId("viewer").hidden = document.querySelector(".panels > .keys").hidden = nothing;
 }
 
 byId("main").hidden = !data.predictions.length;

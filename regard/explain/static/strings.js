@@ -31,6 +31,10 @@ const STRINGS = {
     savePicture: (kind) => `Map (${kind})`, saveWords: (kind) => `Words (${kind})`, saveNumbers: (kind) => `Numbers (${kind})`,
     saveAll: (kind) => `All data (${kind})`, savePage: (kind) => `Page of its own (${kind})`,
     save: "Download", only: (share) => `strongest ${share}%`,
+    columnNames: { text: "Text", label: "Label", tags: "Tags", first: "First text", second: "Second text", passage: "Passage", question: "Question",
+      answer: "Answer", sentences: "Sentences", given: "Given", wanted: "Answer", steps: "Steps", slots: "Memory slots" },
+    answer: "Answer", moreLabels: (count) => `${count} more`, lookedMost: (list) => `Looked at most: ${list}`,
+    looksTip: "The stronger the colour, the more the model looked at the word.", lookedAt: "Where it looked",
   },
   zh: {
     name: "简体中文", tag: "zh-CN",
@@ -63,6 +67,10 @@ const STRINGS = {
     savePicture: (kind) => `关注图（${kind}）`, saveWords: (kind) => `词语图（${kind}）`, saveNumbers: (kind) => `数值（${kind}）`,
     saveAll: (kind) => `全部数据（${kind}）`, savePage: (kind) => `独立网页（${kind}）`,
     save: "下载", only: (share) => `最强的 ${share}%`,
+    columnNames: { text: "文本", label: "标签", tags: "标注", first: "第一段文本", second: "第二段文本", passage: "短文", question: "问题",
+      answer: "答案", sentences: "句子", given: "输入", wanted: "答案", steps: "步骤", slots: "记忆单元" },
+    answer: "答案", moreLabels: (count) => `还有 ${count} 个`, lookedMost: (list) => `最关注：${list}`,
+    looksTip: "颜色越鲜明，模型对该词的关注越多。", lookedAt: "关注了哪里",
   },
 };
 
@@ -71,6 +79,22 @@ export const ALONE = {
   en: { target: "Text", decoder: "Inside the text", candidates: "Choose a text", none: "There is no attention to show for this text." },
   zh: { target: "文本", decoder: "文本内部", candidates: "可选结果", none: "此文本没有注意力数据。" },
 };
+
+// What the view of labels, tags and the like says otherwise.
+const rowsAndColumns = (rows, columns) => `Rows: ${rows.toLowerCase()}. Columns: ${columns.toLowerCase()}, which the rows look at. The stronger the colour, the more attention.`;
+export const ANSWERED = {
+  en: { source: "Given", target: "Answer", alignment: "Answer → given", none: "This model looks at no single words.", caption: rowsAndColumns },
+  zh: {
+    source: "输入", target: "答案", alignment: "答案 → 输入", none: "此模型不关注单个词语。",
+    caption: (rows, columns) => `行：${rows}；列：${columns}，即行所关注的对象。颜色越鲜明，权重越大。`,
+  },
+};
+
+// A side or a column by its name; a question that was learned stands for the answer.
+export function sideName(t, side) {
+  if (["", "source", "target"].includes(side)) return t(side || "target");
+  return t("columnNames")[side] ?? side;
+}
 
 // The function that tells a text in a language; `more` has texts of the page around the viewer, by language.
 export function speaker(language, more = {}) {

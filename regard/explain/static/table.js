@@ -1,5 +1,6 @@
 // The numbers of the map as a real table, for those who listen to it.
 import { element } from "./elements.js";
+import { caption } from "./controls.js";
 import { strength } from "./data.js";
 import { amount, visible } from "./text.js";
 
@@ -12,7 +13,7 @@ export function drawTable(viewer) {
   const whole = view.rows.length * view.columns.length <= CELLS;
   const heads = whole ? view.columns.map((unit) => visible(unit.text)) : Array.from({ length: MOST }, (_, at) => t("most", at + 1));
   const table = element("table", {},
-    element("caption", {}, whole ? t("caption", t(view.rowSide), t(view.columnSide)) : t("large")),
+    element("caption", {}, whole ? caption(viewer) : t("large")),
     element("thead", {}, element("tr", {}, element("td"), ...heads.map((text) => element("th", { scope: "col", dir: "auto" }, text)))),
     element("tbody", {}, ...view.rows.map((unit, row) => element("tr", {},
       element("th", { scope: "row", dir: "auto" }, visible(unit.text)),

@@ -20,6 +20,11 @@ export function visible(text, spaces = true) {
   return shown;
 }
 
+// A word with a glyph for its spaces; a sentence, or whatever else is several words, as it is.
+export function unitText({ text }) {
+  return visible(text, !/\S \S/.test(text)).trim();
+}
+
 // The code points of what `visible` had to replace; empty for a plain text.
 export function hiddenCodes(text) {
   const codes = [...String(text)].filter((character) => HIDDEN.test(character)).map((character) => codePoint(character.codePointAt(0)));

@@ -16,8 +16,7 @@ export function drawTiles(viewer) {
   parts.overviewBox.hidden = !view || maps.reduce((sum, map) => sum + map.weights.length, 0) < 2;
   if (parts.overviewBox.hidden) return;
   parts.tiles.classList.toggle("few", maps.reduce((sum, map) => sum + map.weights.length, 0) <= FEW);
-  const side = kind === "decoder" ? "target" : "source";
-  const mirrored = rightToLeft(explanation[`${side}_tokens`]);
+  const mirrored = rightToLeft(view.columns.map((unit) => unit.text));
   parts.tiles.replaceChildren(...maps.map((map, layer) => element("div", { class: "layer-row" },
     element("span", { "aria-hidden": "true" }, String(layer + 1)),
     element("span", { class: "heads", "data-columns": columnsOf(map.weights.length) }, ...map.weights.map((matrix, head) => tile(viewer, { kind, maps, layer, head }, picture(viewer, matrix, mirrored)))))));

@@ -7,17 +7,18 @@ import { connectFiles } from "./files.js";
 import { highlight, same } from "./highlight.js";
 import { drawMap, focusInMap } from "./heatmap.js";
 import { build } from "./parts.js";
-import { ALONE, speaker } from "./strings.js";
+import { ALONE, ANSWERED, speaker } from "./strings.js";
 import { drawTable } from "./table.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
 
 let count = 0;
+const WORDINGS = { alone: ALONE, answered: ANSWERED };
 
 // `standalone` answers the text of an empty page, for files; `complete` a candidate with its maps, or null.
 export class Viewer {
   constructor(host, { language = "en", name = "attention", standalone = null, complete = null } = {}) {
-    Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, alone: false, t: speaker(language) });
+    Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, wording: "", t: speaker(language) });
     Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
     this.whenPointed = () => {};
     this.whenChosen = () => {};
@@ -37,7 +38,7 @@ export class Viewer {
   show(prediction, state = {}) {
     this.prediction = prediction;
     const { explanation } = prediction;
-    this.speak(this.language, explanation ? !explanation.source_tokens.length : this.alone);
+    this.speak(this.language, wordingOf(prediction) ?? this.wording);
     this.pointed = null;
     Object.assign(this, { allFlags: false, allCandidates: false });
     Object.assign(this.state, { rank: 0, pinned: null }, state);
@@ -82,10 +83,10 @@ export class Viewer {
     highlight(this);
   }
 
-  // In a language; `alone`: of a text that translates nothing.
-  speak(language, alone = this.alone) {
-    if (language === this.language && alone === this.alone) return;
-    Object.assign(this, { language, alone, t: speaker(language, alone ? ALONE : {}) });
+  // In a language; `wording` is for what is no translation.
+  speak(language, wording = this.wording) {
+    if (language === this.language && wording === this.wording) return;
+    Object.assign(this, { language, wording, t: speaker(language, WORDINGS[wording] ?? {}) });
     this.build();
     this.render();
   }
@@ -137,4 +138,11 @@ export class Viewer {
     }
     highlight(this);
   }
+}
+
+// Of a translation "", of a text that translates nothing "alone", of labels and the like "answered"; null: not to be told.
+function wordingOf({ answers = "text", explanation }) {
+  if (answers !== "text" || explanation?.columns) return "answered";
+  if (!explanation) return null;
+  return explanation.source_tokens.length ? "" : "alone";
 }

@@ -1,7 +1,8 @@
 // The two lines of words: to point at, to pin, to walk through by keyboard.
 import { certainty, chance, confidence } from "./data.js";
 import { button, choice, element } from "./elements.js";
-import { hiddenCodes, percent, rightToLeft, visible } from "./text.js";
+import { sideName } from "./strings.js";
+import { hiddenCodes, percent, rightToLeft, unitText, visible } from "./text.js";
 
 const MOST_ACROSS = 60; // words of a column that nobody asked for
 
@@ -38,7 +39,7 @@ function wraps({ firstChild, lastChild }) {
 }
 
 function drawLine(viewer, line, shown, side) {
-  viewer.parts[`${line}Title`].textContent = viewer.t(side);
+  viewer.parts[`${line}Title`].textContent = sideName(viewer.t, side);
   const box = viewer.parts[line];
   const values = shown.map((unit) => (side === "target" && line === "queries" ? chance(viewer.current(), unit) : null));
   const drawn = JSON.stringify([shown, values]);
@@ -50,7 +51,7 @@ function drawLine(viewer, line, shown, side) {
 
 function token(viewer, unit, at, line, value) {
   const made = button({ class: "token", tabindex: at === 0 ? "0" : "-1", "aria-pressed": "false" }, () => viewer.pin({ line, at }),
-    element("bdi", { class: confidence(value) }, visible(unit.text)));
+    element("bdi", { class: confidence(value) }, unitText(unit)));
   made.classList.toggle("special", unit.special);
   const tips = [value === null ? "" : viewer.t("chance", percent(value)), hiddenCodes(unit.text)].filter(Boolean);
   if (tips.length) made.title = tips.join(" · ");

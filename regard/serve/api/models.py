@@ -101,6 +101,7 @@ class Link(BaseModel):
 class PredictionAnswer(BaseModel):
     """An answer, and what was given."""
 
+    answers: str  # what it is: text, label, tags, span or numbers
     source: str
     text: str
     score: float | None  # nats

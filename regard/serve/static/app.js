@@ -7,12 +7,14 @@ import { explained, tell } from "./faults.js";
 import { FileTab } from "./filetab.js";
 import { keepKey, keptKey } from "./keys.js";
 import { copy, link, linked } from "./links.js";
+import { ModelTab } from "./modeltab.js";
 import { Output } from "./output.js";
 import { Pairs, read } from "./pairs.js";
 import { connectShortcuts, drawShortcuts } from "./shortcuts.js";
 import { drawSource, light } from "./source.js";
 import { drawStart } from "./start.js";
 import { Suggesting } from "./suggesting.js";
+import { Tabs } from "./tabs.js";
 import { TEXTS } from "./texts.js";
 
 const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
@@ -30,8 +32,10 @@ let refused = null; // what stands in the line of faults
 let keyless = null; // how the server refuses those without a key
 
 const suggesting = new Suggesting({ t, explained: (fault) => explained(fault, about), thanked: () => toast(t("thanks")) });
-const files = new FileTab({ t, explained: (fault) => explained(fault, about), key: () => byId("key").value,
-  pair: () => ({ source: pairs.source, target: pairs.target }), switched });
+const tabs = new Tabs(["text", "file", "model"], switched);
+const others = { t, tabs, explained: (fault) => explained(fault, about), key: () => byId("key").value };
+const files = new FileTab({ ...others, pair: () => ({ source: pairs.source, target: pairs.target }) });
+const models = new ModelTab({ ...others, limit: () => about.limit });
 const outputs = [0, 1].map((which) => new Output({
   t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
   lights: light, name: (code) => about.name(code), refused: tellFault,
@@ -46,10 +50,10 @@ function compared() {
 
 // Asks anew; what was asked before is of no use any more.
 async function translate({ pause = 0 } = {}) {
-  late = files.opened;
+  late = tabs.now !== "text";
   asking.abort();
   if (!pairs) return drawAll(); // what is written now is translated as soon as the server is ready
-  if (late) return files.changed();
+  if (late) return drawStarts(), files.changed();
   asking = new AbortController();
   const { signal } = asking;
   const asked = text.value;
@@ -119,9 +123,15 @@ function drawAll() {
   byId("outputs").classList.toggle("two", two);
   byId("viewers").classList.toggle("two", two);
   text.lang = pairs?.from() ?? "";
-  drawStart(t, { model: pairs?.shown(), name: about.name, written: Boolean(text.value.trim()), tried });
+  drawStarts();
   byId("viewers").hidden = !text.value.trim();
   drawSource(t, { limit: about.limit, detected: told && pairs.source === "auto" ? t("detected", pairs.name(told.language), percent(told.confidence / 100)) : "" });
+}
+
+// Of the tab that is open.
+function drawStarts() {
+  if (tabs.now === "model") models.drawStart();
+  else drawStart(t, { model: pairs?.shown(), name: about.name, written: Boolean(text.value.trim()), tried });
 }
 
 function tellFault(fault) {
@@ -154,13 +164,16 @@ function tried(sentence) {
   text.focus();
 }
 
-// Between the text and a whole file.
-function switched(toFiles) {
-  byId("app").classList.toggle("of-files", toFiles);
-  if (!toFiles && late && pairs) translate();
+// Between the text, a whole file and models that translate nothing.
+function switched(tab) {
+  byId("app").classList.toggle("of-files", tab === "file");
+  byId("app").classList.toggle("of-models", tab === "model");
+  drawStarts();
+  if (tab === "text" && late && pairs) translate();
 }
 
 function clear() {
+  if (tabs.now === "model") return models.clear();
   if (files.opened) return files.asking ? undefined : files.remove();
   text.value = "";
   translate();
@@ -171,7 +184,7 @@ function spoken(language) {
   t = speaker(language, TEXTS);
   tellAll(t);
   drawShortcuts(t);
-  for (const each of [...outputs, files, suggesting]) each.speak(t);
+  for (const each of [...outputs, files, models, suggesting]) each.speak(t);
   if (pairs) {
     pairs.t = t;
     pairs.draw();
@@ -183,6 +196,8 @@ function spoken(language) {
 // A link comes first, then what was used last, then what the server proposes.
 function choose(settings) {
   const { source, target, model, other, text: written } = linked();
+  if (models.choose(model, written ?? "")) return tabs.open("model");
+  if (!pairs.models.length) return undefined;
   const last = read("pair");
   text.value = written ?? text.value;
   const proposed = [settings?.language?.source?.code, settings?.language?.target?.code];
@@ -202,19 +217,24 @@ async function start() {
   const { signal } = starting;
   tellFault(null);
   try {
-    const all = () => Promise.all(["languages", "v1/models", "frontend/settings"].map((path) => ask(path, { signal })));
-    const [languages, { models }, settings] = await patiently(all, signal, (seconds) => tellFault(waiting(seconds)));
+    const asked = () => Promise.all(["languages", "v1/models", "frontend/settings"].map((path) => ask(path, { signal })));
+    const [languages, { models: all }, settings] = await patiently(asked, signal, (seconds) => tellFault(waiting(seconds)));
     if (signal.aborted) return;
     about.limit = settings.charLimit ?? -1;
     byId("key-label").hidden = settings.keyRequired !== true;
     if (settings.keyRequired === true) byId("key").value ||= keptKey();
     files.offer(settings);
     for (const output of outputs) output.offer(settings.suggestions === true);
-    pairs = new Pairs(languages, models, () => translate());
+    const translators = all.filter((model) => model.target);
+    models.offer(all.filter((model) => !model.target));
+    tabs.offer([["text", translators.length], ["file", translators.length && files.offered], ["model", models.models.length]].filter(([, is]) => is).map(([name]) => name));
+    document.querySelector("h1 .quiet").dataset.text = translators.length || !all.length ? "tagline" : "taglineModels";
+    tellAll(t);
+    pairs = new Pairs(languages, translators, () => translate());
     pairs.t = t;
     pairs.whenSwapped = () => { text.value = outputs[0].whole() || text.value; };
-    tellFault(models.length ? null : new Refused("none"));
-    if (models.length) choose(settings);
+    tellFault(all.length ? null : new Refused("none"));
+    if (all.length) choose(settings);
   } catch (error) {
     if (signal.aborted) return;
     if (!(error instanceof Refused)) throw error;
@@ -225,14 +245,14 @@ async function start() {
 // While signs are put together from keys there is no text yet.
 text.addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: PAUSE }); });
 text.addEventListener("compositionend", () => translate({ pause: PAUSE }));
-byId("key").addEventListener("change", () => { keepKey(byId("key").value); return pairs ? translate() : start(); });
+byId("key").addEventListener("change", () => { keepKey(byId("key").value); models.ask(); return pairs ? translate() : start(); });
 byId("clear").addEventListener("click", clear);
 byId("again").addEventListener("click", () => (pairs ? translate() : start()));
 globalThis.addEventListener("hashchange", () => { if (pairs) choose(null); });
 connectShortcuts({
-  translate: () => (files.opened ? files.translate() : translate()), clear, swap: () => pairs?.swap(),
-  share: () => !files.opened && share(), copy: () => !files.opened && outputs[0].answer && put(outputs[0].whole()),
-  focus: () => { files.open(false); text.focus(); },
-}, (event) => !files.opened && compared().map((output) => output.pressed(event)).some(Boolean));
+  translate: () => ({ text: translate, file: () => files.translate(), model: () => models.ask() })[tabs.now](), clear, swap: () => tabs.now !== "model" && pairs?.swap(),
+  share: () => tabs.now === "text" && share(), copy: () => tabs.now === "text" && outputs[0].answer && put(outputs[0].whole()),
+  focus: () => { if (tabs.now === "model") return models.focus(); tabs.open("text"); return text.focus(); },
+}, (event) => (tabs.now === "model" ? models.viewer.key(event) : tabs.now === "text" && compared().map((output) => output.pressed(event)).some(Boolean)));
 spoken(connectSettings(byId("language"), byId("theme"), TEXTS, spoken));
 start();

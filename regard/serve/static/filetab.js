@@ -7,12 +7,9 @@ const UNITS = ["B", "KiB", "MiB", "GiB"];
 const byId = (id) => document.getElementById(id);
 
 export class FileTab {
-  // `pair` tells the languages, `key` the API key, `explained` a fault; `switched` hears whether the tab is open now.
-  constructor({ t, pair, key, explained, switched }) {
-    Object.assign(this, { t, pair, key, explained, switched, of: "", opened: false, kinds: [], limit: -1, file: null, asking: null, phase: null, share: 0, result: null, fault: null });
-    this.tabs = [byId("tab-text"), byId("tab-file")];
-    this.tabs.forEach((tab, at) => tab.addEventListener("click", () => this.open(at === 1)));
-    byId("tabs").addEventListener("keydown", (event) => this.walk(event));
+  // `tabs` opens this one, `pair` tells the languages, `key` the API key, `explained` a fault.
+  constructor({ t, tabs, pair, key, explained }) {
+    Object.assign(this, { t, tabs, pair, key, explained, of: "", kinds: [], limit: -1, file: null, asking: null, phase: null, share: 0, result: null, fault: null });
     byId("choose").addEventListener("click", () => byId("file").click());
     byId("file").addEventListener("change", () => { this.take([...byId("file").files]); byId("file").value = ""; });
     byId("remove").addEventListener("click", () => { this.remove(); byId("choose").focus(); });
@@ -25,6 +22,10 @@ export class FileTab {
     return this.kinds.length > 0;
   }
 
+  get opened() {
+    return this.tabs.now === "file";
+  }
+
   listed() {
     return this.kinds.join(this.t("tag") === "zh" ? "、" : ", ");
   }
@@ -33,42 +34,24 @@ export class FileTab {
   offer({ filesTranslation, supportedFilesFormat, fileSizeLimit }) {
     this.kinds = filesTranslation && Array.isArray(supportedFilesFormat) ? supportedFilesFormat.map(String) : [];
     this.limit = fileSizeLimit ?? -1;
-    byId("tabs").hidden = !this.offered;
     byId("file").accept = this.kinds.join(",");
-    if (this.offered) for (const tab of this.tabs) labelled(byId(tab.getAttribute("aria-controls")), tab);
     this.draw();
-  }
-
-  open(is, { focus = false } = {}) {
-    if (is !== this.opened) {
-      this.opened = is;
-      this.draw();
-      this.switched(is);
-    }
-    if (focus) this.tabs[Number(is)].focus();
-  }
-
-  walk(event) {
-    const to = { ArrowLeft: !this.opened, ArrowRight: !this.opened, Home: false, End: true }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    this.open(to, { focus: true });
   }
 
   // A file over the page opens the tab; without this a browser would leave the page and show the file.
   dragged(event) {
-    if (!this.offered || !event.dataTransfer?.types.includes("Files")) return;
+    if (!this.tabs.offered.includes("file") || !event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     const over = event.type !== "drop" && (event.type !== "dragleave" || event.relatedTarget !== null);
     byId("drop").classList.toggle("over", over && !this.asking);
     if (this.asking) event.dataTransfer.dropEffect = "none";
-    else if (over) this.open(true);
+    else if (over) this.tabs.open("file");
     else if (event.type === "drop") this.take([...event.dataTransfer.files]);
   }
 
   take(files) {
     if (this.asking || !files.length) return;
-    this.open(true);
+    this.tabs.open("file");
     this.remove();
     [this.file] = files;
     this.fault = this.wrong(files);
@@ -139,9 +122,6 @@ export class FileTab {
   draw(focus = null) {
     const { t, file, asking, result, fault } = this;
     const held = ["cancel", "translate-file"].includes(document.activeElement?.id);
-    this.tabs.forEach((tab, at) => { tab.setAttribute("aria-selected", String(this.opened === (at === 1))); tab.tabIndex = this.opened === (at === 1) ? 0 : -1; });
-    byId("panel-text").hidden = this.opened;
-    byId("panel-file").hidden = !this.opened;
     byId("kinds").textContent = t("kinds", this.listed(), this.limit > 0 ? sized(this.limit) : "");
     byId("choose").textContent = t(file ? "chooseOther" : "choose");
     byId("choose").disabled = Boolean(asking);
@@ -171,11 +151,6 @@ export class FileTab {
     this.t = t;
     this.draw();
   }
-}
-
-function labelled(panel, tab) {
-  panel.setAttribute("role", "tabpanel");
-  panel.setAttribute("aria-labelledby", tab.id);
 }
 
 // Only what changes is said anew by a screen reader.

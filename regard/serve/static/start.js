@@ -8,10 +8,25 @@ export function drawStart(t, { model, name, written, tried }) {
   const examples = model?.examples ?? [];
   byId("start").hidden = written && !model?.demo;
   byId("intro").hidden = written;
+  byId("intro").textContent = t("intro");
   byId("knows").textContent = model ? knows(t, model, name) : "";
+  drawExamples(t, examples, model?.source, tried);
+}
+
+// The same of a model that translates nothing; an example has tabs between its columns.
+export function drawModelStart(t, { model, written, tried }) {
+  byId("start").hidden = byId("intro").hidden = written;
+  byId("intro").textContent = t("introModel");
+  const scores = Object.entries(model.scores ?? {}).map(([name, value]) => `${t("metrics")[name] ?? name.replaceAll("_", " ")} ${value}`);
+  const told = [t("knowsModel")[model.answers] ?? "", model.pairs ? t("learntExamples", model.pairs.toLocaleString(t("tag"))) : "", scores.length ? t("measured", scores.join(t("comma"))) : ""];
+  byId("knows").textContent = told.filter(Boolean).join(t("tag") === "en" ? " " : "");
+  drawExamples(t, model.examples ?? [], null, tried);
+}
+
+function drawExamples(t, examples, language, tried) {
   byId("examples").hidden = !examples.length;
   byId("examples").replaceChildren(element("span", { class: "quiet" }, t("try")),
-    ...examples.map((sentence) => button({ class: "chip", lang: model.source, dir: "auto" }, () => tried(sentence), sentence)));
+    ...examples.map((line) => button({ class: "chip", lang: language, dir: "auto" }, () => tried(line), line.replaceAll("\t", " · "))));
 }
 
 function knows(t, { source, target, pairs, bleu, demo }, name) {

@@ -1,0 +1,185 @@
+"""Answers that are no texts, on a terminal: labels with bars, words coloured by weight, tags, places, tables of sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from textwrap import TextWrapper
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from regard.explain.looked_at import LookedAt, looked_at, places
+from regard.explain.scale import amount, largest, scaled
+from regard.explain.tokens import is_end, visible_line
+from regard.results import Prediction
+
+SHADES = " ░▒▓█"
+WEAK, STRONG = (238, 240, 255), (129, 120, 255)  # backgrounds, from the weakest word that has one to the strongest
+FAINT = 0.12  # of the strongest word: below, a word has no background
+BAR = 24  # cells of a whole bar
+FEW, NAMED, LEAST = 6, 3, 0.03  # labels with a bar; words that are named, and the least share of one
+UNSURE = 0.5  # probability below which a tag has a question mark
+
+
+def answer_lines(prediction: Prediction) -> list[RenderableType]:
+    """Return what stands for a label, tags or a place: the answer, and its columns with what was looked at."""
+    if prediction.answers not in {"label", "tags", "span"}:
+        return []
+    values, found = prediction.source.split("\t"), prediction.explanation
+    names = [*found.columns][: len(values)] if found is not None else []
+    looked = {} if found is None else {one.column: one for one in looked_at(found)}
+    parts: list[RenderableType] = []
+    if prediction.answers != "tags":
+        parts.append(Text(visible_line(prediction.text), "bold"))
+    if prediction.chances():
+        parts.append(_bars(prediction.chances()))
+    start = 0
+    for value, name in zip_longest(values, names, fillvalue=""):
+        if len(names) > 1:
+            parts.append(Text(name, "dim"))
+        parts.append(_column(prediction, value, start, looked.get(name)))
+        if name in looked:
+            parts.append(Text(_named(looked[name]), "dim"))
+        start += len(value) + 1
+    return [*parts, *(_table(one) for one in looked.values() if one.column not in names)]
+
+
+def _column(prediction: Prediction, text: str, start: int, seen: LookedAt | None) -> RenderableType:
+    """A given text, which begins at that character of all, with what there is to say of its words."""
+    details = prediction.details()
+    match prediction.answers:
+        case "tags":
+            return TaggedWords(details["words"], details["tags"], details["probabilities"])
+        case "span":
+            first, last = max(details["start"] - start, 0), min(details["end"] - start, len(text))
+            return ColouredText(text, [(first, last, 1.0)] if first < last else [])
+    return ColouredText(text, _marks(text, seen))
+
+
+def _bars(chances: Mapping[str, float]) -> Text:
+    """A line for each of the likeliest labels."""
+    ranked = sorted(chances.items(), key=lambda pair: -pair[1])
+    labels = [visible_line(label) for label, _ in ranked[:FEW]]
+    wide, text = max(map(cell_len, labels)), Text()
+    for label, (_, chance) in zip(labels, ranked, strict=False):
+        bar = "█" * round(BAR * chance)
+        text.append(f"  {label}{' ' * (wide - cell_len(label))} {chance:6.1%} ").append(f"{bar}\n", "blue")
+    if len(ranked) > FEW:
+        text.append(f"  {len(ranked) - FEW} more\n", "dim")
+    text.rstrip()
+    return text
+
+
+def _marks(text: str, seen: LookedAt | None) -> list[tuple[int, int, float]]:
+    """Each word of a text as (start, end, strength); the strongest has 1."""
+    if seen is None:
+        return []
+    weights = seen.of_words()
+    most = max(map(abs, weights), default=0.0) or 1.0
+    found = places(text, [word.text for word in seen.words])
+    return [(*place, weight / most) for place, weight in zip(found, weights, strict=True) if place is not None]
+
+
+def _named(seen: LookedAt) -> str:
+    """The words that were looked at most; the end symbol is one of them."""
+    weights = seen.of_words()
+    order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
+    worth = [place for place in order if weights[place] >= LEAST * (1.0 if seen.shares else max(map(abs, weights)))]
+    return "  ← " + ", ".join(
+        f"{visible_line(seen.words[place].text)} {amount(weights[place], seen.shares)}" for place in worth
+    )
+
+
+def _table(seen: LookedAt) -> Text:
+    """A row for each unit that was looked at, a column for each question."""
+    most = 1.0 if seen.shares else largest(seen.weights)
+    units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
+    columns = [
+        [
+            visible_line(name),
+            *(f"{_shade(scaled(row[one], most)) * 2} {amount(row[one], seen.shares)}" for one in units),
+        ]
+        for name, row in zip(seen.questions, seen.weights, strict=True)
+    ]
+    wide = [max(map(cell_len, column)) for column in columns]
+    text = Text()
+    for number, cells in enumerate(zip(*columns, strict=True)):
+        line = "".join(f"  {cell}{' ' * (size - cell_len(cell))}" for cell, size in zip(cells, wide, strict=True))
+        told = f"{line}  {visible_line(seen.tokens[units[number - 1]].strip())}" if number else line.rstrip()
+        text.append(f"{told}\n", None if number else "cyan")
+    text.rstrip()
+    return text
+
+
+def _shade(strong: float) -> str:
+    return SHADES[round(abs(strong) * (len(SHADES) - 1))]
+
+
+@dataclass(frozen=True)
+class ColouredText:
+    """A text whose marks (start, end, strength) have backgrounds; where there is no colour, blocks stand below them."""
+
+    text: str
+    marks: Sequence[tuple[int, int, float]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Its lines."""
+        colour = console.color_system is not None and not console.no_color
+        strengths = [0.0] * len(self.text)
+        for start, end, strength in self.marks:
+            strengths[start:end] = [strength] * (end - start)
+        for first, last in _wrapped(self.text, max(options.max_width - 2, 8)):
+            letters = [visible_line(letter) for letter in self.text[first:last]]
+            if colour:
+                yield _painted(letters, strengths[first:last])
+                continue
+            yield Text("  " + "".join(letters))
+            blocks = [
+                _shade(strong) * cell_len(letter) for letter, strong in zip(letters, strengths[first:last], strict=True)
+            ]
+            if "".join(blocks).strip():
+                yield Text("  " + "".join(blocks).rstrip())
+
+
+@dataclass(frozen=True)
+class TaggedWords:
+    """Words with their tags below them; one that the model is unsure of has a question mark."""
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    chances: Sequence[float]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Its lines, two for each row of words."""
+        told = [tag + "?" * (chance < UNSURE) for tag, chance in zip(self.tags, self.chances, strict=True)]
+        pairs = [(visible_line(word), visible_line(tag)) for word, tag in zip(self.words, told, strict=True)]
+        above, below = Text(" "), Text(" ")
+        for word, tag in pairs:
+            size = max(cell_len(word), cell_len(tag))
+            if above.cell_len > 1 and above.cell_len + size + 1 > options.max_width:
+                yield above
+                yield below
+                above, below = Text(" "), Text(" ")
+            above.append(" " + word + " " * (size - cell_len(word)))
+            below.append(" " + tag + " " * (size - cell_len(tag)), "yellow" if tag.endswith("?") else "cyan")
+        yield above
+        yield below
+
+
+def _painted(letters: Sequence[str], strengths: Sequence[float]) -> Text:
+    text = Text("  ")
+    for share, run in groupby(zip(letters, strengths, strict=True), key=lambda pair: abs(pair[1])):
+        mixed = [round(weak + share * (strong - weak)) for weak, strong in zip(WEAK, STRONG, strict=True)]
+        style = f"black on rgb({','.join(map(str, mixed))})" if share >= FAINT else None
+        text.append("".join(letter for letter, _ in run), style)
+    return text
+
+
+def _wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """First and last place of each line."""
+    wrapper = TextWrapper(width, drop_whitespace=False, replace_whitespace=False, expand_tabs=False)
+    start = 0
+    for line in wrapper.wrap(text) or [""]:
+        yield start, start + len(line)
+        start += len(line)

@@ -1,0 +1,68 @@
+"""What learned questions looked at, as a pooling or a hop records it: words of a text, or units such as sentences."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from regard.explain.alignment_view import mean_of_heads
+from regard.explain.scale import are_shares
+from regard.explain.tokens import Word, words_of
+from regard.results import Explanation
+
+NEAR = 120  # letters that may stand between two words that a model read
+
+
+class LookedAt(NamedTuple):
+    """A column, and the weights that each question gave to its tokens."""
+
+    column: str
+    tokens: list[str]
+    questions: list[str]
+    weights: list[list[float]]  # (question, token), means over heads
+    shares: bool  # whether every row sums to one
+
+    @property
+    def words(self) -> list[Word]:
+        """The words that the tokens are pieces of."""
+        return words_of(self.tokens)
+
+    def of_words(self) -> list[float]:
+        """The weight of each word: the sum of its pieces, the mean over the questions."""
+        count = len(self.weights)
+        return [sum(row[piece] for row in self.weights for piece in word.pieces) / count for word in self.words]
+
+
+def looked_at(found: Explanation) -> list[LookedAt]:
+    """Return what was looked at of each column; [] where no question was learned, or links tell of its words.
+
+    Of a given text its first map tells; of units of several words, as sentences, each map is a question.
+    """
+    if found.alignment:
+        return []
+    *_, answer = found.columns or [""]
+    columns = dict.fromkeys(one.keys for one in found.maps if not one.queries and one.weights)
+    views = []
+    for column in columns:
+        maps = [one for one in found.maps if one.keys == column and not one.queries and one.weights]
+        maps = maps if _several_words(found.columns[column]) else maps[:1]
+        rows = [row for one in maps for row in mean_of_heads(one)]
+        names = (
+            [one.name for one in maps for _ in one.weights[0]] if len(maps) > 1 else found.columns[answer] * len(rows)
+        )
+        shares = all(are_shares(head) for one in maps for head in one.weights)
+        views.append(LookedAt(column, list(found.columns[column]), names, rows, shares))
+    return views
+
+
+def places(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
+    """Return where each word stands in a text; None for one that is not near the word before it."""
+    found, after = list[tuple[int, int] | None](), 0
+    for word in words:
+        start = text.find(word, after, after + NEAR + len(word)) if word else -1
+        found.append(None if start < 0 else (start, start + len(word)))
+        after = after if start < 0 else start + len(word)
+    return found
+
+
+def _several_words(tokens: Sequence[str]) -> bool:
+    """Whether a token is more than a word, as a sentence is."""
+    return any(len(token.split()) > 1 for token in tokens)

@@ -1,0 +1,134 @@
+// An answer that is no text of its own: labels with their probabilities, tags under words, a place in a text; and the words that were looked at.
+import { confidence, joined, mapsOf, questions, sidesOf, units } from "./data.js";
+import { element } from "./elements.js";
+import { sideName } from "./strings.js";
+import { amount, percent, places, visible } from "./text.js";
+
+const FEW = 6; // labels that are shown before all are asked for
+const NAMED = 3; // words that are named beside their text
+const LEAST = 0.03; // of a weight that is worth a name
+const WORDS = { unit: "words", end: true };
+
+// The card of a prediction; null where it is a text. `given` are the names of its columns, where no explanation tells them.
+export function answerCard(prediction, t, given = []) {
+  const { answers = "text", source } = prediction;
+  if (answers === "text") return null;
+  const values = source.split("\t");
+  const names = Object.keys(prediction.explanation?.columns ?? {}).slice(0, values.length);
+  const columns = (names.length ? names : given).map((name, at) => ({ name, text: values[at] ?? "", start: values.slice(0, at).join("\t").length + (at && 1) }));
+  const heads = { label: labels, tags: () => [], span: said, numbers: said };
+  return element("section", { class: "card answer-card", "aria-label": t("answer") },
+    ...(heads[answers] ?? said)(prediction, t),
+    ...columns.map((column) => columnOf(prediction, column, t, columns.length > 1)),
+    ...tables(prediction, columns, t));
+}
+
+function labels({ text, details }, t) {
+  const all = Object.entries(details?.probabilities ?? {}).sort((a, b) => b[1] - a[1]);
+  const list = (some) => element("ol", { class: "shares" }, ...some.map(share));
+  const rest = all.slice(FEW);
+  return [element("p", { class: "verdict" }, element("bdi", {}, visible(text, false))), list(all.slice(0, FEW)),
+    rest.length > 0 && element("details", {}, element("summary", {}, t("moreLabels", rest.length)), list(rest))];
+}
+
+function share([name, value]) {
+  const bar = element("span", { class: "share-bar", "aria-hidden": "true" });
+  bar.style.setProperty("--share", `${(100 * (value ?? 0)).toFixed(2)}%`);
+  return element("li", {}, element("bdi", { class: "share-name" }, visible(name, false)), bar, element("span", { class: "share-value" }, precise(value ?? 0)));
+}
+
+// So many digits that neither 100 % nor 0 % is said of what is not quite that.
+function precise(value) {
+  return value > 0.995 || value < 0.005 ? `${+(100 * value).toFixed(2)}%` : percent(value);
+}
+
+function said({ text }) {
+  return [element("p", { class: "verdict" }, element("bdi", {}, visible(text, false)))];
+}
+
+// A column as it was given, with what there is to say of its words.
+function columnOf(prediction, column, t, several) {
+  const seen = lookedAt(prediction.explanation, column.name);
+  const marks = prediction.answers === "tags" ? tagged(prediction, column) : prediction.answers === "span" ? marked(prediction, column) : [];
+  return element("div", { class: "given", "data-column": column.name },
+    several && element("h3", { class: "side-title" }, sideName(t, column.name)),
+    element("p", { class: `read ${marks.length && prediction.answers === "tags" ? "of-tags" : ""}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column)])),
+    seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, t))));
+}
+
+// What learned questions gave to each word of a column, the mean of all of its first map; null where none looked at it.
+export function lookedAt(explanation, name) {
+  const maps = explanation?.columns ? mapsOf(explanation, `>${name}`).slice(0, 1) : [];
+  if (!maps.length) return null;
+  const words = units(explanation, name, WORDS);
+  const rows = maps.flatMap((map) => map.weights.flat());
+  const whole = joined(rows, [{ pieces: rows.map((_, at) => at) }], words)[0];
+  return { words, weights: whole, shares: maps.every((map) => map.shares), most: Math.max(...whole.map(Math.abs)) };
+}
+
+function named(seen, t) {
+  const order = seen.weights.map((_, at) => at).sort((a, b) => seen.weights[b] - seen.weights[a]);
+  const worth = order.slice(0, NAMED).filter((at) => seen.weights[at] >= LEAST * (seen.shares ? 1 : seen.most));
+  return worth.map((at) => `${seen.words[at].special ? t("end") : `\u2068${visible(seen.words[at].text)}\u2069`} ${amount(seen, seen.weights[at])}`).join(" · ") || t("nothing");
+}
+
+// Marks as [start, end, element]; the strongest word of a text has the full colour.
+function coloured(seen, { text }) {
+  return !seen ? [] : places(text, seen.words).flatMap((place, at) => {
+    if (!place) return [];
+    const made = element("span", { class: "seen", "data-weight": seen.weights[at], title: amount(seen, seen.weights[at]) }, visible(text.slice(...place), false));
+    made.style.setProperty("--weight", `${(100 * Math.abs(seen.weights[at]) / (seen.most || 1)).toFixed(1)}%`);
+    return [[...place, made]];
+  });
+}
+
+function tagged({ details: { words, offsets, tags, probabilities } }, { text }) {
+  return words.map((word, at) => [...offsets[at], element("span", { class: "tagged" },
+    element("span", {}, visible(text.slice(...offsets[at]) || word, false)),
+    element("span", { class: `tag ${confidence(probabilities[at] ?? null)}`, title: precise(probabilities[at] ?? 0) }, visible(tags[at], false)))]);
+}
+
+function marked({ details }, { text, start }) {
+  const [from, to] = [details.start - start, details.end - start];
+  return from < 0 || to > text.length || from >= to ? [] : [[from, to, element("mark", {}, visible(text.slice(from, to), false))]];
+}
+
+// A text with some of its parts as elements; of parts that overlap the first one stays.
+function inPlace(text, marks) {
+  const parts = [], taken = [];
+  for (const mark of marks) if (!taken.some(([from, to]) => mark[0] < to && mark[1] > from)) taken.push(mark);
+  let at = 0;
+  for (const [start, end, made] of taken.sort((a, b) => a[0] - b[0])) {
+    parts.push(visible(text.slice(at, start), false), made);
+    at = end;
+  }
+  return [...parts, visible(text.slice(at), false)];
+}
+
+// What was looked at beside the columns, as the sentences of a story: a row for each, a column for each question.
+function tables({ explanation }, columns, t) {
+  if (!explanation?.columns) return [];
+  const others = Object.keys(explanation.columns).filter((name) => !columns.some((column) => column.name === name) && mapsOf(explanation, `>${name}`).length);
+  return others.map((name) => table(explanation, name, t));
+}
+
+function table(explanation, name, t) {
+  const maps = mapsOf(explanation, `>${name}`);
+  const rows = units(explanation, name, { unit: "pieces", end: false });
+  const heads = questions(explanation, { kind: `>${name}`, heads: null });
+  const matrix = maps.flatMap((map) => map.weights[0].map((_, query) => rows.map(({ pieces: [key] }) => mean(map.weights.map((head) => head[query]?.[key] ?? 0)))));
+  const shares = maps.every((map) => map.shares);
+  const most = shares ? 1 : Math.max(...matrix.flat().map(Math.abs)) || 1;
+  const cell = (value) => {
+    const made = element("td", { "data-weight": value }, amount({ shares }, value));
+    made.style.setProperty("--weight", `${(100 * Math.abs(value) / most).toFixed(1)}%`);
+    return made;
+  };
+  return element("div", { class: "scroll" }, element("table", { class: "looks" }, element("caption", {}, t("lookedAt")),
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, sideName(t, sidesOf(explanation, `>${name}`)[1])), ...heads.map(({ text }) => element("th", { scope: "col", dir: "auto" }, visible(text, false))))),
+    element("tbody", {}, ...rows.map(({ text }, at) => element("tr", {}, element("th", { scope: "row", dir: "auto" }, visible(text.trim(), false)), ...matrix.map((row) => cell(row[at])))))));
+}
+
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
