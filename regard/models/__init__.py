@@ -1,6 +1,7 @@
 """Whole networks. One file a row: a function (columns, *, settings) whose keyword-only signature is its config."""
 
 from regard.models.build import build_attention
+from regard.models.captioner import captioner
 from regard.models.classifier import classifier
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
@@ -10,6 +11,7 @@ from regard.models.model import Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
 from regard.models.number_model import NumberModel
 from regard.models.pair_classifier import pair_classifier
+from regard.models.reader import Reader, reader
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
 from regard.models.tagger import Tagger, tagger
@@ -19,12 +21,14 @@ from regard.registry import Registry
 MODELS: Registry[Model] = Registry(
     "model",
     {
+        "captioner": captioner,
         "classifier": classifier,
         "hierarchical": hierarchical,
         "language_model": language_model,
         "memory_network": memory_network,
         "pair_classifier": pair_classifier,
         "neural_turing_machine": neural_turing_machine,
+        "reader": reader,
         "sequence_regressor": sequence_regressor,
         "tagger": tagger,
         "translator": translator,
@@ -33,5 +37,5 @@ MODELS: Registry[Model] = Registry(
 
 __all__ = [
     "MODELS", "ROUTE", "AttentionSettings", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MemoryNetwork",
-    "Model", "NumberModel", "Tagger", "Translator", "build_attention",
+    "Model", "NumberModel", "Reader", "Tagger", "Translator", "build_attention",
 ]  # fmt: skip

@@ -4,11 +4,13 @@ from typing import cast
 
 from regard.registry import Registry
 from regard.tasks.algorithmic import AlgorithmicTask
+from regard.tasks.captioning import CaptioningTask
 from regard.tasks.classification import ClassificationTask
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.measures import Examples, Measure, Outcome
 from regard.tasks.pairs import PairsTask
 from regard.tasks.question_answering import QuestionAnsweringTask
+from regard.tasks.reading import ReadingTask
 from regard.tasks.tagging import TaggingTask
 from regard.tasks.task import Task, Wording
 from regard.tasks.translation import TranslationTask
@@ -17,10 +19,12 @@ TASKS: Registry[Task] = Registry(
     "task",
     {
         "algorithmic": AlgorithmicTask,
+        "captioning": CaptioningTask,
         "classification": ClassificationTask,
         "language_model": LanguageModelTask,
         "question_answering": QuestionAnsweringTask,
         "pairs": PairsTask,
+        "reading": ReadingTask,
         "tagging": TaggingTask,
         "translation": TranslationTask,
     },

@@ -1,5 +1,6 @@
 """Every config in `configs/`, made small: its networks, its data, its training."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def of_tags(path: Path) -> bool:
 
 def of_made(path: Path) -> bool:
     """Whether its examples are made by a seed."""
-    return path.parent.name == "algorithmic"
+    return path.parent.name in {"algorithmic", "captioning"}
 
 
 def of_lines(path: Path) -> bool:
@@ -48,11 +49,10 @@ def of_lines(path: Path) -> bool:
     return path.parent.name == "generation"
 
 
-def _few(_folder: Path) -> list[str]:
-    """Few and short examples, where they are made by a seed."""
-    parts = ("train", "dev", "test")
-    settings = {"examples": 12, "length": 5, "shortest": 2}
-    return [f"data.{part}.{name}={value}" for part in parts for name, value in settings.items()]
+def _few(**settings: int) -> Callable[[Path], list[str]]:
+    """Few and small examples, where they are made by a seed."""
+    parts, chosen = ("train", "dev", "test"), {"examples": 12, **settings}
+    return lambda _: [f"data.{part}.{name}={value}" for part in parts for name, value in chosen.items()]
 
 
 def small(path: Path, folder: Path) -> list[str]:
@@ -115,7 +115,8 @@ def _tags_in(folder: Path) -> list[str]:
 
 
 WRITERS = {
-    "algorithmic": _few,
+    "algorithmic": _few(length=5, shortest=2),
+    "captioning": _few(size=2, marked=2),
     "language": _texts_in,
     "generation": _lines_in,
     "classification": _labels_in,

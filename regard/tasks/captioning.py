@@ -1,0 +1,87 @@
+"""Captioning: the cells of a grid → a text."""
+
+from collections.abc import Mapping
+from math import isqrt
+from typing import Any, ClassVar, cast
+
+from regard.attention import recording
+from regard.data.columns import Columns, TextColumn
+from regard.data.columns.numbers import NumbersColumn, fixed
+from regard.decoding import Engine, forced
+from regard.explain.alignment import align
+from regard.explain.maps import attention_maps
+from regard.models import Generator, Model
+from regard.pieces import END
+from regard.records import Batch
+from regard.results import Explanation, Prediction, TextPrediction
+from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.text_predictions import rows_of, text_prediction
+
+
+class CaptioningTask(Task):
+    """A grid, a row of numbers for each of its cells, row by row (`0.31 1; -0.5 0`) → its caption."""
+
+    columns: ClassVar[Mapping[str, str]] = {"source": "numbers", "target": "text"}
+    model = "captioner"
+    metric = "exact_match"
+    validates = ("exact_match", "bleu")
+    wording = Wording("grids", "cells of the grid", "write captions")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "evaluation": {"metrics": ["exact_match", "bleu"]},
+        "decoding": {"max_source": 100_000},
+    }
+
+    def __init__(self, columns: Columns) -> None:
+        super().__init__(columns)
+        self.cells, self.caption = cast(NumbersColumn, columns["source"]), cast(TextColumn, columns["target"])
+
+    def given(self, text: str) -> Mapping[str, str]:
+        """Return the grid that a text stands for. Raises DataError for a text that is none."""
+        example = super().given(text)
+        self.cells.check(example["source"])
+        return example
+
+    def max_length(self, limit: int) -> int:
+        """Cells are counted, whatever their width."""
+        return limit * self.cells.width
+
+    def answered(self, prediction: Prediction) -> Ids:
+        """Return the cells and the pieces that were written, where they are known."""
+        ids = prediction.ids if isinstance(prediction, TextPrediction) else None
+        caption = self.caption.encode(prediction.text) if ids is None else ids
+        return {"source": self.cells.encode(prediction.source), "target": caption}
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the best caption of each grid, the rest of the n best as its alternatives."""
+        pairs = zip(self._texts(batch), engine.answer(batch), strict=True)
+        return [text_prediction(text, ranked, self.caption) for text, ranked in pairs]
+
+    def force(self, model: Model, batch: Batch) -> list[Prediction]:
+        """Return the given captions as predictions: their score is the sum of their log-probabilities."""
+        pairs = zip(self._texts(batch), forced(cast(Generator, model), batch), strict=True)
+        return [text_prediction(text, [found], self.caption) for text, found in pairs]
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return which cells each word of the caption looked at, in one forced pass."""
+        with recording(model) as records:
+            decoded, _ = cast(Generator, model).decode(batch, need_weights=True)
+        counts, found = batch.sequences("source").mask.sum(dim=-1).tolist(), list[Explanation]()
+        for row, (cells, ids) in enumerate(zip(counts, rows_of(batch.sequences("target")), strict=True)):
+            weights = [] if decoded.weights is None else decoded.weights[row, : len(ids), :cells].float().tolist()
+            maps = attention_maps(records, row, {"source": cells, "target": len(ids)})
+            words = [*self.caption.pieces(ids[:-1]), END]
+            found.append(Explanation(places(cells), words, align(weights[:-1]), weights, maps))
+        return found
+
+    def _texts(self, batch: Batch) -> list[str]:
+        items, mask = batch.sequences("source")
+        rows = zip(items.double().cpu().numpy(), mask.cpu().numpy(), strict=True)
+        return [self.cells.decode(fixed(numbers[shown])) for numbers, shown in rows]
+
+
+def places(cells: int) -> list[str]:
+    """Return a name for each cell: row and column of a square grid, `2,3`, counted from 1; else its number."""
+    side = isqrt(cells)
+    if side * side != cells:
+        return [str(cell + 1) for cell in range(cells)]
+    return [f"{row + 1},{column + 1}" for row in range(side) for column in range(side)]
