@@ -1,0 +1,155 @@
+"""Training speed of taggers: Regard's updates against flair's SequenceTagger, the same networks and the same batches.
+
+    REGARD_DATA=PATH python benchmarks/tagger.py [--rounds 5] [--json FILE]         (needs: pip install flair)
+
+Universal Dependencies, English Web Treebank, in batches of 32 sentences: embeddings of 128 for every word, an LSTM of
+128 in each direction, and a tag for each word by a softmax (linear) or by a conditional random field (crf). One update
+is forward, backward, clipping at norm 1 and a step of Adam, float32. The unit is words a second. flair reads sentences
+that are ready: they are cut, tagged and sorted by length into batches before the clock starts.
+"""
+
+import importlib.util
+import logging
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rounds import Contender, commands, machine, race, save, table
+
+from regard.data import READERS
+from regard.experiment import read_experiment
+from regard.models.tagger import TAGS, TEXT
+from regard.objectives import OBJECTIVES, Context
+from regard.ops.memory import keep_memory
+from regard.records import Batch
+from regard.registry import Choice
+from regard.runs import RunFolder
+from regard.runs.assembly import model_of, task_of
+from regard.runs.texts import learn_run_columns, training_batches
+from regard.training.updater import Updater
+
+RATE, DIM, HIDDEN, DROPOUT, NORM = 1e-3, 128, 128, 0.5, 1.0
+HEADS = ("linear", "crf")
+COMMON = [
+    "task=tagging",
+    "data.train={name: conll, file: ud_en_ewt/train.tsv.gz}",
+    "data.max_length=100000",
+    "text.tokenizer={name: words, size: 30000}",
+    f"model.dim={DIM}",
+    f"model.dropout={DROPOUT}",
+    f"model.encoder={{name: recurrent, cell: lstm, hidden_dim: {HIDDEN}, bidirectional: true}}",
+    "training.batch_sentences=32",
+]
+
+
+def prepare(folder: Path, head: str) -> RunFolder:
+    """A run folder with settings and a vocabulary, no model yet."""
+    run = RunFolder(folder / head)
+    experiment = read_experiment(None, [*COMMON, f"model.head={head}", f"run={run.path}"])
+    with run.created(), run.preparing(experiment):
+        batches_of(run, learn_run_columns(experiment, run, print))  # makes the corpus once for all
+    return run
+
+
+def batches_of(run: RunFolder, columns: Any = None) -> Iterator[Batch]:
+    """The training stream of a prepared run."""
+    experiment = run.experiment()
+    found = run.columns(experiment) if columns is None else columns
+    stream = training_batches(experiment, run, task_of(experiment, found), found, lambda text: None)
+    return (batch for _, batch in stream.stream(workers=experiment.training.workers))
+
+
+def regard(run: RunFolder, words: int) -> Contender:
+    """The trainer's own updater, with its allocator setting."""
+    keep_memory()
+    experiment = run.experiment()
+    model = model_of(experiment, run.columns(experiment)).train()
+    settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
+    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
+    return Contender(_turn(batches_of(run), lambda batch: updater.update([batch], 1), words), model, [])
+
+
+def flair(run: RunFolder, head: str, words: int) -> Contender:
+    """The same network as flair builds it, trained as its trainer does."""
+    import flair as peer
+    from flair.data import Dictionary, Sentence
+    from flair.embeddings import OneHotEmbeddings
+    from flair.models import SequenceTagger
+    from flair.training_utils import store_embeddings
+
+    logging.getLogger("flair").setLevel(logging.ERROR)  # it tells the whole vocabulary
+    peer.device = torch.device("cpu")
+    known, labels, sentences = Dictionary(add_unk=True), Dictionary(add_unk=False), []
+    choice = run.experiment().reader("train")
+    for example in READERS.build(choice, (TEXT, TAGS)):
+        sentence = Sentence(example.texts[TEXT].split(), use_tokenizer=False)
+        for token, tag in zip(sentence, example.texts[TAGS].split(), strict=True):
+            token.add_label("tag", tag)
+            known.add_item(token.text)
+            labels.add_item(tag)
+        sentences.append(sentence)
+    model = SequenceTagger(
+        OneHotEmbeddings(known, embedding_length=DIM),
+        labels,
+        "tag",
+        hidden_size=HIDDEN,
+        use_crf=head == "crf",
+        reproject_embeddings=False,
+        dropout=DROPOUT,
+        word_dropout=0.0,
+        locked_dropout=0.0,
+    ).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+
+    def update(batch: Batch) -> None:
+        some = [sentences[line] for line in batch.lines.tolist()]
+        optimizer.zero_grad()
+        loss, count = model.forward_loss(some)
+        (loss / count).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), NORM)
+        optimizer.step()
+        store_embeddings(some, "none")
+
+    return Contender(_turn(batches_of(run), update, words), model, [])
+
+
+def _turn(stream: Iterator[Batch], update: Callable[[Batch], Any], words: int) -> Callable[[], float]:
+    def turn() -> float:
+        done = 0
+        while done < words:
+            batch = next(stream)
+            update(batch)
+            done += batch.count
+        return done
+
+    return turn
+
+
+def main() -> None:
+    """Prints a table of speeds for each head."""
+    parser = commands(__doc__ or "", threads=torch.get_num_threads())
+    parser.add_argument("--words", type=int, default=40000, help="words of a turn (default 40000)")
+    parser.add_argument("--heads", nargs="+", choices=HEADS, default=list(HEADS))
+    chosen = parser.parse_args()
+    if importlib.util.find_spec("flair") is None:
+        raise SystemExit("benchmark: flair is missing, which Regard is measured against: pip install flair")
+    about, found = machine(chosen.threads), {}
+    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    with tempfile.TemporaryDirectory() as folder:
+        for head in chosen.heads:
+            run = prepare(Path(folder), head)
+            contenders: dict[str, Any] = {
+                "regard": (regard, (run, chosen.words)),
+                "flair": (flair, (run, head, chosen.words)),
+            }
+            found[head] = race(contenders, chosen.rounds, chosen.threads)
+            print(f"\n{head}\n{table(found[head], 'words/s', 'flair')}", flush=True)
+    if chosen.json:
+        save(chosen.json, {**about, "unit": "words/s", "words": chosen.words}, found)
+
+
+if __name__ == "__main__":
+    main()
