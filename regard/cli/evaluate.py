@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.cli.files import check_writable
 from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.reports.evaluation import Evaluation
 
 Words = Annotated[
     list[str],
@@ -21,6 +25,9 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Keep the translations of one run.")
 ]
 ByLength = Annotated[bool, typer.Option("--by-length", help="The first metric by length of the source, too.")]
+Matrix = Annotated[
+    Path | None, typer.Option("--confusion", metavar="FILE.svg", help="Draw which labels are taken for which.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
@@ -32,11 +39,13 @@ def evaluate_command(
     text: Text = None,
     output_file: Output = None,
     by_length: ByLength = False,
+    confusion: Matrix = None,
     as_json: Json = False,
 ) -> None:
     """Score translations (BLEU, chrF, ... with signatures); several are compared with the first, with p-values.
 
-    Language models are scored by perplexity and bits per character, of their test part or --text.
+    Language models are scored by perplexity and bits per character, of their test part or --text; classifiers also by
+    the precision, recall and F1 of each class, and a confusion matrix.
 
     regard evaluate runs/en-de --source test.en --target test.de
 
@@ -51,5 +60,19 @@ def evaluate_command(
         raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")
     files = {"source": source, "target": target, "text": text}
     given = {column: path for column, path in files.items() if path is not None}
+    if confusion is not None:
+        check_writable(confusion, "--confusion")
     report = evaluate(systems, given, changes=changes, output=output_file, by_length=by_length)
+    if confusion is not None:
+        _draw(report, confusion)
     print(json.dumps(report.values(), indent=2, ensure_ascii=False) if as_json else report)
+
+
+def _draw(report: "Evaluation", file: Path) -> None:
+    """Write the picture of the first system's confusion matrix. Raises ConfigError where its answers are no labels."""
+    from regard.reports.confusion import picture_of
+
+    system, *_ = report.systems
+    if system.confusion is None:
+        raise ConfigError("--confusion", f"the answers of '{system.name}' are no labels", "leave it out")
+    file.write_text(picture_of(system.confusion, f"Answers of {system.name}"), encoding="utf-8")

@@ -12,10 +12,12 @@ from regard.config import parse_changes, read_settings
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Comparison, Interval, Score, compare_statistics, interval_of
+from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import load
+from regard.reports.confusion import text_of
 from regard.reports.timing import timed
 from regard.results import Prediction
 from regard.runs import RunFolder
@@ -36,6 +38,7 @@ class System(NamedTuple):
     intervals: tuple[Interval, ...]  # of each score, 95 %
     statistics: tuple[Statistics, ...]  # measure by measure: (example, statistic)
     seconds: float | None = None  # that a run took for them
+    confusion: Confusion | None = None  # of answers that are labels
 
 
 class Bucket(NamedTuple):
@@ -61,6 +64,8 @@ class Evaluation(NamedTuple):
             lines.append(f"{system.name}: {self.examples:,} lines{speed}")
             for score, (low, high) in zip(system.scores, system.intervals, strict=True):
                 lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
+            if system.confusion is not None and len(self.systems) == 1:
+                lines += [f"  {line}" for line in text_of(system.confusion).splitlines()]
         lines += [f"{self.systems[0].name} and {name}, {found}" for name, found in self.comparisons]
         if self.buckets:
             lines.append(f"{self.systems[0].scores[0].name} by words of the source:")
@@ -79,6 +84,7 @@ class Evaluation(NamedTuple):
                     {**score._asdict(), "interval": list(interval)}
                     for score, interval in zip(one.scores, one.intervals, strict=True)
                 ],
+                **({} if one.confusion is None else {"confusion": one.confusion.values()}),
             }
             for one in self.systems
         ]
@@ -109,8 +115,9 @@ def evaluate(
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
     experiment = _experiment(systems, changes)
     examples = _examples(systems, experiment, dict(files or {}))
-    measures = experiment.task_class.measures(experiment.evaluation.metrics)
-    judged = [_judged(path, examples, measures, changes, output) for path in systems]
+    task = experiment.task_class
+    measures = task.measures(experiment.evaluation.metrics)
+    judged = [_judged(path, examples, task, measures, changes, output) for path in systems]
     first, *others = judged
     comparisons = [
         (other.name, compare_statistics(measure, a, b, score.signature))
@@ -179,7 +186,12 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
 
 
 def _judged(
-    path: Path, examples: Examples, measures: Sequence[Measure], changes: Sequence[str], output: Path | None
+    path: Path,
+    examples: Examples,
+    task: type[Task],
+    measures: Sequence[Measure],
+    changes: Sequence[str],
+    output: Path | None,
 ) -> System:
     """What a run or a file makes of the examples."""
     outcome, seconds = _outcome(path, examples, measures, changes)
@@ -192,7 +204,7 @@ def _judged(
         for measure, rows in zip(measures, statistics, strict=True)
     )
     intervals = tuple(interval_of(measure, rows) for measure, rows in zip(measures, statistics, strict=True))
-    return System(str(path), scores, intervals, statistics, seconds)
+    return System(str(path), scores, intervals, statistics, seconds, task.confusion(examples, outcome.texts))
 
 
 def _outcome(

@@ -12,12 +12,14 @@ from regard.data.columns import TextColumn
 from regard.data.readers.label_table import TABLES, Fields, TableLayout, label_layout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
+from regard.evaluation.confusion import Confusion, confusion_of
 from regard.explain.maps import POOLING, apart, attention_maps
 from regard.models import LabelModel, Model
 from regard.pieces import END
 from regard.records import Batch
 from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, as_line
-from regard.tasks.task import Task
+from regard.tasks.measures import Examples
+from regard.tasks.task import Task, ends
 from regard.tasks.text_predictions import rows_of
 
 
@@ -84,6 +86,12 @@ class LabelTask(Task, ABC):
             weights = _pooled(maps, self.first) if len(self.inputs) == 1 else []
             explanations.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
         return explanations
+
+    @classmethod
+    def confusion(cls, examples: Examples, answers: Sequence[str]) -> Confusion | None:
+        """Return which labels are taken for which."""
+        _, label = ends(cls.columns)
+        return confusion_of(answers, examples[label]) if answers else None
 
     def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:
         """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""

@@ -19,6 +19,7 @@ from regard.decoding.features import Feature
 from regard.documents.document import Document
 from regard.errors import ConfigError, DataError, nearest
 from regard.evaluation import METRICS
+from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
 from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
@@ -233,6 +234,11 @@ class Task(ABC):
         """Return the keys of the metrics that settings may name for the answers."""
         rows: Mapping[str, Any] = {name: METRICS[name] for name in METRICS}
         return (name for name, row in rows.items() if row.judges == cls.answers)
+
+    @classmethod
+    def confusion(cls, examples: Examples, answers: Sequence[str]) -> Confusion | None:
+        """Return which labels are taken for which; None where answers are no labels, or there are none."""
+        return None
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
         """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""

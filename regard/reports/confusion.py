@@ -1,0 +1,38 @@
+"""A confusion matrix as text and as a picture."""
+
+from regard.evaluation.confusion import Confusion
+from regard.explain.pictures import svg
+from regard.reports.table import Cell, Table, number_cell
+
+MOST = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
+
+
+def text_of(found: Confusion) -> str:
+    """A table of the classes, and the matrix where it is not too large for a terminal."""
+    tables = [_classes(found)] if len(found.labels) > MOST else [_classes(found), _matrix(found)]
+    return "\n".join(table.terminal().rstrip("\n") for table in tables)
+
+
+def picture_of(found: Confusion, title: str = "Answers to the examples of each label") -> str:
+    """An SVG document: a row for each right label, a column for each answer, the darker the larger its share."""
+    return svg(found.labels, found.labels, found.shares(), title=title)
+
+
+def _classes(found: Confusion) -> Table:
+    rows = [
+        [Cell(one.label), *map(_percent, (one.precision, one.recall, one.f1)), number_cell(one.examples)]
+        for one in found.classes()
+    ]
+    return Table(["class", "precision", "recall", "f1", "examples"], rows)
+
+
+def _matrix(found: Confusion) -> Table:
+    rows = [
+        [Cell(label), *(number_cell(count) for count in counts)]
+        for label, counts in zip(found.labels, found.counts.tolist(), strict=True)
+    ]
+    return Table(["right, answered:", *found.labels], rows)
+
+
+def _percent(value: float | None) -> Cell:
+    return number_cell(None) if value is None else Cell(f"{value:.2f}", value)
