@@ -19,7 +19,6 @@ from typing import Any
 import torch
 from rounds import Contender, commands, machine, race, save, table
 
-from regard.data import READERS
 from regard.experiment import read_experiment
 from regard.models.tagger import TAGS, TEXT
 from regard.objectives import OBJECTIVES, Context
@@ -28,7 +27,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.runs import RunFolder
 from regard.runs.assembly import model_of, task_of
-from regard.runs.texts import learn_run_columns, training_batches
+from regard.runs.texts import learn_run_columns, training_batches, training_readers
 from regard.training.updater import Updater
 
 RATE, DIM, HIDDEN, DROPOUT, NORM = 1e-3, 128, 128, 0.5, 1.0
@@ -83,8 +82,7 @@ def flair(run: RunFolder, head: str, words: int) -> Contender:
     logging.getLogger("flair").setLevel(logging.ERROR)  # it tells the whole vocabulary
     peer.device = torch.device("cpu")
     known, labels, sentences = Dictionary(add_unk=True), Dictionary(add_unk=False), []
-    choice = run.experiment().reader("train")
-    for example in READERS.build(choice, (TEXT, TAGS)):
+    for example in training_readers(run.experiment())["train"]:
         sentence = Sentence(example.texts[TEXT].split(), use_tokenizer=False)
         for token, tag in zip(sentence, example.texts[TAGS].split(), strict=True):
             token.add_label("tag", tag)
