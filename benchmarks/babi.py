@@ -10,6 +10,7 @@ Of several seeds the one with the least loss on the tenth of the questions that 
 import argparse
 import csv
 import json
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -94,7 +95,7 @@ def train_task(config: Path, task: int, seed: int, changes: list[str], folder: P
     )
     if not train_run(experiment, quiet=True):
         raise SystemExit("benchmark: training was interrupted; start again to continue with this task")
-    error = 100 - {score.name: score.value for score in evaluate([run]).systems[0].scores}["accuracy"]
+    error = 100 - evaluate([run]).systems[0].scores[0].value  # accuracy, or of readers the exact match
     loss = json.loads((run / "final.json").read_text(encoding="utf-8"))["score"]
     return Row(task, seed, round(error, 2), round(loss, 5), round((time.monotonic() - began) / 60, 2))
 
@@ -110,7 +111,8 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", type=int, choices=range(1, 21), default=[*range(1, 21)], metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], metavar="N")
     parser.add_argument("--table", type=Path, default=TABLE, help=f"file of the rows (default {TABLE})")
-    chosen, changes = parser.parse_known_args()
+    changes = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
+    chosen = parser.parse_args([word for word in sys.argv[1:] if word not in changes])
     torch.set_num_threads(1)
     done = {(row.task, row.seed) for row in read_rows(chosen.table)}
     for seed in chosen.seeds:

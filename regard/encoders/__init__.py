@@ -10,6 +10,7 @@ from regard.encoders.encoder import Encoder
 from regard.encoders.parallel import ParallelEncoder
 from regard.encoders.recurrent import RecurrentEncoder
 from regard.encoders.self_attention import SelfAttentionEncoder
+from regard.encoders.self_matching import SelfMatchingEncoder
 from regard.encoders.sequential import SequentialEncoder
 from regard.encoders.table import ENCODERS, EncoderChoice
 from regard.encoders.transformer import TransformerEncoder
@@ -23,6 +24,7 @@ ENCODERS.fill(
         "parallel": ParallelEncoder,
         "recurrent": RecurrentEncoder,
         "self_attention": SelfAttentionEncoder,
+        "self_matching": SelfMatchingEncoder,
         "sequential": SequentialEncoder,
         "transformer": TransformerEncoder,
         "unfolded": UnfoldedEncoder,

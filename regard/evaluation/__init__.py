@@ -23,6 +23,7 @@ from regard.evaluation.span_f1 import SpanF1
 from regard.evaluation.tag_accuracy import TagAccuracy
 from regard.evaluation.ter import Ter
 from regard.evaluation.within_tolerance import WithinTolerance
+from regard.evaluation.word_f1 import WordF1
 from regard.evaluation.wrong_bits import WrongBits
 from regard.registry import Registry
 
@@ -45,6 +46,7 @@ METRICS: Registry[Metric] = Registry(
         "ter": Ter,
         "untranslated_rate": UntranslatedRate,
         "within_tolerance": WithinTolerance,
+        "word_f1": WordF1,
         "wrong_bits": WrongBits,
     },
 )

@@ -22,6 +22,7 @@ from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
 from regard.models import MODELS
 from regard.models.comparisons import COMPARISONS
+from regard.models.fusions import FUSIONS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Registry
 from regard.tasks import TASKS
@@ -47,6 +48,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "history": HISTORIES,
     "norm": NORMALISATIONS,
     "comparison": COMPARISONS,
+    "fusion": FUSIONS,
     "head": HEADS,
     "objective": OBJECTIVES,
     "penalty": PENALTIES,
@@ -71,6 +73,7 @@ MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what 
     "position": POSITIONS,
 }
 NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
-    kind: TABLES[kind] for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison")
+    kind: TABLES[kind]
+    for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison", "fusion")
 }
 SOCKET = ("score", "span", "weighting")  # what an attention is made of

@@ -16,6 +16,7 @@ KINDS = {
     "history": "Histories: what a block knows its own words by in place of attention",
     "norm": "Norms: of the states in a block of convolutions",
     "comparison": "Comparisons: what two texts have in common",
+    "fusion": "Fusions: what a passage knows of the question",
 }
 PLACES = {  # where a config names one
     "encoder": "model.encoder",
@@ -25,6 +26,7 @@ PLACES = {  # where a config names one
     "history": "model.decoder.history",
     "norm": "model.encoder.norm",
     "comparison": "model.comparison",
+    "fusion": "model.fusion",
 }
 INTRO = """**Networks**
 

@@ -1,0 +1,52 @@
+"""F1 of the words of answers, as SQuAD's evaluation has it (https://arxiv.org/abs/1606.05250, section 6.1)."""
+
+import re
+import unicodedata
+from collections import Counter
+from typing import Annotated
+
+import numpy as np
+
+from regard.config import Doc
+from regard.evaluation.metric import Corpus, Metric, Statistics
+
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+class WordF1(Metric):
+    """100 · mean over answers of 2 · common words / (words of the answer + words of the reference).
+
+    Words are counted as a bag, in lower case and without punctuation; of several references the nearest counts. With
+    `articles` a, an and the count, too. Two answers without words are equal.
+    """
+
+    name = "word f1"
+    judges = "span"
+
+    def __init__(self, *, articles: Annotated[bool, Doc("Count a, an and the; SQuAD's F1 does not.")] = False) -> None:
+        self.articles = articles
+
+    def statistics(self, corpus: Corpus) -> Statistics:
+        """[F1, 1] for each answer."""
+        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
+        best = [max(self._f1(text, reference) for reference in several) for text, several in pairs]
+        return np.array([[one, 1.0] for one in best])
+
+    def value(self, sums: Statistics) -> float:
+        """From 0 to 100."""
+        return float(100 * sums[0] / sums[1])
+
+    def signature(self, corpus: Corpus) -> str:
+        """What of the texts is compared."""
+        return f"case:lc|punctuation:none|articles:{'counted' if self.articles else 'none'}"
+
+    def _f1(self, text: str, reference: str) -> float:
+        given, wanted = self._words(text), self._words(reference)
+        if not given or not wanted:
+            return float(given == wanted)
+        return 2 * (given & wanted).total() / (given.total() + wanted.total())
+
+    def _words(self, text: str) -> Counter[str]:
+        lower = unicodedata.normalize("NFC", text).lower()
+        plain = "".join(one for one in lower if not unicodedata.category(one).startswith("P"))
+        return Counter((plain if self.articles else ARTICLES.sub(" ", plain)).split())

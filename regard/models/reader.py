@@ -1,0 +1,161 @@
+"""Readers: a network reads a passage with a question in mind, and a head points at the answer in the passage."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import name_columns
+from regard.config import Doc, PartOf
+from regard.config.bounds import Size
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import ConfigError
+from regard.heads.reading import SPAN_HEADS, Places, SpanHead
+from regard.heads.reading.span_head import TINY
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.pooling import POOLINGS, Pooling
+from regard.models.build import build_embedder, build_sockets
+from regard.models.fusions import FUSIONS, Fusion
+from regard.models.memory_network import ANSWER, PASSAGE, QUESTION
+from regard.models.model import Model
+from regard.models.settings import (
+    PROJECTED_HEADS,
+    AttentionChoice,
+    AttentionSettings,
+    EmbedderChoice,
+    PositionChoice,
+)
+from regard.records import EOS, PAD, Batch, Sequences
+from regard.registry import Choice
+
+RELU_DOT = AttentionSettings(score=Choice("relu_dot"))
+
+
+class Reader(Model):
+    """p(answer | passage, question) = sum of p(place) over all places where the answer's pieces stand in the passage.
+
+    The question becomes one vector, q = pooling(question_encoder(question)); the passage is read as
+    encoder(fusion(passage, question, q)), and the head looks at its states with q.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        question_encoder: Encoder,
+        pooling: Pooling,
+        fusion: Fusion,
+        encoder: Encoder,
+        head: SpanHead,
+    ) -> None:
+        super().__init__()
+        self.embedder, self.question_encoder, self.pooling = embedder, question_encoder, pooling
+        self.fusion, self.encoder, self.head = fusion, encoder, head
+        name_columns(nn.ModuleList([question_encoder, pooling]), QUESTION)
+        name_columns(nn.ModuleList([fusion, encoder, head]), PASSAGE, QUESTION)
+
+    def places(self, batch: Batch) -> Places:
+        """Return log-probabilities of each place of the passage (batch, n) to begin, and to end, the answer.
+
+        Raises ConfigError where the encoder does not make one state of each piece.
+        """
+        passage, question = batch.sequences(PASSAGE), batch.sequences(QUESTION)
+        words, asked = (Sequences(self.embedder(one.items)[0], one.mask) for one in (passage, question))
+        read = self.question_encoder(asked)
+        vector = self.pooling(read.states, read.mask)
+        encoded = self.encoder(Sequences(self.fusion(words, asked, vector), passage.mask))
+        if encoded.states.shape[1] != passage.mask.shape[1]:
+            problem = (
+                f"makes {encoded.states.shape[1]} states of {passage.mask.shape[1]} pieces, and a reader needs one each"
+            )
+            raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
+        found: Places = self.head(encoded.states, passage.mask & (passage.items != EOS), vector)
+        return found
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, piece of the answer) in nats: all of an answer's at its first piece.
+
+        One that the head never gives, as it is longer than `max_pieces`, costs as much as one of no place.
+        """
+        passage, answer = batch.sequences(PASSAGE), batch.sequences(ANSWER)
+        lengths = (answer.mask & (answer.items != EOS)).sum(dim=1)
+        places = self.places(batch)
+        stands = occurrences(passage, answer) & (lengths <= self.head.max_pieces).unsqueeze(-1)
+        ends = torch.arange(stands.shape[1], device=lengths.device) + (lengths - 1).clamp(min=0).unsqueeze(-1)
+        both = places.first + places.last.gather(1, ends.clamp(max=stands.shape[1] - 1))
+        total = both.masked_fill(~stands, -torch.inf).exp().sum(dim=1)
+        smooth = (both * passage.mask).sum(dim=1) / passage.mask.sum(dim=1).clamp(min=1)
+        losses = -(1 - smoothing) * total.clamp(min=TINY).log() - smoothing * smooth
+        first = torch.arange(answer.mask.shape[1], device=losses.device) == 0
+        return losses.unsqueeze(-1) * first
+
+    def counted(self, batch: Batch) -> Tensor:
+        """Return the mask (batch, piece) of the answers, their ends counted."""
+        return batch.sequences(ANSWER).mask
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder with each text."""
+        return [(self.embedder, batch.sequences(name).items) for name in (PASSAGE, QUESTION)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, both encoders, the pooling, the fusion and the head."""
+        return {name: [module] for name, module in self.named_children()}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a text, EOS included."""
+        return self.embedder.max_length
+
+
+def occurrences(passage: Sequences, answer: Sequences) -> Tensor:
+    """ids (batch, n) and (batch, m), EOS behind each → where the pieces of an answer begin (batch, n)."""
+    given = answer.mask & (answer.items != EOS)
+    found = passage.mask & given.any(dim=1, keepdim=True)
+    ids = torch.cat([passage.items, passage.items.new_full(answer.items.shape, PAD)], dim=1)
+    for place in range(given.shape[1]):
+        piece, there = (one[:, place : place + 1] for one in (answer.items, given))
+        found = found & ((ids[:, place : place + found.shape[1]] == piece) | ~there)
+    return found
+
+
+def reader(
+    columns: Columns,
+    *,
+    dim: Annotated[Size, Doc("Width of the embeddings.")] = 128,
+    embedder: EmbedderChoice = Choice("words"),
+    position: Annotated[
+        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+    ] = None,
+    encoder: Annotated[EncoderChoice, Doc("What reads the passage, the question in mind.")] = Choice("recurrent"),
+    question_encoder: Annotated[EncoderChoice, Doc("What reads the question.")] = Choice("recurrent"),
+    pooling: Annotated[
+        Choice,
+        PartOf(POOLINGS),
+        Doc("How the states of the question become one vector; attention: it looks at itself."),
+    ] = Choice("last"),
+    fusion: Annotated[Choice, PartOf(FUSIONS), Doc("What the words of the passage know of the question.")] = Choice(
+        "aligned"
+    ),
+    attention: Annotated[AttentionChoice, Doc("How a word of the passage looks at the question.")] = RELU_DOT,
+    self_attention: Annotated[
+        AttentionChoice, Doc("How a text looks at itself, in the encoders that do so.")
+    ] = PROJECTED_HEADS,
+    head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("What points at the answer.")] = Choice("pointers"),
+    dropout: DropoutShare = 0.1,
+) -> Reader:
+    """p(answer | passage, question): an encoder with the question in mind, and a head that points at the answer.
+
+    Raises ConfigError where the texts have vocabularies of their own.
+    """
+    if not columns[PASSAGE] is columns[QUESTION] is columns[ANSWER]:
+        raise ConfigError("text.shared", "is false, and answers are looked for in the passage", "text.shared=true")
+    sockets, given = build_sockets(attention, self_attention), {"dropout": dropout}
+    reads = build_embedder(embedder, position, len(columns[PASSAGE]), dim, dropout)
+    asks = ENCODERS.build(question_encoder, reads.dim, sockets, given=given, place="question_encoder")
+    pools = POOLINGS.build(pooling, asks.dim)
+    fuses = FUSIONS.build(fusion, reads.dim, pools.out_dim, sockets)
+    encodes = ENCODERS.build(encoder, fuses.dim, sockets, given=given)
+    return Reader(reads, asks, pools, fuses, encodes, SPAN_HEADS.build(head, encodes.dim, pools.out_dim))

@@ -1,0 +1,166 @@
+"""Reading: a passage and a question → the stretch of the passage that answers."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, ClassVar, cast
+
+import torch
+from torch import Tensor
+
+from regard.attention import recording
+from regard.data.columns import TextColumn
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.errors import DataError
+from regard.explain.alignment_view import mean_of_heads
+from regard.explain.maps import POOLING, attention_maps
+from regard.models import Model
+from regard.models.memory_network import ANSWER, PASSAGE, QUESTION
+from regard.models.reader import Reader
+from regard.pieces import END
+from regard.records import Batch
+from regard.results import AttentionMap, Explanation, Prediction, SpanPrediction, as_line
+from regard.tasks.task import Task, Wording
+from regard.tasks.text_predictions import rows_of
+
+
+class SpanEngine:
+    """The likeliest answer of a model: that whose places in the passage have the largest sum of probabilities."""
+
+    width = 1
+
+    def __init__(self, model: Reader) -> None:
+        self.model, self.max_source = model, model.max_source
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return of each passage the likeliest place of the answer as ids: its first piece and the one behind it.
+
+        The score is that of the answer, wherever it stands. A passage of nothing has no place, and a score of 0.
+        """
+        places, passages = self.model.places(batch), rows_of(batch.sequences(PASSAGE))
+        return [
+            [_likeliest(first, last, ids[:-1], self.model.head.max_pieces)]
+            for first, last, ids in zip(places.first, places.last, passages, strict=True)
+        ]
+
+
+class ReadingTask(Task):
+    """A passage and a question → a word, or words in succession, of the passage."""
+
+    columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "text"}
+    model = "reader"
+    contract = Reader
+    metric = "exact_match"
+    validates = ("exact_match",)
+    answers = "span"
+    wording = Wording("questions", "words of the passage", "answer questions")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "text": {"tokenizer": {"name": "words"}, "shared": True},
+        "objective": {"name": "likelihood", "label_smoothing": 0.0},
+        "evaluation": {"metrics": ["exact_match", "word_f1"]},
+    }
+
+    @classmethod
+    def metrics(cls) -> Iterator[str]:
+        """Return the metrics of stretches, and the exact match of texts."""
+        return chain(["exact_match"], super().metrics())
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Choose the likeliest answer; there is nothing to search."""
+        return SpanEngine(cast(Reader, model))
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the answers with their places in the passage."""
+        found: list[Prediction] = []
+        questions = rows_of(batch.sequences(QUESTION))
+        passages = rows_of(batch.sequences(PASSAGE))
+        for ids, question, (best,) in zip(passages, questions, engine.answer(batch), strict=True):
+            start, end = best.ids
+            text, before = self._text.decode(ids[start:end]), self._text.decode(ids[:end])
+            source = as_line([self._text.decode(ids[:-1]), self._text.decode(question[:-1])])
+            place = len(before) - len(text)
+            found.append(SpanPrediction(source, text, best.score, start=place, end=place + len(text)))
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return where the head looked for the answer, and each attention between words."""
+        with recording(model) as records:
+            cast(Reader, model).places(batch)
+        ids = {name: rows_of(batch.sequences(name)) for name in self.columns}
+        found = []
+        for row in range(len(batch.lines)):
+            tokens = {name: [*self._text.pieces(rows[row][:-1]), END] for name, rows in ids.items()}
+            lengths = {name: len(one) for name, one in tokens.items()}
+            maps = attention_maps(records, row, lengths, pooled=True)
+            weights = _pointed(maps, len(tokens[ANSWER]))
+            found.append(Explanation(tokens[PASSAGE], tokens[ANSWER], [], weights, maps, tokens))
+        return found
+
+    def check(self, texts: Mapping[str, str]) -> None:
+        """Raise DataError for an answer that does not stand in the passage, word by word."""
+        answer, passage = (self._text.encode(texts[name]) for name in (ANSWER, PASSAGE))
+        ends = range(len(answer), len(passage) + 1)
+        if not any(passage[end - len(answer) : end] == answer for end in ends):
+            problem = f"'{texts[ANSWER]:.60}' does not stand in the passage"
+            raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
+
+    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
+        """Return a prediction with its place in the passage as it was given, where spaces may be others."""
+        span, passage = cast(SpanPrediction, prediction), example[PASSAGE].encode(errors="replace").decode()
+        source = as_line([passage, example[QUESTION].encode(errors="replace").decode()])
+        start = _nth(passage, span.text, span.source[: span.start].count(span.text))
+        if not span.text or start is None:
+            return prediction
+        return replace(span, source=source, start=start, end=start + len(span.text))
+
+    @property
+    def _text(self) -> TextColumn:
+        """All three columns are one."""
+        return cast(TextColumn, self.vocabularies[PASSAGE])
+
+
+def _likeliest(first: Tensor, last: Tensor, ids: Sequence[int], most: int) -> Hypothesis:
+    """Log-probabilities (n,) of both ends, and the pieces → the place of the likeliest answer of `most` pieces.
+
+    Stretches of the same pieces are known by a hash: a polynomial of the ids, modulo 2^64.
+    """
+    if not ids:
+        return Hypothesis([0, 0], 0.0, [0.0], True)
+    pieces, count = torch.tensor(ids), len(ids)
+    codes, scores, places = [], [], []
+    code = torch.zeros(count, dtype=torch.long)
+    for length in range(1, min(most, count) + 1):
+        starts = torch.arange(count - length + 1)
+        code = code[: len(starts)] * _BASE + pieces[length - 1 :] + 1
+        codes.append(code)
+        scores.append((first[starts] + last[starts + length - 1]).cpu())
+        places.append(torch.stack([starts, starts + length], dim=-1))
+    score, place = torch.cat(scores).double(), torch.cat(places)
+    answers, which = torch.cat(codes).unique(return_inverse=True)
+    total = score.new_zeros(len(answers)).index_add(0, which, score.exp())
+    best = int(total.argmax())
+    start, end = place[int(score.where(which == best, -torch.inf).argmax())].tolist()
+    chance = min(math.log(float(total[best])), 0.0)
+    return Hypothesis([start, end], chance, [chance], True)
+
+
+_BASE = 6364136223846793005  # of the polynomial: odd and large, so that stretches of the same code are the same
+
+
+def _pointed(maps: Sequence[AttentionMap], count: int) -> list[list[float]]:
+    """The weights (count, n) with which the head looked at the passage: the mean of its pointers, but for the end."""
+    looks = [mean_of_heads(one)[0] for one in maps if one.kind == POOLING and one.keys == PASSAGE]
+    if not looks:
+        return []
+    mean = [sum(cells) / len(looks) for cells in zip(*looks, strict=True)]
+    return [*[mean] * (count - 1), [0.0] * len(mean)]
+
+
+def _nth(text: str, part: str, number: int) -> int | None:
+    """Return where a part of a text begins that has so many of its kind before it; None where there is none."""
+    place = text.find(part)
+    for _ in range(number):
+        place = text.find(part, place + 1) if place >= 0 else place
+    return place if place >= 0 else None
