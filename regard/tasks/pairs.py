@@ -14,4 +14,15 @@ class PairsTask(LabelTask):
     columns: ClassVar[Mapping[str, str]] = {FIRST: "text", SECOND: "text", LABEL: "label"}
     model = "pair_classifier"
     wording = Wording("pairs", "words of the first text", "classify pairs")
-    defaults: ClassVar[Mapping[str, Any]] = {**LabelTask.defaults, "text": {"shared": True}}
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **LabelTask.defaults,
+        "text": {"shared": True, "tokenizer": {"name": "words", "size": 20_000}},
+        "model": {
+            "dim": 200,
+            "dropout": 0.2,
+            "embedder": {"name": "words", "scale": False},
+            "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 100, "bidirectional": True},
+            "comparison": {"name": "siamese", "pooling": "max"},
+        },
+        "training": {"learning_rate": 0.002, "patience": 6},
+    }
