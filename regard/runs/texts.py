@@ -75,7 +75,8 @@ def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Co
     """Learns and saves what the columns of a run have to know: tokenizers and labels."""
     readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
     files = dict.fromkeys(name for reader in readers for name in reader.names)
-    say(f"learning {choice.name} from {', '.join(files)}")
+    kinds = dict.fromkeys(choice.name if kind == "text" else kind for kind in experiment.columns.values())
+    say(f"learning {', '.join(kinds)} from {', '.join(files)}")
     columns = learn_columns(experiment.columns, readers, choice, shared=experiment.text.shared)
     save_columns(columns, experiment.columns, folder.text, shared=experiment.text.shared)
     return columns

@@ -142,6 +142,11 @@ def test_predict_and_explain_answer_rows(folder, capsys):
     assert "-0.5,1" in picture.read_text()
 
 
+def test_what_is_learnt_and_from_what_is_told(folder):
+    done = command("train", folder / "adding.yaml", "training.max_updates=1", "--run", folder / "told")
+    assert "learning numbers from 200 examples of sums of two of 3 to 6 values, seed 1\n" in done.said
+
+
 def test_a_plan_tells_what_would_be_trained(folder):
     done = command("train", folder / "adding.yaml", "--plan", "--run", folder / "planned")
     assert done.code == 0, done.said
