@@ -1,4 +1,4 @@
-"""Answers that are no texts, on a terminal: labels with bars, words coloured by weight, tags, places, tables of sentences."""
+"""Answers that are no texts, on a terminal: labels with bars, words coloured by weight, tags, places, tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from typing import Any
 
 from regard.explain import page, to_json
 from regard.explain.frame import filled
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, TagsPrediction
 
 LAYERS, HEADS = 2, 3
 PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -38,6 +38,8 @@ MODELS = {
     "north": ("ar", "en"),
     "east": ("en", "zh"),
 }
+EXAMPLES = {"reviews": ["a fine film"], "pairs": ["a dog\ta fine cat"], "tagger": []}
+OTHERS = {"reviews": ("label", ["text"]), "pairs": ("label", ["first", "second"]), "tagger": ("tags", ["text"])}
 NAMES = {"de": "German", "en": "English", "ar": "Arabic", "zh": "Chinese"}
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 
@@ -88,6 +90,27 @@ def every(rows: list[list[float]], width: int, height: int) -> Any:
 def peak(at: int, width: int) -> list[float]:
     rest = (1 - PEAK) / max(width - 1, 1)
     return [PEAK if place == min(max(at, 0), width - 1) else rest for place in range(width)]
+
+
+def predicted(name: str, example: dict[str, str]) -> Prediction:
+    """A model that translates nothing: `good` for texts with `fine`; it looks at the first word of each column alone.
+
+    A tagger tells of every word how long it is.
+    """
+    answers, given = OTHERS[name]
+    source = "\t".join(example[column] for column in given)
+    if answers == "tags":
+        tags = [str(len(word)) for word in source.split()]
+        return TagsPrediction(source, " ".join(tags), -1.0, tags=tags, probabilities=[chance(tag) for tag in tags])
+    columns = {column: [*(f" {word}" for word in words_of(example[column])), "</s>"] for column in given}
+    label = "good" if "fine" in source.split() else "bad"
+    maps = [
+        AttentionMap(column, "pooling", 0, [[[float(not at) for at in range(len(tokens))]]], "", column)
+        for column, tokens in columns.items()
+    ]
+    found = Explanation(columns[given[0]], [label, "</s>"], [], [], maps, {**columns, "label": [label]})
+    chances = {label: 0.75, "bad" if label == "good" else "good": 0.25}
+    return LabelPrediction(source, label, math.log(0.75), explanation=found, probabilities=chances)
 
 
 def shown_to_model(text: str) -> str:
@@ -153,6 +176,8 @@ class FakeServer(ThreadingHTTPServer):
         self.loading = False  # then it tells nothing of what it has
         self.key = ""
         self.models = dict(MODELS)
+        self.others: list[str] = []  # models of OTHERS that are served too
+        self.most_maps = 1000  # bytes of texts that maps are told of
         self.seems = ""  # a text that seems to be in the target's language
         self.learnt: dict[str, Any] = {}  # what /v1/models tells of each besides
         self.first = "de", "en"  # the pair that is proposed
@@ -191,6 +216,12 @@ class Handler(BaseHTTPRequestHandler):
                     {"name": name, "source": source, "target": target, "ready": True, **self.server.learnt}
                     for name, (source, target) in self.server.models.items()
                 ]
+                + [
+                    {"name": name, "source": None, "target": None, "ready": True, "answers": answers, "given": given}
+                    | {"task": "some_task", "pairs": 1200, "scores": {"accuracy": 81.5}, "examples": EXAMPLES[name]}
+                    for name, (answers, given) in OTHERS.items()
+                    if name in self.server.others
+                ]
             },
             "/frontend/settings": {
                 "charLimit": 5000,
@@ -212,6 +243,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.tell(403, {"error": "Invalid API key"})
         if self.path == "/v1/translate":
             return self.translate(body)
+        if self.path == "/v1/predict":
+            return self.predict(body)
         source, target = MODELS[body["model"]]
         if self.path == "/v1/alternatives":
             others = {"model": body["model"], "source": source, "target": target, "alternatives": others_of(body)}
@@ -240,6 +273,16 @@ class Handler(BaseHTTPRequestHandler):
         seems = {"seems": {"language": body["target"], "confidence": 95.0}} if body["q"] == self.server.seems else {}
         told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, **seems, "model": model}
         return self.tell(200, {"model": model, "source": source, "target": body["target"], "texts": [told]})
+
+    def predict(self, body: dict[str, Any]) -> None:
+        if self.server.refusals:
+            status, headers, error = self.server.refusals.pop(0)
+            return self.tell(status, {"error": error}, headers)
+        [example] = body["examples"]
+        if body.get("maps") and len("".join(example.values())) > self.server.most_maps:
+            return self.tell(413, {"error": "maps are made of shorter texts"})
+        told = to_json([predicted(body["model"], example)])["predictions"]
+        return self.tell(200, {"model": body["model"], "task": "some_task", "predictions": told})
 
     def page(self) -> None:
         nonce = secrets.token_urlsafe(18)

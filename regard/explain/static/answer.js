@@ -14,8 +14,8 @@ export function answerCard(prediction, t, given = []) {
   const { answers = "text", source } = prediction;
   if (answers === "text") return null;
   const values = source.split("\t");
-  const names = Object.keys(prediction.explanation?.columns ?? {}).slice(0, values.length);
-  const columns = (names.length ? names : given).map((name, at) => ({ name, text: values[at] ?? "", start: values.slice(0, at).join("\t").length + (at && 1) }));
+  const names = [...given, ...Object.keys(prediction.explanation?.columns ?? {}).slice(given.length)];
+  const columns = values.map((text, at) => ({ name: names[at] ?? "", text, start: values.slice(0, at).join("\t").length + (at && 1) }));
   const heads = { label: labels, tags: () => [], span: said, numbers: said };
   return element("section", { class: "card answer-card", "aria-label": t("answer") },
     ...(heads[answers] ?? said)(prediction, t),
@@ -51,7 +51,7 @@ function columnOf(prediction, column, t, several) {
   const seen = lookedAt(prediction.explanation, column.name);
   const marks = prediction.answers === "tags" ? tagged(prediction, column) : prediction.answers === "span" ? marked(prediction, column) : [];
   return element("div", { class: "given", "data-column": column.name },
-    several && element("h3", { class: "side-title" }, sideName(t, column.name)),
+    several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
     element("p", { class: `read ${marks.length && prediction.answers === "tags" ? "of-tags" : ""}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column)])),
     seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, t))));
 }

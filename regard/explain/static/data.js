@@ -42,7 +42,7 @@ export function sidesOf({ columns }, kind) {
   return [kind === "encoder" ? "source" : "target", kind === "decoder" ? "target" : "source"];
 }
 
-// The words or pieces of a side: [{text, pieces, special}].
+// The words or pieces of a side: [{text, pieces, special, whole}]; whole is a unit of several words.
 export function units(explanation, side, { unit, end }) {
   const { tokens, words } = explanation.columns?.[side] ?? { tokens: explanation[`${side}_tokens`], words: explanation[`${side}_words`] };
   const last = tokens.length - 1;
@@ -50,7 +50,7 @@ export function units(explanation, side, { unit, end }) {
     ? words
     : tokens.map((text, position) => ({ text, pieces: [position] }));
   return all
-    .map((each) => ({ ...each, special: tokens[last] === END && each.pieces[0] === last }))
+    .map((each) => ({ ...each, whole: side in (explanation.columns ?? {}) && /\S \S/.test(each.text), special: tokens[last] === END && each.pieces[0] === last }))
     .filter((each) => end || !each.special);
 }
 
@@ -86,7 +86,7 @@ export function questions(explanation, { kind, heads }) {
   const maps = mapsOf(explanation, kind).filter((map, layer) => map.weights.some((_, head) => isOn(heads, layer, head)));
   const names = maps.flatMap(({ name, weights: [rows] }) => rows.map((_, at) => (rows.length > 1 ? `${name} ${at + 1}` : name)));
   const alone = mapsOf(explanation, kind).length === 1;
-  return names.map((name, at) => ({ text: !alone ? name : names.length > 1 ? String(at + 1) : explanation.target_tokens[0] ?? "", pieces: [at], special: false }));
+  return names.map((name, at) => ({ text: !alone ? name : names.length > 1 ? String(at + 1) : explanation.target_tokens[0] ?? "", pieces: [at], special: false, whole: true }));
 }
 
 // What the strongest colour stands for: 1, or beyond 0 … 1 the greatest weight, whatever its sign.

@@ -20,9 +20,9 @@ export function visible(text, spaces = true) {
   return shown;
 }
 
-// A word with a glyph for its spaces; a sentence, or whatever else is several words, as it is.
-export function unitText({ text }) {
-  return visible(text, !/\S \S/.test(text)).trim();
+// A word with a glyph for its spaces; what is more than a word, as a sentence, as it is.
+export function unitText({ text, whole = false }) {
+  return visible(text, !whole);
 }
 
 // The code points of what `visible` had to replace; empty for a plain text.

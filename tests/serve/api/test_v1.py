@@ -40,8 +40,9 @@ def ask(client, path="/v1/translate", **fields):
 def test_a_text_and_its_sentence(client, engine):
     found = ask(client, q="Hello", source="en", target="de").json()
     sentence = {
-        "before": "", "after": "", "source": "Hello", "text": "Hallo", "score": -1.5, "finished": True,
-        "log_probs": [-0.5, -1], "flags": [], "explanation": None, "alternatives": [], "translation": "Hallo",
+        "before": "", "after": "", "answers": "text", "source": "Hello", "text": "Hallo", "score": -1.5,
+        "finished": True, "log_probs": [-0.5, -1], "flags": [], "explanation": None, "alternatives": [],
+        "translation": "Hallo",
     }  # fmt: skip
     text = {"translatedText": "Hallo", "score": -1.5, "model": "en-de", "sentences": [sentence]}
     assert found == {"model": "en-de", "source": "en", "target": "de", "texts": [text]}

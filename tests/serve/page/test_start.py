@@ -17,7 +17,7 @@ def test_an_empty_page_tells_what_the_model_knows(visit, server):
         "BLEU on texts it did not learn from: 35.2."
     )
     page.button("简体中文").click()
-    expect(told).to_have_text("此模型把德语译成英语。它从 40,000 个句对中学习。在未学过的文本上 BLEU 为 35.2。")
+    expect(told).to_have_text("此模型把德语译成英语。它由 40,000 个句对训练而成。在未参与训练的文本上，BLEU 为 35.2。")
 
 
 def test_an_example_is_translated_at_a_click(visit, server):

@@ -1,0 +1,121 @@
+"""The page of labels, tags and places in a real browser: what it shows equals the JSON that it was made of."""
+
+import pytest
+
+from regard.explain import to_json
+from regard.results import AttentionMap, Explanation, LabelPrediction, SpanPrediction, TagsPrediction
+
+pytestmark = pytest.mark.slow
+
+SENTENCES = ["Mary went home .", "John went out ."]
+
+
+def labelled(**columns: object) -> LabelPrediction:
+    tokens = [" a", " fi", "ne", " film", "</s>"]
+    maps = [AttentionMap("pooling", "pooling", 0, [[[0.1, 0.3, 0.2, 0.3, 0.1]]], "", "text")]
+    found = Explanation(tokens, ["<good>", "</s>"], [], [], maps, {"text": tokens, "label": ["<good>"]})
+    chances = {"<good>": 0.9, **{f"label {at}": 0.1 / 9 for at in range(9)}}
+    return LabelPrediction("a  fine film", "<good>", -0.1, explanation=found, probabilities=chances)
+
+
+def compared() -> LabelPrediction:
+    columns = {"first": [" a", " dog", "</s>"], "second": [" cats", "</s>"], "label": ["no"]}
+    weights = [[[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]]]
+    own = [[[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]]
+    maps = [
+        AttentionMap("own", "encoder", 0, own, "first", "first"),
+        AttentionMap("forth", "cross", 0, weights, "first", "second"),
+    ]
+    found = Explanation(columns["first"], ["no", "</s>"], [], [], maps, columns)
+    return LabelPrediction("a dog\tcats", "no", -0.7, explanation=found, probabilities={"no": 0.5, "yes": 0.5})
+
+
+def asked() -> LabelPrediction:
+    rows = {"hop 1": [0.75, 0.25], "hop 2": [1.0, 0.0]}
+    maps = [AttentionMap(name, "pooling", at, [[row]], "", "sentences") for at, (name, row) in enumerate(rows.items())]
+    columns = {
+        "passage": [" Mary", " went", "</s>"],
+        "question": [" Where", "</s>"],
+        "sentences": SENTENCES,
+        "answer": ["home"],
+    }
+    found = Explanation(SENTENCES, [*rows], [], [*rows.values()], maps, columns)
+    return LabelPrediction(
+        "Mary went home. John went out.\tWhere is Mary?", "home", 0.0, explanation=found, probabilities={"home": 1.0}
+    )
+
+
+def weights(seen, selector: str) -> list[float]:
+    return [float(one.get_attribute("data-weight")) for one in seen.all(selector).all()]
+
+
+def test_a_label_its_bars_and_the_words_that_were_looked_at(visit):
+    prediction = labelled()
+    seen = visit(prediction)
+    (told,) = to_json([prediction])["predictions"]
+    assert seen.texts(".verdict") == ["<good>"]
+    assert (
+        seen.texts(".answer-card > .shares .share-name")[0] == "<good>"
+        and seen.all(".answer-card > .shares li").count() == 6
+    )
+    seen.all(".answer-card summary").click()
+    assert seen.texts(".answer-card summary") == ["4 more"]
+    assert len(seen.texts(".share-name")) == len(told["details"]["probabilities"])
+    share = seen.all(".share-bar").first.evaluate("bar => bar.style.getPropertyValue('--share')")
+    assert share == f"{100 * told['details']['probabilities']['<good>']:.2f}%"
+    pieces, (row,) = told["explanation"]["columns"]["text"]["words"], told["explanation"]["maps"][0]["weights"][0]
+    by_json = [sum(row[piece] for piece in word["pieces"]) for word in pieces[:-1]]
+    assert weights(seen, ".seen") == pytest.approx(by_json)
+    assert seen.all(".read").inner_text() == "a  fine film"
+    strongest = seen.all(".seen").nth(1).evaluate("word => word.style.getPropertyValue('--weight')")
+    assert strongest == "100.0%"
+    assert seen.texts(".tokens.queries") == ["<good>"]
+
+
+def test_pairs_begin_with_what_looks_from_one_at_the_other(visit):
+    seen = visit(compared())
+    kinds = seen.all(".controls select").first.locator("option")
+    assert kinds.all_inner_texts() == ["First text → Second text", "First text → First text"]
+    assert seen.texts(".keys .token") == ["cats"] and seen.texts(".queries .token") == ["a", "dog"]
+    labels = seen.all(".heat .cell").evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
+    assert [label.rpartition(" ")[2] for label in labels] == ["50%", "25%"]
+
+
+def test_hops_are_a_table_of_sentences(visit):
+    prediction = asked()
+    seen = visit(prediction)
+    assert seen.texts(".looks thead th") == ["Sentences", "hop 1", "hop 2"]
+    assert seen.texts(".looks tbody th") == SENTENCES
+    (told,) = to_json([prediction])["predictions"]
+    hops = [each["weights"][0][0] for each in told["explanation"]["maps"]]
+    assert weights(seen, ".looks td") == [hop[sentence] for sentence in range(2) for hop in hops]
+    assert seen.texts(".queries .token") == ["hop 1", "hop 2"]
+    assert seen.texts(".keys .token") == SENTENCES
+
+
+def test_tags_stand_below_their_words(visit):
+    found = TagsPrediction(
+        "Ann saw  York", "NAME O PLACE", -1.0, tags=["NAME", "O", "PLACE"], probabilities=[0.9, 0.6, 0.3]
+    )
+    seen = visit(found)
+    assert seen.texts(".tagged") == ["Ann\nNAME", "saw\nO", "York\nPLACE"]
+    kinds = [one.get_attribute("class").split()[-1] for one in seen.all(".tag").all()]
+    assert kinds == ["sure", "fair", "poor"]
+    assert seen.all("#viewer").is_hidden()
+
+
+def test_a_place_is_marked_in_its_text(visit):
+    passage = "Built in 1889, for the fair of 1889"
+    start = passage.rindex("1889")
+    seen = visit(SpanPrediction(f"{passage}\tFor which fair?", "1889", -1.0, start=start, end=start + 4))
+    assert seen.texts(".read mark") == ["1889"]
+    before = seen.all(".read").first.evaluate("text => text.firstChild.textContent")
+    assert before == passage[:start]
+
+
+@pytest.mark.parametrize("make", [labelled, compared, asked])
+def test_all_of_it_is_told_in_chinese(visit, make):
+    seen = visit(make(), locale="zh-CN")
+    told = " ".join(seen.texts(".side-title, h2, figcaption, .controls label, .answer-card .quiet"))
+    assert "undefined" not in told and "[object" not in seen.all("body").inner_text()
+    assert not [word for word in ("Answer", "Text", "text", "Looked", "Rows") if word in told]
