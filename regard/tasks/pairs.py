@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from regard.errors import DataError
 from regard.models.pair_classifier import FIRST, LABEL, SECOND
 from regard.tasks.label_task import LabelTask
 from regard.tasks.task import Wording
@@ -26,3 +27,11 @@ class PairsTask(LabelTask):
         },
         "training": {"learning_rate": 0.002, "patience": 6},
     }
+
+    def given(self, text: str) -> Mapping[str, str]:
+        """Return both texts of a line. Raises DataError where one is empty: it has nothing to be compared with."""
+        example = super().given(text)
+        for number, (name, value) in enumerate(example.items(), start=1):
+            if not value.strip():
+                raise DataError("text", f"has an empty field {number}, the {name} text", hint="first, a tab, second")
+        return example

@@ -170,6 +170,15 @@ def test_a_text_that_is_empty_is_skipped_and_told(folder, tmp_path):
     assert "train.tsv: 27 examples; skipped: 1 empty on one side only (line 28)" in done.said
 
 
-def test_a_line_without_a_tab_is_told(folder):
-    done = command("predict", folder / "run", given="the car is red\n")
-    assert unsaid(done, "has 1 fields, and 2 are read", "first, a tab, second") == []
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("the car is red", "has 1 fields, and 2 are read"),
+        ("the car\tis\tred", "has 3 fields, and 2 are read"),
+        ("the car is red\t ", "has an empty field 2, the second text"),
+        ("\tred car", "has an empty field 1, the first text"),
+    ],
+)
+def test_a_line_that_is_no_pair_is_told(folder, line, fault):
+    done = command("predict", folder / "run", given=f"the car is red\tred car\n{line}\n")
+    assert unsaid(done, "stdin:2: ", fault, "first, a tab, second") == []
