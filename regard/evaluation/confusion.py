@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+NOTHING = ""  # in place of a label: nothing to be found, or nothing that was answered
+
 
 class ClassFigures(NamedTuple):
     """One class; shares are in per cent, None where there is nothing to divide by."""
@@ -24,12 +26,13 @@ class Confusion(NamedTuple):
     counts: NDArray[np.int64]  # (right label, answer)
 
     def classes(self) -> list[ClassFigures]:
-        """Return the figures of each label."""
+        """Return the figures of each label but NOTHING."""
         right, wanted, given = self.counts.diagonal(), self.counts.sum(axis=1), self.counts.sum(axis=0)
         rows = zip(self.labels, right.tolist(), wanted.tolist(), given.tolist(), strict=True)
         return [
             ClassFigures(label, _share(hits, answers), _share(hits, real), _share(2 * hits, answers + real), real)
             for label, hits, real, answers in rows
+            if label != NOTHING
         ]
 
     def shares(self) -> list[list[float]]:

@@ -13,6 +13,8 @@ from regard.data.readers.label_table import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError
+from regard.evaluation.confusion import Confusion
+from regard.evaluation.tag_confusion import tag_confusion
 from regard.explain.alignment import merge
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps
@@ -21,6 +23,7 @@ from regard.models.tagger import PIECES, TAGS, TEXT, Tagger
 from regard.pieces import PAD
 from regard.records import Batch
 from regard.results import AttentionMap, Explanation, Prediction, TagsPrediction
+from regard.tasks.measures import Examples
 from regard.tasks.task import Task, Wording
 
 
@@ -98,6 +101,11 @@ class TaggingTask(Task):
             links = [(place, place) for place in range(len(words))]
             found.append(Explanation(words, tags[row], links, weights, maps, {TEXT: words, TAGS: tags[row]}))
         return found
+
+    @classmethod
+    def confusion(cls, examples: Examples, answers: Sequence[str]) -> Confusion | None:
+        """Return which tags, or types of spans, are taken for which."""
+        return tag_confusion(answers, examples[TAGS]) if answers else None
 
     def check(self, texts: Mapping[str, str]) -> None:
         """Raise DataError for a label that training has not seen, and for more or fewer of them than words."""

@@ -5,6 +5,7 @@ import pytest
 from regard.evaluation.metric import corpus_of
 from regard.evaluation.span_f1 import SpanF1, spans
 from regard.evaluation.tag_accuracy import TagAccuracy
+from regard.evaluation.tag_confusion import tag_confusion
 
 A, B = "A", "B"
 
@@ -85,3 +86,37 @@ def test_figures_are_those_of_sums(metric):
 def test_tag_accuracy_by_hand(given, value):
     found = TagAccuracy().score(given, ["D N V", "N"])
     assert (found.value, found.signature) == (pytest.approx(100 * value), "tags:3")
+
+
+def test_types_of_spans_are_told_apart_by_hand():
+    found = tag_confusion(GIVEN, WANTED)
+    assert found.labels == ("", "A", "B", "C", "D")
+    counts = {
+        (one, other): int(found.counts[row, column])
+        for row, one in enumerate(found.labels)
+        for column, other in enumerate(found.labels)
+        if found.counts[row, column]
+    }
+    assert counts == {("A", "A"): 1, ("B", "A"): 1, ("B", ""): 1, ("", "B"): 1, ("", "A"): 1, ("C", "D"): 1}
+
+
+def test_figures_of_types_are_those_of_span_f1():
+    """The mean over all types is the macro average, where each type has an example or an answer."""
+    classes = tag_confusion(GIVEN, WANTED).classes()
+    assert [one.label for one in classes] == ["A", "B", "C", "D"]
+    assert sum(one.f1 for one in classes) / 4 == pytest.approx(SpanF1(average="macro").score(GIVEN, WANTED).value)
+    assert (classes[0].precision, classes[0].recall) == (pytest.approx(100 / 3), 100.0)
+
+
+@pytest.mark.parametrize("given", ["D V V", "D V"])
+def test_tags_of_words_are_told_apart(given):
+    """One more word than answers is taken for nothing."""
+    found = tag_confusion([given], ["D N V"])
+    row = {one.label: one for one in found.classes()}
+    assert (row["D"].f1, row["N"].recall) == (100.0, 0.0)
+    assert row["V"].recall == (100.0 if given == "D V V" else 0.0)
+    assert found.counts.sum() == 3
+
+
+def test_tags_without_a_span_are_words():
+    assert tag_confusion(["O O"], ["O O"]).labels == ("O",)

@@ -249,3 +249,8 @@ def test_two_taggers_are_compared(folder, monkeypatch):
     told = json.loads((folder / "compared" / "compare.json").read_text())
     assert [metric["name"] for metric in told["metrics"]] == ["span f1"]
     assert told["systems"][1]["scores"]["span f1"]["p_value"] is not None
+
+
+def test_figures_of_each_type_of_span_are_told(folder):
+    table = said("evaluate", folder / "run").splitlines()
+    assert [line.split()[0] for line in table if "100.00" in line and "=" not in line][:1] == ["A"]
