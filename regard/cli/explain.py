@@ -13,7 +13,7 @@ from regard.errors import ConfigError
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Words = Annotated[
-    list[str], typer.Argument(metavar="TEXT... [KEY=VALUE]", help="What to translate and explain; changes to the run.")
+    list[str], typer.Argument(metavar="TEXT... [KEY=VALUE]", help="What to answer and explain; changes to the run.")
 ]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="A page that works from disk.")]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="A picture of the first text.")]
@@ -30,9 +30,11 @@ def explain_command(
     png_file: Png = None,
     as_json: Json = False,
 ) -> None:
-    """Show what each word of a translation looked at.
+    """Show what each word of a translation, or a label, looked at.
 
     regard explain runs/en-de "The old man reads a book." --html page.html
+
+    regard explain runs/reviews "a gripping and funny film" --svg words.svg
     """
     from regard.experiment import OPEN
     from regard.explain import by_words, page, png, show, svg_of, to_json

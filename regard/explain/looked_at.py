@@ -1,6 +1,7 @@
 """What learned questions looked at, as a pooling or a hop records it: words of a text, or units such as sentences."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from regard.explain.alignment_view import mean_of_heads
@@ -19,6 +20,11 @@ class LookedAt(NamedTuple):
     questions: list[str]
     weights: list[list[float]]  # (question, token), means over heads
     shares: bool  # whether every row sums to one
+
+    @property
+    def of_units(self) -> bool:
+        """Whether a token is more than a word, as a sentence is."""
+        return _several_words(self.tokens)
 
     @property
     def words(self) -> list[Word]:
@@ -53,6 +59,13 @@ def looked_at(found: Explanation) -> list[LookedAt]:
     return views
 
 
+def without_questions(found: Explanation) -> Explanation:
+    """Return the rest of an explanation, once `looked_at` is told."""
+    if found.alignment or not found.columns:
+        return found
+    return replace(found, weights=[], maps=[one for one in found.maps if one.queries])
+
+
 def places(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
     """Return where each word stands in a text; None for one that is not near the word before it."""
     found, after = list[tuple[int, int] | None](), 0
@@ -64,5 +77,4 @@ def places(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
 
 
 def _several_words(tokens: Sequence[str]) -> bool:
-    """Whether a token is more than a word, as a sentence is."""
     return any(len(token.split()) > 1 for token in tokens)

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 from regard.errors import RegardError
 from regard.explain.alignment import Weights, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
+from regard.explain.looked_at import LookedAt, looked_at, without_questions
 from regard.explain.scale import bounded, largest, legend, scaled
-from regard.explain.tokens import right_to_left, visible, visible_line
+from regard.explain.tokens import is_end, right_to_left, visible, visible_line
 from regard.results import Explanation
 
 CELL = 26  # pixels
 FONT = 14
+LINE, LEADING = 720, 30  # pixels of a line of words, and from one to the next
 INK, PAPER, SHADE, RULE = "#1d2433", "#ffffff", "#4338ca", "#e3e6ee"
 BELOW = "#b45309"  # zero
 FAMILY = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
@@ -44,9 +46,13 @@ def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]
 def svg_of(found: Explanation, *, title: str = "Attention") -> str:
     """All that a terminal shows of an explanation as one SVG document: of several texts a heat map each.
 
-    Raises RegardError for what looked at no words.
+    Words that a learned question looked at stand as in their text, coloured; units such as sentences are the rows of a
+    map, one below the other. Raises RegardError for what looked at no words.
     """
-    return _document([_drawn(*_by_words(seen), title=seen.about or title) for seen in _views(found)])
+    looked = looked_at(found)
+    drawings = [_looked(one, [*found.columns.values()][-1][0]) for one in looked]
+    views = alignment_views(without_questions(found)) if looked else _views(found)
+    return _document([*drawings, *(_drawn(*_by_words(seen), title=seen.about or title) for seen in views)])
 
 
 def svg(
@@ -125,8 +131,13 @@ def _by_words(seen: AlignmentView) -> tuple[list[str], list[str], list[list[floa
     return [word.text for word in sources], [word.text for word in targets], weights
 
 
-def _drawn(source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Weights, *, title: str) -> _Drawing:
+def _drawn(
+    source_tokens: Sequence[str], target_tokens: Sequence[str], weights: Weights, *, title: str, spaces: bool = False
+) -> _Drawing:
+    """A heat map; with `spaces` those in its labels are plain ones."""
     columns, rows = _labels(source_tokens, target_tokens, weights)
+    if spaces:
+        columns, rows = ([visible_line(token) for token in tokens] for tokens in (source_tokens, target_tokens))
     place = list(range(len(columns)))
     if right_to_left(source_tokens):
         place.reverse()
@@ -137,11 +148,7 @@ def _drawn(source_tokens: Sequence[str], target_tokens: Sequence[str], weights: 
     width = max(left + CELL * len(columns) + 16 + round(0.75 * _width(last)), 40 + round(1.1 * _width(title)))
     width = max(width, 40 + _width(told))
     height = top + CELL * len(rows) + (14 + 24 * bool(told))
-    parts = [
-        f"<title>{escape(visible_line(title))}</title>",
-        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
-        f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(visible_line(title))}</text>',
-    ]
+    parts = _titled(title, width, height)
     for column, label in enumerate(columns):
         x, y = left + CELL * place[column] + CELL // 2 + 4, top - 8
         parts.append(f'<text transform="translate({x} {y}) rotate(-45)" fill="{INK}">{escape(label)}</text>')
@@ -155,6 +162,41 @@ def _drawn(source_tokens: Sequence[str], target_tokens: Sequence[str], weights: 
     if told:
         parts.append(f'<text x="16" y="{height - 14}" fill="{INK}">{escape(told)}</text>')
     return _Drawing(width, height, parts)
+
+
+def _looked(seen: LookedAt, answer: str) -> _Drawing:
+    """The words of a text, or its units below each other, as a learned question looked at them."""
+    title = f"{answer} looks at {seen.column}"
+    if seen.of_units:
+        units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
+        rows = [[row[place] for row in seen.weights] for place in units]
+        return _drawn(seen.questions, [seen.tokens[place].strip() for place in units], rows, title=title, spaces=True)
+    texts, weights, x, y = [visible(word.text) for word in seen.words], seen.of_words(), 16, 36
+    most, parts = max(map(abs, weights), default=0.0) or 1.0, list[str]()
+    for text, weight in zip(texts, weights, strict=True):
+        size = _width(text) + 8
+        if x > 16 and x + size > LINE:
+            x, y = 16, y + LEADING
+        left = LINE - x - size + 16 if right_to_left(texts) else x
+        tip = escape(f"{visible_line(answer)} → {text}: {weight:.3f}")
+        parts.append(
+            f'<g><rect x="{left}" y="{y}" width="{size}" height="{LEADING - 4}" rx="5" '
+            f'fill="{SHADE if weight >= 0 else BELOW}" fill-opacity="{0.55 * abs(weight) / most:.3f}">'
+            f"<title>{tip}</title></rect>"
+            f'<text x="{left + 4}" y="{y + LEADING - 11}" fill="{INK}">{escape(text)}</text></g>'
+        )
+        x += size + 2
+    height = y + LEADING + 10
+    return _Drawing(LINE + 16, height, [*_titled(title, LINE + 16, height), *parts])
+
+
+def _titled(title: str, width: int, height: int) -> list[str]:
+    """The paper of a drawing, and what stands at its top."""
+    return [
+        f"<title>{escape(visible_line(title))}</title>",
+        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
+        f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(visible_line(title))}</text>',
+    ]
 
 
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:

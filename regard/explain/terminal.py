@@ -1,7 +1,6 @@
 """A prediction on a terminal: its text, what each word looked at, and a small heat map of shades."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -10,6 +9,7 @@ from rich.text import Text
 from regard.explain.alignment import Weights, merge, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.answer_lines import answer_lines
+from regard.explain.looked_at import without_questions
 from regard.explain.scale import amount, are_shares, largest, legend, scaled
 from regard.explain.tokens import is_end, told_apart, visible, visible_line
 from regard.pieces import END
@@ -31,8 +31,8 @@ def show(predictions: Iterable[Prediction], console: Console | None = None) -> N
 def render(prediction: Prediction) -> RenderableType:
     """One prediction as something rich prints. Tokens are never read as markup and cannot send control sequences."""
     found, parts = prediction.explanation, answer_lines(prediction)
-    if parts and found is not None and not found.alignment:  # what learned questions looked at is told
-        found = replace(found, weights=[], maps=[one for one in found.maps if one.queries])
+    if parts and found is not None:
+        found = without_questions(found)
     parts = parts or [_written(prediction)]
     for seen in [] if found is None else alignment_views(found):
         parts += _maps(seen)

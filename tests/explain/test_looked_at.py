@@ -1,5 +1,10 @@
 """What learned questions looked at, by hand."""
 
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from regard.explain import svg_of
 from regard.explain.looked_at import looked_at, places
 from regard.results import AttentionMap, Explanation
 
@@ -55,3 +60,43 @@ def test_places_of_words_in_a_text():
         (0, 1), (3, 7), (8, 12), (12, 13), (14, 15), None,
     ]  # fmt: skip
     assert places("one" + " " * 200 + "two", ["one", "two", "one"]) == [(0, 3), None, None]
+
+
+def tips(picture: ET.Element) -> list[str]:
+    return [one.text for one in picture.iter() if one.tag.endswith("title") and " → " in one.text]
+
+
+def test_a_picture_has_the_words_with_their_weights():
+    asked = AttentionMap("p", "pooling", 0, [[[0.1, 0.2, 0.3, 0.3, 0.1]]], "", "text")
+    picture = ET.fromstring(svg_of(pooled(asked, text=TOKENS)))
+    assert tips(picture) == ["good → a: 0.100", "good → fine: 0.500", "good → film: 0.300", "good → </s>: 0.100"]
+    boxes = [one for one in picture.iter() if one.get("rx") == "5"]
+    assert [float(one.get("fill-opacity")) for one in boxes] == [0.11, 0.55, 0.33, 0.11]  # of the strongest word
+
+
+def test_long_texts_go_on_in_the_next_line_of_a_picture():
+    words = [f" word{number}" for number in range(40)]
+    asked = AttentionMap("p", "pooling", 0, [[[1 / 40] * 40]], "", "text")
+    picture = ET.fromstring(svg_of(pooled(asked, text=words)))
+    boxes = [one for one in picture.iter() if one.get("rx") == "5"]
+    right = [int(one.get("x")) + int(one.get("width")) for one in boxes]
+    assert max(right) <= int(picture.get("width")) - 16
+    lines = sorted({int(one.get("y")) for one in boxes})
+    assert len(lines) > 2 and lines[-1] + 26 <= int(picture.get("height"))
+
+
+def test_sentences_are_the_rows_of_a_picture():
+    hops = [AttentionMap(f"hop {at}", "pooling", at, [[[at / 4, 1 - at / 4]]], "", "sentences") for at in (1, 2)]
+    picture = ET.fromstring(svg_of(pooled(*hops, text=TOKENS, sentences=["a fine film", "it rains"])))
+    assert tips(picture) == [
+        f"{sentence} → {hop}: {weight:.3f}"
+        for sentence, row in (("a fine film", (0.25, 0.5)), ("it rains", (0.75, 0.5)))
+        for hop, weight in zip(("hop 1", "hop 2"), row, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("hostile", ["</text><script>", "\x1b", "a&b"])
+def test_hostile_words_are_text_in_a_picture(hostile):
+    asked = AttentionMap("p", "pooling", 0, [[[0.5, 0.5]]], "", "text")
+    picture = ET.fromstring(svg_of(pooled(asked, text=[f" {hostile}", "</s>"])))
+    assert not [one for one in picture.iter() if one.tag.endswith("script")]
