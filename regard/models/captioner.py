@@ -36,7 +36,8 @@ class CellEmbedder(Embedder):
     def __init__(self, width: int, dim: int, position: Position | None = None, *, dropout: float = 0.0) -> None:
         super().__init__()
         self.dim, self.position = dim, position
-        self.max_length = None if position is None else position.max_length
+        most = None if position is None else position.max_length
+        self.max_length = None if most is None else most * width + 1  # of numbers; other sequences have an end, too
         self.enter, self.dropout = nn.Linear(width, dim), Dropout(dropout)
 
     def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, None]:

@@ -53,7 +53,7 @@ def test_vectors_of_cells_by_hand():
 
 def test_more_cells_than_places_are_refused():
     embedder = CellEmbedder(WIDTH, DIM, LearnedPosition(DIM, max_length=5))
-    assert embedder.max_length == 5
+    assert embedder.max_length == 5 * WIDTH + 1  # numbers, and one for an end, which grids have not
     with pytest.raises(RegardError, match="a sequence of 6"):
         embedder(torch.randn(1, 6, WIDTH))
 

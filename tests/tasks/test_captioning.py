@@ -8,6 +8,7 @@ from torch.testing import assert_close
 import regard
 from regard.data.columns import learn_columns
 from regard.data.readers import READERS
+from regard.errors import DataError
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
@@ -86,6 +87,14 @@ def test_it_learns_to_name_a_cell(folder):
     assert scores[0].value > 50  # of sixteen captions
     (found,) = regard.load(folder / "run").predict(["0 0 1 0 1 0 0 0 1"], explain=True)
     assert (found.source, found.explanation.weights[0]) == ("0 0 1 0 1 0 0 0 1", [1.0])
+
+
+def test_grids_of_as_many_cells_as_there_are_places_are_read(folder):
+    cell = "0 0 1 0 1 0 0 0 1"
+    run = regard.load(folder / "run")
+    assert run.predict(["; ".join([cell] * 1024)])
+    with pytest.raises(DataError, match="9225 pieces are more than this model takes"):
+        run.predict(["; ".join([cell] * 1025)])
 
 
 @pytest.mark.parametrize(
