@@ -70,9 +70,7 @@ def train_command(
 
     regard train --text novel.txt task.window=200 task.context=50
 
-    regard train --text reviews.tsv   (label and text)
-
-    regard train --text questions.tsv   (two texts and a label)
+    regard train --text reviews.tsv   (label and text, or two texts and a label)
 
     regard train --text names.conll   (a word and its tag a line)
 
