@@ -238,10 +238,12 @@ def _outcome(
 
 def _warn_of_unknown(task: Task, examples: Examples, run: Path) -> None:
     """Warns of answers that a model cannot give, such as labels that it has never seen."""
-    unknown = [error for one in unzipped(examples) if (error := _fault(task, one)) is not None]
+    faults = ((number, _fault(task, one)) for number, one in enumerate(unzipped(examples), start=1))
+    unknown = [(number, error) for number, error in faults if error is not None]
     if unknown:
+        number, error = unknown[0]
         count = f"{len(unknown):,} of {count_of(examples):,} examples"
-        warnings.warn(f"{run} cannot answer {count}: {unknown[0].problem} ({unknown[0].hint})", stacklevel=2)
+        warnings.warn(f"{run} cannot answer {count}: {error.problem} in example {number} ({error.hint})", stacklevel=2)
 
 
 def _fault(task: Task, example: Mapping[str, str]) -> DataError | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.data import READERS, Checked, Corpus, Reader
-from regard.data.columns import Columns, learn_columns, save_columns
+from regard.data.columns import COLUMNS, Columns, learn_columns, save_columns
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
 from regard.data.streams import PlannedStream
@@ -37,7 +37,13 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
         say("no dev part: the model of the last update is the one that is kept")
         return None
     checked = Checked(reader, task.usable, task.check)
-    return read_examples(checked, task.usable, experiment.training.validate_lines, say)
+    try:
+        return read_examples(checked, task.usable, experiment.training.validate_lines, say)
+    except DataError as error:
+        if experiment.reader("dev") is not None:
+            raise
+        hint = "all its examples are held out: give more of them, leave it out, or give a dev part: data.dev"
+        raise DataError(error.path, f"{error.problem} to learn from", line=error.line, hint=hint) from error
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
@@ -77,7 +83,17 @@ def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Co
     files = dict.fromkeys(name for reader in readers for name in reader.names)
     kinds = dict.fromkeys(choice.name if kind == "text" else kind for kind in experiment.columns.values())
     say(f"learning {', '.join(kinds)} from {', '.join(files)}")
-    columns = learn_columns(experiment.columns, readers, choice, shared=experiment.text.shared)
+    try:
+        columns = learn_columns(experiment.columns, readers, choice, shared=experiment.text.shared)
+    except DataError as error:
+        if error.path in COLUMNS:  # a column knows no file
+            problem = f"column {error.path}: {error.problem}"
+            raise DataError(readers[0].place, problem, line=error.line, hint=error.hint) from error
+        raise
+    for name, column in columns.items():
+        if rare := column.rare():
+            shown = ", ".join(f"'{value:.60}'" for value in rare[:SHOWN]) + (" …" if len(rare) > SHOWN else "")
+            say(f"{name}: one example alone of {shown}; of one, nothing can be learnt that can also be judged")
     save_columns(columns, experiment.columns, folder.text, shared=experiment.text.shared)
     return columns
 

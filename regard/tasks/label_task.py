@@ -22,6 +22,8 @@ from regard.tasks.measures import Examples
 from regard.tasks.task import Task, ends
 from regard.tasks.text_predictions import rows_of
 
+NOTHING = "the text is empty, so its label tells only which labels are common"
+
 
 class ClassEngine:
     """Every class of a model, ranked."""
@@ -68,7 +70,10 @@ class LabelTask(Task, ABC):
         for source, ranked in zip(self._sources(batch), engine.answer(batch), strict=True):
             labels = [self.vocabularies[self.last].decode(one.ids) for one in ranked]
             probabilities = {label: float(np.exp(one.score)) for label, one in zip(labels, ranked, strict=True)}
-            found.append(LabelPrediction(source, labels[0], ranked[0].score, probabilities=probabilities))
+            warning = "" if source.strip() else NOTHING
+            found.append(
+                LabelPrediction(source, labels[0], ranked[0].score, probabilities=probabilities, warning=warning)
+            )
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:

@@ -13,7 +13,6 @@ from regard.records import Sequences
 from regard.registry import Choice
 from regard.text import Tokenizer
 
-
 FIRST, STRIDE = 4, 37  # of `spread`: the first id that is no special one; every so many is taken
 
 
@@ -77,6 +76,10 @@ class Column(ABC):
     def spread(self, count: int) -> str:
         """Return a value of about so many ids from all over the vocabulary, to try a model with."""
         return self.decode([FIRST + place * STRIDE % max(len(self) - FIRST, 1) for place in range(count)])
+
+    def rare(self) -> list[str]:
+        """Return values that training saw once, where a value that comes once is a fault rather than usual."""
+        return []
 
     def check(self, value: str) -> None:
         """Raise DataError for a value that has no ids; cheap, so that whole parts are checked before training."""

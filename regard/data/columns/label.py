@@ -62,6 +62,10 @@ class LabelColumn(Column):
             raise DataError("label", f"there is no '{label:.60}'", hint=nearest(label, self.labels))
         return [self._numbers[label]]
 
+    def rare(self) -> list[str]:
+        """Return the labels that one example has."""
+        return [label for label, count in zip(self.labels, self.counts or (), strict=False) if count == 1]
+
     @property
     def stands_in(self) -> bool:
         """Whether it knows its example values alone, as in a rehearsal."""

@@ -1,0 +1,100 @@
+"""What a user can get wrong in labelled texts: one clear line each, with file and line."""
+
+from pathlib import Path
+
+import pytest
+from small_runs import Done, regard, unsaid
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.reports import evaluate
+
+TINY = ["task=classification", "model.encoder=embeddings", "model.dim=8", "training.max_updates=2",
+        "training.validate_every=1", "training.average=1"]  # fmt: skip
+ROWS = [f"{'good' if number % 2 else 'bad'}\ttext number {number}\n" for number in range(60)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.tsv").write_text("".join(ROWS))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "a.tsv").write_text("".join(ROWS))
+    assert train(folder).code == 0
+    return folder / "run"
+
+
+def train(folder: Path, *changes: str) -> Done:
+    return regard("train", folder / "a.tsv", *TINY, *changes, "--run", folder / "run")
+
+
+def test_a_label_that_training_has_not_seen_is_told_with_its_line(folder):
+    (folder / "dev.tsv").write_text("good\tx\nbad\ty\ngodo\tz\n")
+    done = train(folder, f"data.dev={folder / 'dev.tsv'}")
+    assert unsaid(done, "dev.tsv:3: column label: there is no 'godo'", "did you mean 'good'?") == []
+
+
+def test_a_label_whose_examples_are_all_held_out_is_told(folder):
+    (folder / "a.tsv").write_text("".join([*ROWS, *(f"rare{number}\tan only text {number}\n" for number in range(20))]))
+    done = train(folder, "data.dev_share=0.3")
+    assert unsaid(done, "a.tsv:", "there is no 'rare", "to learn from", "all its examples are held out") == []
+
+
+def test_a_class_with_one_example_is_told_before_training(folder):
+    (folder / "dev.tsv").write_text("".join(ROWS[:4]))
+    (folder / "a.tsv").write_text("".join([*ROWS, "rare\tan only text\n"]))
+    done = train(folder, f"data.dev={folder / 'dev.tsv'}", "data.test_share=0.0")
+    assert done.code == 0, done.said
+    assert "label: one example alone of 'rare'; of one, nothing can be learnt that can also be judged" in done.said
+
+
+def test_one_label_is_no_choice(folder):
+    (folder / "a.tsv").write_text("".join(f"good\ttext number {number}\n" for number in range(30)))
+    reader = f"data.train={{name: tsv, file: '{folder / 'a.tsv'}', fields: {{label: 1, text: 2}}}}"
+    done = regard("train", reader, *TINY, "--run", folder / "run")
+    assert unsaid(done, "a.tsv: column label: needs two different labels, and there is 'good'") == []
+
+
+def test_empty_texts_are_left_out_and_told_by_their_lines(folder):
+    (folder / "a.tsv").write_text("".join([*ROWS[:3], "good\t\n", *ROWS[3:]]))
+    done = train(folder, "data.dev_share=0.0", "data.test_share=0.0", "training.max_updates=1")
+    assert done.code == 0, done.said
+    assert "a.tsv: 60 examples; skipped: 1 empty on one side only (line 4)" in done.said
+
+
+def test_an_empty_text_is_answered_with_a_warning(trained, tmp_path):
+    (tmp_path / "texts").write_text("text number 3\n\n")
+    done = CliRunner().invoke(app, ["predict", str(trained)], input="text number 3\n\n")
+    assert (done.exit_code, len(done.stdout.splitlines())) == (0, 2)
+    assert ":2: the text is empty, so its label tells only which labels are common" in done.stderr
+    assert ":1:" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("{text: 2}", "data.train.fields: is {'text': 2} (needed is a field, from 1, for text, label)"),
+        ("{text: 2, label: 9}", "a.tsv:1: fields between tabs: 2; needed: 9"),
+    ],
+)
+def test_a_column_that_is_missing_is_told(fields, said, folder):
+    reader = f"data.train={{name: tsv, file: '{folder / 'a.tsv'}', fields: {fields}}}"
+    assert unsaid(regard("train", reader, *TINY, "--run", folder / "run"), said) == []
+
+
+def test_a_field_that_an_object_lacks_is_told_with_its_line(folder):
+    objects = [f'{{"label": "{"ab"[number % 2]}", "text": "t {number}"}}\n' for number in range(20)]
+    (folder / "a.jsonl").write_text("".join([*objects, '{"label": "a"}\n']))
+    done = regard("train", folder / "a.jsonl", *TINY, "--run", folder / "run")
+    assert unsaid(done, "a.jsonl:21: the object has no 'text' (there is: label)") == []
+
+
+def test_an_unknown_label_of_a_test_part_is_told_by_its_number(trained, tmp_path):
+    (tmp_path / "test.tsv").write_text("good\tx\nbad\ty\ngodo\tz\n")
+    reader = f"{{name: tsv, file: '{tmp_path / 'test.tsv'}', fields: {{label: 1, text: 2}}}}"
+    with pytest.warns(UserWarning, match="cannot answer 1 of 3 examples: there is no 'godo' in example 3"):
+        evaluate([trained], changes=[f"data.test={reader}"])
