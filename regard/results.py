@@ -1,5 +1,6 @@
 """What a model answers, as plain values: no torch here, so a server, a notebook and a page can hold them cheaply."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -164,8 +165,8 @@ class SpanPrediction(Prediction):
     end: int = field(default=0, kw_only=True)  # the first character behind it
 
     def details(self) -> dict[str, Any]:
-        """Where it stands."""
-        return {"start": self.start, "end": self.end}
+        """Where it stands, and the probability of the answer, wherever it stands."""
+        return {"start": self.start, "end": self.end, "probability": math.exp(self.score)}
 
 
 @dataclass(frozen=True, repr=False)

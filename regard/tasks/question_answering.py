@@ -23,6 +23,12 @@ class QuestionAnsweringTask(LabelTask):
     model = "memory_network"
     contract = MemoryNetwork
     wording = Wording("questions", "words of the story", "answer questions")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **LabelTask.defaults,
+        "text": {"tokenizer": {"name": "words"}, "shared": True},
+        "model": {"dim": 20, "attention": {"score": "dot", "num_heads": 1}},
+        "training": {"clip_norm": 40.0},
+    }
 
     def explain(self, model: Any, batch: Batch) -> list[Explanation]:
         """Return where each hop looked: a row of `weights` for a hop, a column for a sentence in memory."""

@@ -58,6 +58,12 @@ class ReadingTask(Task):
     wording = Wording("questions", "words of the passage", "answer questions")
     defaults: ClassVar[Mapping[str, Any]] = {
         "text": {"tokenizer": {"name": "words"}, "shared": True},
+        "model": {
+            "dim": 128,
+            "position": None,
+            "encoder": {"name": "recurrent", "cell": "gru", "hidden_dim": 64},
+            "attention": {"score": "relu_dot", "num_heads": 1},
+        },
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "evaluation": {"metrics": ["exact_match", "word_f1"]},
     }

@@ -1,0 +1,159 @@
+"""Reading: the answer with the largest sum over its places, where it stands, and what cannot be answered."""
+
+import io
+import json
+import math
+
+import pytest
+import torch
+from rich.console import Console
+from small_runs import regard as command
+
+import regard
+from regard.data.columns import learn_columns
+from regard.data.examples import Example
+from regard.errors import DataError
+from regard.explain import show, to_json
+from regard.models import MODELS
+from regard.registry import Choice
+from regard.reports import evaluate
+from regard.tasks.reading import ReadingTask
+
+NAMES = ("passage", "question", "answer")
+ROWS = [
+    ("John went to the hall. Mary left the hall.", "Where is John?", "hall"),
+    ("Mary went home. Mary went to the hall. Mary left.", "Who went?", "Mary"),
+    ("A dog.", "What?", "dog"),
+]
+SMALL = {"hidden_dim": 4}
+
+
+@pytest.fixture
+def parts():
+    rows = [Example(line, dict(zip(NAMES, row, strict=True))) for line, row in enumerate(ROWS, start=1)]
+    columns = learn_columns(ReadingTask.columns, [rows], Choice("words"), shared=True)
+    encoder, head = Choice("recurrent", SMALL), Choice("pointers", {"max_pieces": 3})
+    settings = {"dim": 6, "encoder": encoder, "question_encoder": encoder, "dropout": 0.0, "head": head}
+    torch.manual_seed(5)
+    model = MODELS.build(Choice("reader", settings), columns).double().eval()
+    for parameter in model.parameters():  # so that places differ
+        torch.nn.init.normal_(parameter)
+    return model.requires_grad_(False), ReadingTask(columns)
+
+
+def examples(rows=ROWS):
+    return [dict(zip(NAMES, row, strict=True)) for row in rows]
+
+
+def test_the_answer_has_the_largest_sum_over_its_places(parts):
+    """Every stretch of at most three pieces, by a loop."""
+    model, task = parts
+    batch = task.batch(task.encode(examples()))
+    first, last = model.places(batch)
+    found = task.predict(task.engine(model, None), batch)
+    column = task.vocabularies["passage"]
+    for row, (passage, *_) in enumerate(ROWS):
+        ids, chances = column.encode(passage), {}
+        for start in range(len(ids)):
+            for end in range(start + 1, min(start + 3, len(ids)) + 1):
+                chance = math.exp(float(first[row, start]) + float(last[row, end - 1]))
+                chances.setdefault(tuple(ids[start:end]), []).append((chance, start, end))
+        best = max(chances.values(), key=lambda places: sum(one[0] for one in places))
+        _, start, end = max(best)
+        assert found[row].text == column.decode(ids[start:end])
+        assert found[row].score == pytest.approx(math.log(sum(one[0] for one in best)))
+        assert found[row].source[found[row].start : found[row].end] == found[row].text
+        assert found[row].source[: found[row].start].count(found[row].text) == column.decode(ids[:start]).count(
+            found[row].text
+        )
+
+
+def test_places_are_those_of_the_passage_as_it_was_given(parts):
+    model, task = parts
+    example = {"passage": "  Mary   went home.\u00a0 Mary left. ", "question": "Who?"}
+    (found,) = task.predict(task.engine(model, None), task.batch(task.encode([example])))
+    given = task.as_given(found, example)
+    assert example["passage"][given.start : given.end] == given.text
+    assert given.details().keys() >= {"start", "end"}
+
+
+def test_a_passage_of_nothing_has_no_answer(parts):
+    model, task = parts
+    (found,) = task.predict(task.engine(model, None), task.batch(task.encode([{"passage": "", "question": "Who?"}])))
+    assert (found.text, found.start, found.end) == ("", 0, 0)
+
+
+@pytest.mark.parametrize("answer", ["garden", "hal", "hall left", "Hall"])
+def test_an_answer_that_is_not_in_the_passage_is_refused(parts, answer):
+    _, task = parts
+    task.check({"passage": "Mary left the hall.", "question": "?", "answer": "the hall"})
+    with pytest.raises(DataError, match=f"'{answer}' does not stand in the passage"):
+        task.check({"passage": "Mary left the hall.", "question": "?", "answer": answer})
+
+
+def test_an_explanation_shows_where_the_head_looked(parts):
+    model, task = parts
+    batch = task.batch(task.encode(examples()))
+    places = model.places(batch)
+    for row, found in enumerate(task.explain(model, batch)):
+        looked = torch.stack(list(places)).exp()[:, row].mean(dim=0).tolist()
+        assert found.weights[0] == pytest.approx(looked[: len(found.source_tokens)], abs=1e-3)  # each is rounded
+        (asked,) = [one for one in found.maps if (one.queries, one.keys) == ("passage", "question")]
+        for line in asked.weights[0]:
+            assert sum(line) == pytest.approx(1.0, abs=1e-3)
+        assert found.target_tokens == found.columns["answer"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two runs on stories whose answer is the last word before the first full stop."""
+    folder = tmp_path_factory.mktemp("reading")
+    lines = [f"1 Mary went to the {place}.\n2 Where is Mary?\t{place}\t1\n" for place in ("hall", "garden", "park")] * 8
+    (folder / "stories.txt").write_text("".join(lines))
+    part = f"{{name: babi, file: {folder / 'stories.txt'}}}"
+    for name in ("aligned", "concatenated"):
+        (folder / f"{name}.yaml").write_text(
+            f"task: reading\ndata: {{train: {part}, dev: {part}, test: {part}}}\n"
+            "model: {dim: 8, dropout: 0.0, encoder: {name: recurrent, hidden_dim: 8},"
+            f" question_encoder: {{name: recurrent, hidden_dim: 8}}, fusion: {name}}}\n"
+            "training: {batch_sentences: 24, learning_rate: 0.05, max_updates: 25, validate_every: 25, average: 1}\n"
+            f"run: {folder / name}\n"
+        )
+        done = command("train", folder / f"{name}.yaml", "--quiet")
+        assert done.code == 0, done.said
+    return folder
+
+
+def test_it_is_trained_evaluated_and_compared(folder):
+    evaluation = evaluate([folder / "aligned", folder / "concatenated"])
+    scores = {score.name: score.value for score in evaluation.systems[0].scores}
+    assert scores["exact match"] == scores["word f1"] == 100.0
+    assert len(evaluation.comparisons) == 2
+
+
+def test_answers_have_their_place_and_maps_of_the_question(folder):
+    line = "Mary went to the garden.\tWhere is Mary?"
+    (found,) = regard.load(folder / "aligned").predict([line], explain=True)
+    assert (str(found), found.start, found.end) == ("garden", 17, 23)
+    assert found.details()["probability"] == pytest.approx(math.exp(found.score))
+    assert found.score == pytest.approx(0.0, abs=0.7)
+    shown = json.loads(json.dumps(to_json([found])))["predictions"][0]
+    assert (shown["details"]["start"], shown["details"]["end"]) == (17, 23)
+    assert {("passage", "question")} <= {(one["queries"], one["keys"]) for one in shown["explanation"]["maps"]}
+    console = Console(file=io.StringIO(), width=120)
+    show([found], console)
+    assert "garden" in console.file.getvalue()
+
+
+def test_a_passage_without_the_answer_is_one_line_with_its_place(folder):
+    (folder / "bad.txt").write_text("1 Mary went to the hall.\n2 Where is Mary?\tpark\t1\n")
+    done = command(
+        "train", folder / "aligned.yaml", f"data.train.file={folder / 'bad.txt'}", "run=" + str(folder / "x")
+    )
+    assert done.code == 2
+    assert "bad.txt:2: column answer" in done.said and "'park' does not stand in the passage" in done.said
+
+
+def test_a_question_that_is_missing_is_told(folder):
+    with pytest.raises(DataError, match="1 fields, and 2 are read"):
+        regard.load(folder / "aligned").predict(["Mary went."])
