@@ -74,9 +74,10 @@ def test_every_part_of_a_network_is_on_the_page(made):
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in NETWORKS for name in NETWORKS[kind]])
 def test_where_a_config_names_a_part_of_a_network_is_true(kind, name):
     whole = {"cell": "recurrent", "feedforward": "transformer", "history": "transformer", "norm": "bytenet"}
+    model = {"comparison": "pair_classifier", "fusion": "reader", "tag_head": "tagger"}.get(kind, "translator")
     group, _, setting = PLACES[kind].removeprefix("model.").partition(".")
     chosen = {"name": whole[kind], setting: name} if setting else name
-    found = read_settings(Experiment, {"model": {group: chosen}}).model
+    found = read_settings(Experiment, {"model": {"name": model, group: chosen}}).model
     part = found.settings[group]
     assert (part.settings[setting] if setting else part).name == name
 

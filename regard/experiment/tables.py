@@ -12,6 +12,7 @@ from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
 from regard.heads import HEADS
+from regard.heads.tagging import TAG_HEADS
 from regard.layers import LAYERS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.feedforwards import FEEDFORWARDS
@@ -50,6 +51,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "comparison": COMPARISONS,
     "fusion": FUSIONS,
     "head": HEADS,
+    "tag_head": TAG_HEADS,
     "objective": OBJECTIVES,
     "penalty": PENALTIES,
     "optimizer": OPTIMIZERS,
@@ -74,6 +76,6 @@ MECHANISMS: Mapping[str, Registry[Any]] = {  # attention and its kin, also what 
 }
 NETWORKS: Mapping[str, Registry[Any]] = {  # what stands around attention
     kind: TABLES[kind]
-    for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison", "fusion")
+    for kind in ("encoder", "decoder", "cell", "feedforward", "history", "norm", "comparison", "fusion", "tag_head")
 }
 SOCKET = ("score", "span", "weighting")  # what an attention is made of

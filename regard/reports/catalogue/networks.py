@@ -17,6 +17,7 @@ KINDS = {
     "norm": "Norms: of the states in a block of convolutions",
     "comparison": "Comparisons: what two texts have in common",
     "fusion": "Fusions: what a passage knows of the question",
+    "tag_head": "Heads of taggers: from the states of words to a tag for each",
 }
 PLACES = {  # where a config names one
     "encoder": "model.encoder",
@@ -27,6 +28,7 @@ PLACES = {  # where a config names one
     "norm": "model.encoder.norm",
     "comparison": "model.comparison",
     "fusion": "model.fusion",
+    "tag_head": "model.head",
 }
 INTRO = """**Networks**
 

@@ -8,6 +8,7 @@ from regard.experiment import Experiment, load_experiment
 from regard.experiment.parts import parts_in
 
 Row = tuple[str, str]  # kind and name
+OTHERWISE = {("tagger", "head"): "tag_head"}  # kinds that a model has under the name of another one
 
 
 def trained(configs: Path) -> dict[Row, list[str]]:
@@ -24,7 +25,8 @@ def trained(configs: Path) -> dict[Row, list[str]]:
 
 def _rows(experiment: Experiment) -> Iterator[Row]:
     for where, part in parts_in("model", experiment.model):
-        yield _kind(where), part.name
+        kind = _kind(where)
+        yield OTHERWISE.get((experiment.model.name, kind), kind), part.name
     yield from (("penalty", penalty.name) for penalty in experiment.penalties)
 
 
