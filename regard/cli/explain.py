@@ -37,7 +37,7 @@ def explain_command(
     regard explain runs/reviews "a gripping and funny film" --svg words.svg
     """
     from regard.experiment import OPEN
-    from regard.explain import by_words, page, png, show, svg_of, to_json
+    from regard.explain import page, png_of, show, svg_of, to_json
     from regard.predictor import load
 
     change = re.compile(rf"({'|'.join(OPEN)})(\.\w+)*=")  # any other word is a text
@@ -60,7 +60,7 @@ def explain_command(
     if svg_file is not None and found is not None:
         _keep(svg_file, svg_of(found, title=title).encode())
     if png_file is not None and found is not None:
-        _keep(png_file, png(*by_words(found), title=title))
+        _keep(png_file, png_of(found, title=title))
 
 
 def _keep(path: Path, content: bytes) -> None:

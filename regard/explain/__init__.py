@@ -3,7 +3,7 @@
 from regard.explain.alignment import WordAlignment, align, format_pharaoh, parse_pharaoh, word_alignment
 from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.page import fragment, page, to_json
-from regard.explain.pictures import by_words, png, svg, svg_of
+from regard.explain.pictures import by_words, png, png_of, svg, svg_of
 from regard.explain.terminal import render, show
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "page",
     "parse_pharaoh",
     "png",
+    "png_of",
     "render",
     "show",
     "svg",

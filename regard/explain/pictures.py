@@ -34,6 +34,8 @@ PLOT_FONTS = (  # the first that is there leads, the rest fill in what it lacks
 )
 WIDE = 0x1100  # from here on most letters are as wide as they are high
 
+Heat = tuple[Sequence[str], Sequence[str], Weights]  # words looked at, words that look, weights
+
 
 def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]]]:
     """What `svg` and `png` take: (words looked at, words written, weights) of an explanation, end symbols left out.
@@ -52,7 +54,7 @@ def svg_of(found: Explanation, *, title: str = "Attention") -> str:
     looked = looked_at(found)
     drawings = [_looked(one, [*found.columns.values()][-1][0]) for one in looked]
     views = alignment_views(without_questions(found)) if looked else _views(found)
-    return _document([*drawings, *(_drawn(*_by_words(seen), title=seen.about or title) for seen in views)])
+    return _document([*drawings, *(_drawn(*_by_words(seen), title=_title(found, seen, title)) for seen in views)])
 
 
 def svg(
@@ -76,24 +78,15 @@ def png(
     dpi: int = 150,
 ) -> bytes:
     """The same heat map as a PNG file's bytes. Raises RegardError when matplotlib is not installed."""
-    columns, rows = _labels(source_tokens, target_tokens, weights)
-    if right_to_left(source_tokens):
-        columns, weights = columns[::-1], [row[::-1] for row in weights]
-    try:
-        from matplotlib import font_manager, rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RegardError("a PNG picture needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    fonts = [name for name in PLOT_FONTS if name in there] or ["sans-serif"]
-    file = io.BytesIO()
-    with rc_context({"font.family": fonts}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
-        size = (2 + 0.36 * len(columns), 2 + 0.36 * len(rows))
-        figure = Figure(figsize=size, dpi=dpi, layout="constrained")
-        _draw(figure.add_subplot(), columns, rows, weights, visible_line(title))
-        figure.savefig(file, format="png")
-    return file.getvalue()
+    return _plotted([((source_tokens, target_tokens, weights), title)], dpi)
+
+
+def png_of(found: Explanation, *, title: str = "Attention", dpi: int = 150) -> bytes:
+    """The heat maps of an explanation as a PNG file's bytes: of several texts one each, below each other.
+
+    Raises RegardError for what looked at no words, and when matplotlib is not installed.
+    """
+    return _plotted([(_by_words(seen), _title(found, seen, title)) for seen in _views(found)], dpi)
 
 
 class _Drawing(NamedTuple):
@@ -124,6 +117,11 @@ def _views(found: Explanation) -> list[AlignmentView]:
     if not views:
         raise RegardError("this model looks at no single words, so there is no picture (--html shows the rest)")
     return views
+
+
+def _title(found: Explanation, seen: AlignmentView, title: str) -> str:
+    """Of several texts who looks at whom."""
+    return seen.about if found.columns and seen.about else title
 
 
 def _by_words(seen: AlignmentView) -> tuple[list[str], list[str], list[list[float]]]:
@@ -197,6 +195,34 @@ def _titled(title: str, width: int, height: int) -> list[str]:
         f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
         f'<text x="16" y="24" font-weight="600" fill="{INK}">{escape(visible_line(title))}</text>',
     ]
+
+
+def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
+    """Heat maps below each other, each with its title, as a PNG file's bytes."""
+    drawn = []
+    for (sources, targets, weights), title in maps:
+        columns, rows = _labels(sources, targets, weights)
+        turn = -1 if right_to_left(sources) else 1
+        drawn.append((columns[::turn], rows, [row[::turn] for row in weights], visible_line(title)))
+    try:
+        from matplotlib import font_manager, rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RegardError("a PNG picture needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
+    there = {font.name for font in font_manager.fontManager.ttflist}
+    fonts = [name for name in PLOT_FONTS if name in there] or ["sans-serif"]
+    file = io.BytesIO()
+    with rc_context({"font.family": fonts}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
+        width = max(2 + 0.36 * len(columns) for columns, *_ in drawn)
+        heights = [2 + 0.36 * len(rows) for _, rows, *_ in drawn]
+        figure = Figure(figsize=(width, sum(heights)), dpi=dpi, layout="constrained")
+        for axes, each in zip(
+            figure.subplots(len(drawn), squeeze=False, height_ratios=heights)[:, 0], drawn, strict=True
+        ):
+            _draw(axes, *each)
+        figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:

@@ -1,14 +1,16 @@
 """What looks from one text at another: a map for each text, and a view of each."""
 
 import io
+import struct
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 import torch
 from rich.console import Console
 
 from regard.attention import EACH, Attended, Recorded, Role
-from regard.explain import by_words, show, svg_of, to_json
+from regard.explain import by_words, png_of, show, svg_of, to_json
 from regard.explain.alignment_view import alignment_views
 from regard.explain.maps import apart, attention_maps
 from regard.results import AttentionMap, Explanation, Prediction
@@ -99,3 +101,10 @@ def test_json_names_the_sides_of_every_map():
     found = to_json([Prediction("a dog\tcats", "no", -1.0, explanation=PAIR)])["predictions"][0]["explanation"]
     assert found["columns"]["second"]["tokens"] == COLUMNS["second"]
     assert [(one["queries"], one["keys"]) for one in found["maps"]][1:3] == [("first", "second"), ("second", "first")]
+
+
+def test_a_png_holds_both_ways():
+    """As wide as the wider one, as high as both."""
+    both, one = (png_of(replace(PAIR, maps=PAIR.maps[:count])) for count in (3, 2))
+    sizes = [struct.unpack(">II", picture[16:24]) for picture in (both, one)]
+    assert sizes[0][1] > 1.5 * sizes[1][1] and sizes[0][0] >= sizes[1][0]
