@@ -39,7 +39,8 @@ class BcnnComparison(Comparison):
     - ABCNN-3: both.
 
     In the paper A is {score: inverse_distance, weighting: unnormalised}; a column of padding has A = 0. It tells the
-    classifier of features of its own; `differences` stand for those: |u_L - v_L| and u_L · v_L behind the rest.
+    classifier of features of its own; `differences` stand for those: |u_L - v_L| and u_L · v_L behind the rest. In
+    pictures a column stands at the last word that it reads.
     """
 
     aliases = (
