@@ -43,7 +43,7 @@ def trained(penalties: list[Choice]) -> Tensor:
     model, task = MODELS.build(Choice("classifier", MODEL), columns), ClassificationTask(columns)
     objective = PenalisedObjective(LikelihoodObjective(Context(model), label_smoothing=0.0), build_penalties(penalties))
     (batch,) = task.held(given, 10_000)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     for _ in range(UPDATES):
         loss = objective.loss(batch, "model")
         (loss.sum / loss.count).backward()
