@@ -1,6 +1,7 @@
 """Tagging: probabilities, explanations and figures by hand, and the commands from a file of CoNLL columns."""
 
 import json
+from random import Random
 
 import pytest
 import torch
@@ -254,3 +255,14 @@ def test_two_taggers_are_compared(folder, monkeypatch):
 def test_figures_of_each_type_of_span_are_told(folder):
     table = said("evaluate", folder / "run").splitlines()
     assert [line.split()[0] for line in table if "100.00" in line and "=" not in line][:1] == ["A"]
+
+
+def test_every_word_of_any_text_has_a_tag(folder):
+    """Spaces of all kinds, letters that are put together, halves of characters."""
+    draws = Random(3)
+    some = [*" \t\x1c\x85\u2028\xa0\u3000\0\ud800\u0301\u200b\ufeff▁\ue0fe猫🙂/", "e\u0301", "dog"]
+    texts = ["".join(draws.choices(some, k=draws.randint(0, 12))) for _ in range(200)]
+    for text, found in zip(texts, regard.load(folder / "run").predict(texts, explain=True), strict=True):
+        assert len(found.tags) == len(found.probabilities) == len(found.words) == len(text.split())
+        assert found.explanation.target_tokens == found.tags
+        assert all(found.source[start:end].split() == [found.source[start:end]] for start, end in found.words)
