@@ -41,6 +41,7 @@ PLACES = {  # how many dropouts a pass over a sequence meets, of two layers wher
         "parallel": 5 + 1 + 1,  # those of its parts: four blocks, a recurrent layer, an attention
         "recurrent": 1 + 1,  # between the layers, the states
         "self_attention": 2,  # what each layer has seen
+        "self_matching": 2,
         "sequential": 5 + 1,
         "transformer": 2 * (1 + 1 + 1),  # what attention has seen, the hidden units, what they have made
     },
