@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from regard.explain.maps import MEMORY
 from regard.results import AttentionMap, Explanation
 
+MEMORY = "memory"  # the kind of a map of a head's steps over the slots of a memory
 START = "<s>"  # what a decoder reads before the first word
 OWN = "the last layer's attention to the words before, mean of its heads (--html, --json: every layer and head)"
 VISITED = 0.05  # the least weight of a slot that a head counts as being at

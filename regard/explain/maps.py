@@ -12,7 +12,6 @@ from regard.attention import EACH, Attended, Recorded, Records
 from regard.results import AttentionMap, Explanation
 
 POOLING = "pooling"  # the kind of a map whose question was learned, and is of no column
-MEMORY = "memory"  # the kind of a map of a head's steps over the slots of a memory
 DIGITS = 4  # of a weight on a page: a 64 by 64 map of 8 heads stays under 300 kB
 
 

@@ -10,7 +10,8 @@ from regard.data.columns.numbers import NumbersColumn, fixed
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.explain.alignment import align
-from regard.explain.maps import DIGITS, MEMORY, POOLING, attention_maps
+from regard.explain.alignment_view import MEMORY
+from regard.explain.maps import DIGITS, POOLING, attention_maps
 from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
