@@ -93,7 +93,7 @@ def train_task(config: Path, task: int, seed: int, changes: list[str], folder: P
     experiment = read_experiment(
         config, [*parts, f"training.seed={seed}", "training.metric=loss", *changes, f"run={run}"]
     )
-    if not train_run(experiment, quiet=True):
+    if not train_run(experiment, resume=run.exists(), quiet=True):
         raise SystemExit("benchmark: training was interrupted; start again to continue with this task")
     error = 100 - evaluate([run]).systems[0].scores[0].value  # accuracy, or of readers the exact match
     loss = json.loads((run / "final.json").read_text(encoding="utf-8"))["score"]
@@ -111,6 +111,9 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", type=int, choices=range(1, 21), default=[*range(1, 21)], metavar="N")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], metavar="N")
     parser.add_argument("--table", type=Path, default=TABLE, help=f"file of the rows (default {TABLE})")
+    parser.add_argument(
+        "--runs", type=Path, metavar="FOLDER", help="keep the networks there; one that was cut off goes on"
+    )
     changes = [word for word in sys.argv[1:] if "=" in word and not word.startswith("-")]
     chosen = parser.parse_args([word for word in sys.argv[1:] if word not in changes])
     torch.set_num_threads(1)
@@ -120,7 +123,7 @@ def main() -> None:
             if (task, seed) in done:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                row = train_task(chosen.config, task, seed, changes, Path(folder))
+                row = train_task(chosen.config, task, seed, changes, chosen.runs or Path(folder))
             add_row(chosen.table, row)
             print(f"task {task}, seed {seed}: {row.error:.1f} % wrong after {row.minutes:.1f} minutes", flush=True)
     print(summary(read_rows(chosen.table)))
