@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.explain import to_json
+from regard.explain import page, to_json
+from regard.predictor.predictions import Predictions
 from regard.results import AttentionMap, Explanation, LabelPrediction, SpanPrediction, TagsPrediction
 
 pytestmark = pytest.mark.slow
@@ -111,6 +112,22 @@ def test_a_place_is_marked_in_its_text(visit):
     assert seen.texts(".read mark") == ["1889"]
     before = seen.all(".read").first.evaluate("text => text.firstChild.textContent")
     assert before == passage[:start]
+
+
+def test_a_notebook_shows_the_same(visit):
+    seen = visit(html=f"<!doctype html><title>a notebook</title>{Predictions([labelled(), asked()])._repr_html_()}")
+    frame = seen.tab.frame_locator("iframe")
+    frame.locator(".verdict").wait_for()
+    assert frame.locator(".verdict").inner_text() == "<good>"
+    frame.locator("#sentences button").nth(1).click()
+    assert frame.locator(".looks thead th").all_inner_texts() == ["Sentences", "hop 1", "hop 2"]
+
+
+def test_a_page_that_was_saved_before_answers_had_kinds_still_opens(visit):
+    data = to_json([labelled()])
+    del data["predictions"][0]["answers"]
+    seen = visit(html=page(data))
+    assert seen.texts(".queries .token") == ["<good>"]
 
 
 @pytest.mark.parametrize("make", [labelled, compared, asked])

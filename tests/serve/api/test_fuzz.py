@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_engine import pairs, served
+from known_engine import KnownClassifier, pairs, served
 
 from regard.serve.settings import Settings
 
@@ -17,6 +17,7 @@ CASES = 5000
 CHECKS = "not_a_server_error,status_code_conformance,response_schema_conformance"
 HOOKS = "fuzz_hooks"  # beside this file
 PATHS = ("/translate", "/detect", "/suggest", "/translate_file", "/v1/translate", "/v1/explain", "/v1/alternatives")
+PATHS += ("/v1/predict",) * 2
 
 texts = st.text(max_size=30) | st.sampled_from(
     ["Hello", "auto", "en", "de", "zh-Hans", "text", "html", "<b>x</b>", "%s {a}"]
@@ -37,7 +38,9 @@ FIELDS = {
     "explain": st.booleans(),
     "maps": st.booleans(),
     "html": st.booleans(),
-    "model": st.sampled_from(["en-de", "none"]),
+    "model": st.sampled_from(["en-de", "entailment", "none"]),
+    "texts": st.lists(texts | st.just("a\tb"), max_size=3),
+    "examples": st.lists(st.dictionaries(st.sampled_from(["text", "first", "second", "source"]), texts), max_size=3),
     "source_text": texts,
     "target_text": texts,
     "api_key": texts,
@@ -52,7 +55,8 @@ likely = st.fixed_dictionaries(
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     place = tmp_path_factory.mktemp("fuzz") / "suggestions.jsonl"
-    with served(pairs("en-de", "de-en"), Settings(suggestions=place, max_body=4000)) as found:
+    others = [KnownClassifier(), KnownClassifier("entailment", ("first", "second"))]
+    with served([*pairs("en-de", "de-en"), *others], Settings(suggestions=place, max_body=4000)) as found:
         yield found
 
 
