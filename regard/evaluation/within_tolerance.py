@@ -7,11 +7,14 @@ import numpy as np
 from regard.config import Doc
 from regard.config.bounds import Positive
 from regard.evaluation.metric import Corpus, Metric, Statistics
-from regard.text.numbers import read_rows
+from regard.text.numbers import rows_or_none
 
 
 class WithinTolerance(Metric):
-    """100 · answers of which every number is less than `tolerance` from the reference's / answers."""
+    """100 · answers of which every number is less than `tolerance` from the reference's / answers.
+
+    What is no rows of numbers, on either side, is wrong.
+    """
 
     name = "within tolerance"
     judges = "numbers"
@@ -35,5 +38,7 @@ class WithinTolerance(Metric):
         return f"tolerance:{self.tolerance:g}"
 
     def _near(self, text: str, reference: str) -> bool:
-        answer, right = read_rows(text), read_rows(reference)
+        answer, right = rows_or_none(text), rows_or_none(reference)
+        if answer is None or right is None:
+            return False
         return answer.shape == right.shape and bool((np.abs(answer - right) < self.tolerance).all())

@@ -1,15 +1,17 @@
 """Wrong bits of a sequence: the measure of the copy task of https://arxiv.org/abs/1410.5401, section 4.1."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.evaluation.metric import Corpus, Metric, Statistics
-from regard.text.numbers import read_rows
+from regard.text.numbers import rows_or_none
 
 
 class WrongBits(Metric):
     """Numbers that round to another bit than the reference's / sequences.
 
-    A number that only the answer or only the reference has is a wrong one. Of several references the nearest counts.
+    A number that only the answer or only the reference has is a wrong one; what is no rows of numbers has none. Of
+    several references the nearest counts.
     """
 
     name = "wrong bits"
@@ -31,6 +33,11 @@ class WrongBits(Metric):
 
 
 def _wrong(text: str, reference: str) -> int:
-    answer, right = (read_rows(one).ravel() > 0.5 for one in (text, reference))
+    answer, right = (_bits(one) for one in (text, reference))
     both = min(len(answer), len(right))
     return int((answer[:both] != right[:both]).sum()) + abs(len(answer) - len(right))
+
+
+def _bits(text: str) -> NDArray[np.bool_]:
+    numbers = rows_or_none(text)
+    return np.zeros(0, np.bool_) if numbers is None else numbers.ravel() > 0.5

@@ -237,8 +237,16 @@ def _outcome(
 
 
 def _warn_of_unknown(task: Task, examples: Examples, run: Path) -> None:
-    """Warns of answers that a model cannot give, such as labels that it has never seen."""
-    faults = ((number, _fault(task, one)) for number, one in enumerate(unzipped(examples), start=1))
+    """Warn of answers that a model cannot give, such as labels that it has never seen.
+
+    Raises DataError, with its number, for an example that cannot be read.
+    """
+    rows = [*unzipped(examples)]
+    for number, one in enumerate(rows, start=1):
+        error = _fault(task, {name: one[name] for name in task.inputs})
+        if error is not None:
+            raise DataError(error.path, error.problem, line=number, hint=error.hint)
+    faults = ((number, _fault(task, one)) for number, one in enumerate(rows, start=1))
     unknown = [(number, error) for number, error in faults if error is not None]
     if unknown:
         number, error = unknown[0]

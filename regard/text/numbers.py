@@ -35,6 +35,14 @@ def read_rows(text: str) -> Numbers:
     return numbers.reshape(len(widths), widths[0])
 
 
+def rows_or_none(text: str) -> Numbers | None:
+    """Return the numbers (row, width), None for a text that is none."""
+    try:
+        return read_rows(text)
+    except DataError:
+        return None
+
+
 def write_rows(rows: Iterable[Iterable[float]]) -> str:
     """Return rows as `read_rows` reads them, each number with as few digits as its rounding leaves."""
     return "; ".join(" ".join(map(_written, row)) for row in rows)

@@ -43,6 +43,12 @@ def test_bits_that_are_wrong_missing_or_too_many(given, wrong):
     assert WrongBits().score([given, "1"], ["1 0; 0 1", "1"]).value == wrong / 2
 
 
+@pytest.mark.parametrize(("given", "right"), [("1 1", "none"), ("none", "1 1"), ("", "1 1")])
+def test_what_is_no_numbers_is_wrong(given, right):
+    assert WithinTolerance().score([given], [right]).value == 0
+    assert WrongBits().score([given], [right]).value == 2
+
+
 @pytest.mark.parametrize("metric", [WithinTolerance(), WrongBits()])
 def test_figures_are_of_sums(metric):
     given, right = ["0.5", "0 1", "1 0; 0 1"], RIGHT[:3]

@@ -169,6 +169,40 @@ def test_what_cannot_be_read_is_one_line(folder, text, told):
     assert done.said.count("\n") == 1
 
 
+@pytest.fixture
+def files(tmp_path):
+    """Eight examples in files, and what is said of them."""
+    (tmp_path / "given").write_text("".join(f"0.{row} 1; 0.5 1\n" for row in range(8)))
+    (tmp_path / "wanted").write_text("".join(f"0.{row}\n" for row in range(8)))
+    (tmp_path / "odd").write_text((tmp_path / "wanted").read_text().replace("0.2", "two"))
+    (tmp_path / "broken").write_text((tmp_path / "given").read_text().replace("0.2", "two"))
+    both = f"{{given: {tmp_path / 'given'}, wanted: {tmp_path / 'wanted'}}}"
+    (tmp_path / "config.yaml").write_text(
+        f"task: algorithmic\ndata: {{train: {both}, dev: {both}, test: {both}}}\n"
+        "model: {dim: 4, hidden_dim: 4}\ntraining: {max_updates: 1, validate_every: 1, average: 1}\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("part", ["train", "dev"])
+def test_a_file_with_what_is_no_number_is_told_by_its_line(files, part):
+    change = f"data.{part}.given={files / 'broken'}"
+    done = command("train", files / "config.yaml", change, "--run", files / "run", "--quiet")
+    assert (done.code, done.said.count("\n")) == (2, 1)
+    assert "broken:3: column numbers: 'two' is no number" in done.said
+
+
+def test_examples_of_a_test_part_that_cannot_be_read_are_told(files):
+    done = command("train", files / "config.yaml", "--run", files / "run", "--quiet")
+    assert done.code == 0, done.said
+    done = command("evaluate", files / "run", f"data.test.given={files / 'broken'}")
+    assert (done.code, done.said.count("error")) == (2, 1)
+    assert "numbers:3: 'two' is no number" in done.said
+    with pytest.warns(UserWarning, match="cannot answer 1 of 8 examples: 'two' is no number"):
+        evaluation = evaluate([files / "run"], changes=[f"data.test.wanted={files / 'odd'}"])
+    assert evaluation.examples == 8
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
