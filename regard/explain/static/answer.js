@@ -49,10 +49,10 @@ function said({ text }) {
 // A column as it was given, with what there is to say of its words.
 function columnOf(prediction, column, t, several) {
   const seen = lookedAt(prediction.explanation, column.name);
-  const marks = prediction.answers === "tags" ? tagged(prediction, column) : prediction.answers === "span" ? marked(prediction, column) : [];
+  const marks = { tags: tagged, span: marked }[prediction.answers]?.(prediction, column) ?? [];
   return element("div", { class: "given", "data-column": column.name },
     several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
-    element("p", { class: `read ${marks.length && prediction.answers === "tags" ? "of-tags" : ""}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column)])),
+    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column)])),
     seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, t))));
 }
 
@@ -82,14 +82,23 @@ function coloured(seen, { text }) {
   });
 }
 
-function tagged({ details: { words, offsets, tags, probabilities } }, { text }) {
-  return words.map((word, at) => [...offsets[at], element("span", { class: "tagged" },
-    element("span", {}, visible(text.slice(...offsets[at]) || word, false)),
+// Places count characters, a string of JavaScript halves of some: where each character begins, and the end.
+function starts(text) {
+  const found = [0];
+  for (const character of text) found.push(found.at(-1) + character.length);
+  return found;
+}
+
+function tagged({ source, details: { words, offsets, tags, probabilities } }) {
+  const where = starts(source);
+  return words.map((word, at) => [...offsets[at].map((place) => where[place]), element("span", { class: "tagged" },
+    element("span", {}, visible(word, false)),
     element("span", { class: `tag ${confidence(probabilities[at] ?? null)}`, title: precise(probabilities[at] ?? 0) }, visible(tags[at], false)))]);
 }
 
-function marked({ details }, { text, start }) {
-  const [from, to] = [details.start - start, details.end - start];
+function marked({ source, details }, { text, start }) {
+  const where = starts(source);
+  const [from, to] = [where[details.start] - start, where[details.end] - start];
   return from < 0 || to > text.length || from >= to ? [] : [[from, to, element("mark", {}, visible(text.slice(from, to), false))]];
 }
 
