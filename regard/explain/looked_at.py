@@ -42,9 +42,9 @@ def looked_at(found: Explanation) -> list[LookedAt]:
 
     Of a given text its first map tells; of units of several words, as sentences, each map is a question.
     """
-    if found.alignment:
+    if found.alignment or not found.columns:
         return []
-    *_, answer = found.columns or [""]
+    *_, answer = found.columns
     columns = dict.fromkeys(one.keys for one in found.maps if not one.queries and one.weights)
     views = []
     for column in columns:

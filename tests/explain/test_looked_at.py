@@ -55,6 +55,11 @@ def test_what_looks_from_a_text_or_has_links_is_told_elsewhere():
     assert looked_at(pooled(asked, alignment=[(0, 0)], text=TOKENS)) == []
 
 
+def test_a_translation_has_no_learned_questions():
+    cross = AttentionMap("decoder.cross", "cross", 0, [[[1.0]]])
+    assert looked_at(Explanation(["a"], ["x"], [], [[1.0]], [cross])) == []
+
+
 def test_places_of_words_in_a_text():
     assert places("a  fine film, a", ["a", "fine", "film", ",", "a", "</s>"]) == [
         (0, 1), (3, 7), (8, 12), (12, 13), (14, 15), None,
