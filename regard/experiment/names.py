@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from regard.aliases import aliases_of, bare, close
 from regard.attention.recipes import RECIPES, as_yaml
+from regard.errors import nearest
 from regard.experiment.docstrings import formula
 from regard.experiment.places import PLACES, Place
 from regard.experiment.tables import IN_PYTHON, PARTS, SOCKET
@@ -47,7 +48,7 @@ class Meaning(NamedTuple):
     @property
     def article(self) -> str:
         """Its kind in a sentence: "a pooling"."""
-        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind.replace('_', ' ')}"
 
     @property
     def about(self) -> str:
@@ -122,11 +123,17 @@ def advise(kind: str, name: str) -> str:
     if not known:
         shown = f"regard list {kind} shows all of them" if kind in SOCKET else ""
         return close(name, [*PARTS[kind], *PARTS[kind].aliases()]) or shown
-    one = known[0]
+    return _meant(kind, known[0])
+
+
+def _meant(kind: str, one: Meaning) -> str:
+    """A hint where a row of this kind is asked for, and the name is that of something else."""
     if one.socket is not None and kind == "position":
         return f"it belongs to the attention: model.self_attention={as_yaml(one.socket)}"
     if one.kind == "attention":
         return f"it says {as_yaml(one.settings)}, so it is a name of the attention itself"
+    if one.kind in PARTS and one.kind != kind and PARTS[one.kind].place == PARTS[kind].place:
+        return f"it is {one.article}, for another model; {nearest('', PARTS[kind])}"
     return f"it is {one.about if one.note and one.socket is None else one.article}: {one.use(kind)}"
 
 
