@@ -61,3 +61,11 @@ def test_nothing_relevant_has_a_score_of_zero():
 def test_the_first_texts_are_needed():
     with pytest.raises(RegardError, match="MRR needs the first texts"):
         MeanReciprocalRank().score(["1"], ["1"])
+
+
+@pytest.mark.parametrize("labels", [["good", "bad"], ["1", "good", "bad"]])
+def test_other_labels_than_the_relevant_one_and_one_more_are_refused(labels):
+    wanted = r"MRR ranks by '1' and one other label, and there are 'bad', 'good'; .*relevant: LABEL"
+    with pytest.raises(RegardError, match=wanted):
+        MeanReciprocalRank().statistics(corpus_of(labels, labels, ["q"] * len(labels)))
+    assert MeanReciprocalRank(relevant="good").statistics(corpus_of(labels[-2:], labels[-2:], ["q", "q"])).sum() == 2
