@@ -69,13 +69,16 @@ class BcnnComparison(Comparison):
         max_length: Annotated[
             Size, Doc("Places of a text that `input_attention` has vectors for; any further has none.")
         ] = 128,
+        scaled: Annotated[
+            bool, Doc("Scale both means to a mean square of 1: sums of `pooling_attention` grow with the texts.")
+        ] = False,
         differences: Annotated[
             bool, Doc("Compare the texts by the difference and product of their means too.")
         ] = False,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
-        self.differences = differences
+        self.scaled, self.differences = scaled, differences
         widths = [dim, *[hidden_dim] * num_layers]
         self.layers = module_list(
             _Layer(
@@ -100,6 +103,8 @@ class BcnnComparison(Comparison):
             both = layer(both._replace(items=self.dropout(both.items)))
             u, v = self.mean(*both).chunk(2)
         similarities.append(functional.cosine_similarity(u, v, dim=-1))
+        if self.scaled:
+            u, v = (functional.normalize(mean, dim=-1) * mean.shape[-1] ** 0.5 for mean in (u, v))
         more = [(u - v).abs(), u * v] if self.differences else []
         return torch.cat([torch.stack(similarities, dim=-1), u, v, *more], dim=-1)
 

@@ -100,13 +100,17 @@ def test_equals_loops_over_words_and_columns(name, num_layers, assert_agrees):
     assert_agrees("D07", model(*given)[0], slowly(model, list(first[0]), list(second[0])), 1e-10)
 
 
-def test_differences_stand_behind_the_rest():
-    plain, model = build("bcnn"), BcnnComparison(DIM, hidden_dim=HIDDEN, kernel=KERNEL, differences=True)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_differences_stand_behind_the_rest(scaled):
+    sizes = {"hidden_dim": HIDDEN, "kernel": KERNEL}
+    plain, model = build("bcnn"), BcnnComparison(DIM, **sizes, differences=True, scaled=scaled)
     model.double().eval().load_state_dict(plain.state_dict())
     first, second = (Sequences(torch.randn(1, n, DIM).double(), torch.ones(1, n).bool()) for n in (N, M))
     found, rest = model(first, second)[0], plain(first, second)[0]
     u, v = rest[-2 * HIDDEN :].chunk(2)
-    assert_close(found, torch.cat([rest, (u - v).abs(), u * v]))
+    if scaled:
+        u, v = u / u.square().mean().sqrt(), v / v.square().mean().sqrt()
+    assert_close(found, torch.cat([rest[: -2 * HIDDEN], u, v, (u - v).abs(), u * v]))
 
 
 def test_equal_texts_match_on_the_diagonal():
