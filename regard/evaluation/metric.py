@@ -71,6 +71,9 @@ class Metric(ABC):
     def signature(self, corpus: Corpus) -> str:
         """All settings that the figure depends on, as `key:value|key:value`."""
 
+    def check(self, references: Sequence[str]) -> None:
+        """Raise RegardError for references, one a sentence, that this metric is not made for."""
+
     def score(self, hypotheses: Sequence[str], references: References, sources: Sequence[str] | None = None) -> Score:
         """The figure of these texts. A sentence's reference is a text, or several of which the nearest counts.
 

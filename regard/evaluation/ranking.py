@@ -32,11 +32,10 @@ class RankingMetric(Metric):
     def statistics(self, corpus: Corpus) -> Statistics:
         """(example, 2): the figure of a ranking and 1, at the first example of its first text; else zeros.
 
-        Raises RegardError without the first texts, and for labels that are not relevant and one other.
+        Raises RegardError without the first texts.
         """
         if corpus.sources is None:
             raise RegardError(f"evaluation: {self.name} needs the first texts of the pairs; give them too")
-        self._check_labels({several[0].strip() for several in corpus.references})
         found = np.zeros((len(corpus.hypotheses), 2))
         chances: Sequence[Mapping[str, float]] = corpus.chances or [{}] * len(corpus.hypotheses)
         rankings: dict[str, list[tuple[float, bool, int]]] = {}
@@ -59,10 +58,11 @@ class RankingMetric(Metric):
         """Which label is relevant, and how many first texts there are."""
         return f"relevant:{self.relevant}|first texts:{len(set(corpus.sources or ()))}"
 
-    def _check_labels(self, labels: set[str]) -> None:
-        """Raise RegardError for more labels than two, or two of which none is the relevant one."""
+    def check(self, references: Sequence[str]) -> None:
+        """Raise RegardError for more labels than two, and where none is the relevant one."""
+        labels = {label.strip() for label in references}
         others = sorted(labels - {self.relevant})
-        if len(others) > 1:
+        if len(others) > 1 or self.relevant not in labels:
             shown = ", ".join(f"'{label:.40}'" for label in others[:SHOWN]) + (" …" if len(others) > SHOWN else "")
             problem = f"ranks by '{self.relevant}' and one other label, and there are {shown}"
             raise RegardError(f"evaluation: {self.name} {problem}; evaluation.metrics={{name: …, relevant: LABEL}}")

@@ -117,6 +117,8 @@ def evaluate(
     examples = _examples(systems, experiment, dict(files or {}))
     task = experiment.task_class
     measures = task.measures(experiment.evaluation.metrics)
+    for measure in measures:
+        measure.check(examples)
     judged = [_judged(path, examples, task, measures, changes, output) for path in systems]
     first, *others = judged
     comparisons = [
@@ -243,15 +245,17 @@ def _warn_of_unknown(task: Task, examples: Examples, run: Path) -> None:
     """
     rows = [*unzipped(examples)]
     for number, one in enumerate(rows, start=1):
-        error = _fault(task, {name: one[name] for name in task.inputs})
-        if error is not None:
-            raise DataError(error.path, error.problem, line=number, hint=error.hint)
+        try:
+            for name in task.inputs:
+                task.vocabularies[name].check(one[name])
+        except DataError as error:
+            raise DataError(error.path, error.problem, line=number, hint=error.hint) from error
     faults = ((number, _fault(task, one)) for number, one in enumerate(rows, start=1))
-    unknown = [(number, error) for number, error in faults if error is not None]
+    unknown = [(number, fault) for number, fault in faults if fault is not None]
     if unknown:
-        number, error = unknown[0]
+        number, first = unknown[0]
         count = f"{len(unknown):,} of {count_of(examples):,} examples"
-        warnings.warn(f"{run} cannot answer {count}: {error.problem} in example {number} ({error.hint})", stacklevel=2)
+        warnings.warn(f"{run} cannot answer {count}: {first.problem} in example {number} ({first.hint})", stacklevel=2)
 
 
 def _fault(task: Task, example: Mapping[str, str]) -> DataError | None:

@@ -63,6 +63,9 @@ class Measure(ABC):
         """Whether the figures of two systems count the same things: (example, statistic) of each."""
         return True
 
+    def check(self, examples: Examples) -> None:
+        """Raise RegardError for examples that cannot be judged so."""
+
 
 class TextMeasure(Measure):
     """A metric of answers beside references: a row of METRICS."""
@@ -86,6 +89,10 @@ class TextMeasure(Measure):
     def signature(self, examples: Examples) -> str:
         """Return that of the metric."""
         return self.metric.signature(self._corpus(examples[self.target], examples))
+
+    def check(self, examples: Examples) -> None:
+        """Ask the metric."""
+        self.metric.check(examples[self.target])
 
     def _corpus(self, texts: Sequence[str], examples: Examples) -> Corpus:
         return corpus_of(texts, examples[self.target], examples.get(self.source))

@@ -63,9 +63,9 @@ def test_the_first_texts_are_needed():
         MeanReciprocalRank().score(["1"], ["1"])
 
 
-@pytest.mark.parametrize("labels", [["good", "bad"], ["1", "good", "bad"]])
+@pytest.mark.parametrize("labels", [["good", "bad"], ["1", "good", "bad"], ["good", "good"]])
 def test_other_labels_than_the_relevant_one_and_one_more_are_refused(labels):
-    wanted = r"MRR ranks by '1' and one other label, and there are 'bad', 'good'; .*relevant: LABEL"
-    with pytest.raises(RegardError, match=wanted):
-        MeanReciprocalRank().statistics(corpus_of(labels, labels, ["q"] * len(labels)))
-    assert MeanReciprocalRank(relevant="good").statistics(corpus_of(labels[-2:], labels[-2:], ["q", "q"])).sum() == 2
+    with pytest.raises(RegardError, match=r"MRR ranks by '1' and one other label, and there .*relevant: LABEL"):
+        MeanReciprocalRank().check(labels)
+    MeanReciprocalRank(relevant="good").check(labels[-2:])
+    MeanReciprocalRank().check(["1", "0 ", "1"])

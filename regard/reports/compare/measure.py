@@ -75,6 +75,8 @@ class Judge(NamedTuple):
         if gold is not None and not {"source", "target"} <= task.columns.keys():
             raise ConfigError("--gold", "is for translators", "leave it out")
         choices = first.evaluation.metrics or (Choice("bleu"),)
+        for measure in task.measures(choices):
+            measure.check(test)
         return cls(test, task.measures(choices), choices, _curve_metric(contenders), gold, task.wording, folds)
 
     def of_run(self, run: PlannedRun) -> "Judge":
