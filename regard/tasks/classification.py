@@ -20,7 +20,7 @@ class ClassificationTask(LabelTask):
     wording = Wording("texts", "words of the text", "classify texts")
     defaults: ClassVar[Mapping[str, Any]] = {
         **LabelTask.defaults,
-        "text": {"tokenizer": {"name": "words", "size": 20_000}},
+        "text": {"tokenizer": {"name": "uncased_words", "size": 20_000}},
         "model": {
             "dim": 128,
             "dropout": 0.5,

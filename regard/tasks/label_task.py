@@ -2,6 +2,7 @@
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -102,6 +103,11 @@ class LabelTask(Task, ABC):
         """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""
         texts = [[ids[place] for place in places if place < len(ids)] for places in units]
         return [self._text(self.first).decode(one).strip() or END for one in texts]
+
+    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
+        """Return a prediction with its texts as they were given, where a model reads less of them."""
+        texts = [example[name].encode(errors="replace").decode() for name in self.inputs]  # no lone surrogates
+        return replace(prediction, source=as_line(texts))
 
     def _sources(self, batch: Batch) -> list[str]:
         """What was given, its columns with tabs between them."""

@@ -38,6 +38,9 @@ class Wording(NamedTuple):
     speed: str = "answer examples"  # of a finished model, without the unit of time
 
 
+WRITTEN = ("text", "tags", "span")  # answers that are shown with the words given, or made of them
+
+
 class Task(ABC):
     """What examples are made of, what is predicted of them, and how that is judged. A row of TASKS.
 
@@ -58,6 +61,9 @@ class Task(ABC):
         self.vocabularies, self.route = columns, ROUTE
         self.first, self.last = ends(self.columns)
         self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
+        if self.answers in WRITTEN and not all(column.lossless for column in columns.values()):
+            problem = "keeps no case and no rare words, and answers of this task show or are made of them"
+            raise ConfigError("text.tokenizer", problem, "subwords or words")
 
     @abstractmethod
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:

@@ -10,6 +10,7 @@ from regard.text.characters import CharactersRecipe
 from regard.text.clean import clean
 from regard.text.subwords import SubwordsRecipe
 from regard.text.tokenizer import Recipe, Tokenizer
+from regard.text.uncased_words import UncasedWordsRecipe
 from regard.text.words import WordsRecipe
 
 TOKENIZERS: Registry[Recipe] = Registry(
@@ -17,6 +18,7 @@ TOKENIZERS: Registry[Recipe] = Registry(
     {
         "characters": CharactersRecipe,
         "subwords": SubwordsRecipe,
+        "uncased_words": UncasedWordsRecipe,
         "words": WordsRecipe,
     },
 )

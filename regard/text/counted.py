@@ -12,7 +12,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import FIRST_PIECE, Vocabulary
 
 FILE = "vocabulary.json"
-PREFIX = {"characters": "", "words": " "}
+PREFIX = {"characters": "", "uncased_words": " ", "words": " "}
 
 Cut = Callable[[str], list[str]]  # joined again, the pieces are the text, or that behind the prefix
 
@@ -21,7 +21,7 @@ class CountedTokenizer(Tokenizer):
     """Cuts a text into pieces and looks each up. PREFIX is what a way of cutting puts before a text."""
 
     def __init__(self, kind: str, cut: Cut, vocabulary: Vocabulary) -> None:
-        self.kind, self._cut, self.vocabulary = kind, cut, vocabulary
+        self.kind, self.cut, self.vocabulary = kind, cut, vocabulary
 
     @classmethod
     def train(cls, kind: str, cut: Cut, texts: Iterable[str], size: int, min_count: int) -> "CountedTokenizer":
@@ -52,7 +52,7 @@ class CountedTokenizer(Tokenizer):
 
     def encode(self, text: str) -> list[int]:
         """One id per known piece, one per byte of the others."""
-        return [number for piece in self._cut(clean(text)) for number in self.vocabulary.ids(piece)]
+        return [number for piece in self.cut(clean(text)) for number in self.vocabulary.ids(piece)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The pieces joined."""

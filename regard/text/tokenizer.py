@@ -6,8 +6,9 @@ from pathlib import Path
 
 
 class Tokenizer(ABC):
-    """Text ↔ ids. For any string, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
+    """Text ↔ ids. Where it is `lossless`, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
 
+    lossless = True  # False: for texts that are only read
     samples = False  # True: `sample` differs from `encode`
 
     @abstractmethod

@@ -14,6 +14,7 @@ from regard.text.tokenizer import Recipe, Tokenizer
 _ALONE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_CHARACTER = re.compile(f"[{_ALONE}]")
 _PIECE = re.compile(rf" ?(?:[{_ALONE}]|[^\W{_ALONE}]+|[^\w\s])|\s", re.DOTALL)
 
 
@@ -22,6 +23,11 @@ def cut_words(text: str) -> list[str]:
     word is the same piece at the beginning of a sentence.
     """
     return _PIECE.findall(" " + text) if text else []
+
+
+def stands_alone(piece: str) -> bool:
+    """Whether a piece is a character of a script that is written without spaces."""
+    return _CHARACTER.fullmatch(piece) is not None
 
 
 class WordsRecipe(Recipe):

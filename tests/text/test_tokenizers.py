@@ -32,6 +32,8 @@ KINDS = [
     Choice("subwords", {"size": 380, "kind": "unigram", "sampling": 0.3}),
 ]
 
+LOSSLESS = set(TOKENIZERS) - {"uncased_words"}
+
 NASTY = [
     "", " ", "  two  spaces  ", "\n", "a\r\nb\tc", "\0", "a\0b", "<s>", "</s><unk><pad>", "<0x41>", "\u2581",
     "\u2581a \u2581", "\ue0fe", "\ue0fe0\ue0fe1", "\u202eevil\u202c", "\u2028", "\x85", "e\u0301", "\ud800",
@@ -50,7 +52,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 
 
 def test_every_row_of_the_table_is_tried():
-    assert {kind.name for kind in KINDS} == set(TOKENIZERS)
+    assert {kind.name for kind in KINDS} == set(LOSSLESS)
 
 
 @given(st.text(st.characters(codec=None)))

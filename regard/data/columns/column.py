@@ -21,6 +21,7 @@ class Column(ABC):
 
     examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
     samples = False  # True: `sample` differs from `encode`
+    lossless = True  # False: what is decoded has lost something
     tokenizer: Tokenizer | None = None  # what cuts its values into pieces, if anything does
 
     @classmethod

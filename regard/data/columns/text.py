@@ -22,7 +22,7 @@ class TextColumn(Column):
 
     def __init__(self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False) -> None:
         """Of a longer text the first `most` pieces are read, or with `from_end` the last; None: all."""
-        self.tokenizer, self.samples = tokenizer, tokenizer.samples
+        self.tokenizer, self.samples, self.lossless = tokenizer, tokenizer.samples, tokenizer.lossless
         self._cut = slice(None) if most is None else slice(-most, None) if from_end else slice(most)
 
     def cut(self, most: int | None, *, from_end: bool = False) -> "TextColumn":

@@ -1,0 +1,97 @@
+"""Words in lower case for models that read texts and write none."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from regard.config import Doc
+from regard.config.bounds import Count, Pieces
+from regard.errors import CheckpointError
+from regard.pieces import UNK
+from regard.text.clean import clean
+from regard.text.counted import CountedTokenizer
+from regard.text.tokenizer import Recipe, Tokenizer
+from regard.text.vocabulary import Vocabulary
+from regard.text.words import cut_words, stands_alone
+
+SIGNS = "signs.json"  # beside the vocabulary
+_INSIDE = re.compile(r"(?<=\w)'(?=\w)")  # the apostrophe of don't
+
+
+class UncasedWordsTokenizer(CountedTokenizer):
+    """Words in lower case, don't as dont; of what is no word only with `signs` anything is kept."""
+
+    lossless = False
+
+    def __init__(self, vocabulary: Vocabulary, *, signs: bool) -> None:
+        super().__init__("uncased_words", cut_signs if signs else cut_plain, vocabulary)
+        self.signs = signs
+
+    def encode(self, text: str) -> list[int]:
+        """One id per piece, that of <unk> for those that are not known."""
+        found = (self.vocabulary.ids(piece) for piece in self.cut(clean(text)))
+        return [ids[0] if len(ids) == 1 else UNK for ids in found]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The words that are known."""
+        return super().decode(ids).strip(" ")
+
+    def key(self) -> str:
+        """That of the pieces and of what is kept."""
+        return f"{super().key()} {self.signs}"
+
+    def save(self, folder: Path) -> None:
+        """Write the pieces, and whether signs are kept."""
+        super().save(folder)
+        (folder / SIGNS).write_text(json.dumps(self.signs), encoding="utf-8")
+
+
+class UncasedWordsRecipe(Recipe):
+    """Words in lower case; rarer ones are one unknown piece. For models that only read, as classifiers do.
+
+    Most published classifiers of texts read such words: a text has fewer of them than pieces that lose nothing.
+    """
+
+    aliases = "lowercase_words, lowercased_words, uncased"
+
+    def __init__(
+        self,
+        *,
+        size: Annotated[Pieces, Doc("Most words of the vocabulary; rarer ones are unknown.")] = 30000,
+        min_count: Annotated[Count, Doc("Fewest occurrences that give a place in the vocabulary.")] = 1,
+        signs: Annotated[bool, Doc("Keep punctuation and other signs, each by itself.")] = True,
+    ) -> None:
+        self.size, self.min_count, self.signs = size, min_count, signs
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        """Counts words."""
+        cut = cut_signs if self.signs else cut_plain
+        learnt = CountedTokenizer.train("uncased_words", cut, texts, self.size, self.min_count)
+        return UncasedWordsTokenizer(learnt.vocabulary, signs=self.signs)
+
+    @staticmethod
+    def load(folder: Path) -> Tokenizer:
+        """A saved one."""
+        learnt = CountedTokenizer.load("uncased_words", cut_signs, folder)
+        try:
+            signs = json.loads((folder / SIGNS).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise CheckpointError(folder / SIGNS, f"cannot be read: {error}") from error
+        return UncasedWordsTokenizer(learnt.vocabulary, signs=bool(signs))
+
+
+def cut_signs(text: str) -> list[str]:
+    """'Don't stop !' → ' dont', ' stop', '!'; a character of a script without spaces is the same piece anywhere."""
+    pieces = (piece.strip() for piece in cut_words(_INSIDE.sub("", text.lower())))
+    return [f" {piece}" if _is_word(piece) and not stands_alone(piece) else piece for piece in pieces if piece]
+
+
+def cut_plain(text: str) -> list[str]:
+    """'Don't stop !' → ' dont', ' stop'."""
+    return [piece for piece in cut_signs(text) if _is_word(piece)]
+
+
+def _is_word(piece: str) -> bool:
+    return any(map(str.isalnum, piece))
