@@ -18,6 +18,7 @@ from regard.text.words import cut_words, stands_alone
 
 SIGNS = "signs.json"  # beside the vocabulary
 _INSIDE = re.compile(r"(?<=\w)'(?=\w)")  # the apostrophe of don't
+_MARK = re.compile(r"(</?\w+>)")  # of a word: <e1>, </e1>
 
 
 class UncasedWordsTokenizer(CountedTokenizer):
@@ -51,7 +52,8 @@ class UncasedWordsTokenizer(CountedTokenizer):
 class UncasedWordsRecipe(Recipe):
     """Words in lower case; rarer ones are one unknown piece. For models that only read, as classifiers do.
 
-    Most published classifiers of texts read such words: a text has fewer of them than pieces that lose nothing.
+    Most published classifiers of texts read such words: a text has fewer of them than pieces that lose nothing. A mark
+    such as <e1> is a word, and a marked word the same as elsewhere.
     """
 
     aliases = "lowercase_words, lowercased_words, uncased"
@@ -83,8 +85,13 @@ class UncasedWordsRecipe(Recipe):
 
 
 def cut_signs(text: str) -> list[str]:
-    """'Don't stop !' → ' dont', ' stop', '!'; a character of a script without spaces is the same piece anywhere."""
-    pieces = (piece.strip() for piece in cut_words(_INSIDE.sub("", text.lower())))
+    """'Don't <b>stop</b> !' → ' dont', ' <b>', ' stop', ' </b>', '!'.
+
+    A character of a script without spaces is the same piece anywhere.
+    """
+    parts = _MARK.split(_INSIDE.sub("", text.lower()))  # every other one is a mark
+    found = ([part] if number % 2 else cut_words(part) for number, part in enumerate(parts))
+    pieces = (piece.strip() for part in found for piece in part)
     return [f" {piece}" if _is_word(piece) and not stands_alone(piece) else piece for piece in pieces if piece]
 
 

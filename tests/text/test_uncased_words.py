@@ -54,6 +54,16 @@ def test_what_is_saved_is_read(tmp_path, signs):
         load_tokenizer(tmp_path)
 
 
+@pytest.mark.parametrize("signs", [False, True])
+def test_a_mark_is_one_word_and_a_marked_word_the_same_as_elsewhere(signs):
+    texts = ["The <e1>old house</e1>'s <e2>Tree</e2>", "old tree <e1> </e1> house"] * 3
+    tokenizer = train_tokenizer(Choice("uncased_words", {"signs": signs}), texts)
+    marked = [piece.strip() for piece in tokenizer.pieces(tokenizer.encode(texts[0])) if piece.strip() != "'"]
+    assert marked == ["the", "<e1>", "old", "house", "</e1>", "s", "<e2>", "tree", "</e2>"]
+    plain = tokenizer.encode("old house tree")
+    assert set(plain) < set(tokenizer.encode(texts[0]))
+
+
 def test_who_writes_texts_cannot_use_them(tmp_path):
     told = regard("train", *write_texts(tmp_path), "text.tokenizer=uncased_words", "--run", tmp_path / "run")
     assert told.code == 2
