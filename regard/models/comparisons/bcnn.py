@@ -87,10 +87,11 @@ class BcnnComparison(Comparison):
                 kernel,
                 None if input_attention is None else _Reading(input_attention, width, max_length),
                 None if pooling_attention is None else _columns(pooling_attention, hidden_dim),
+                dropout,
             )
             for width in widths[:-1]
         )
-        self.mean, self.dropout = MeanPooling(dim), Dropout(dropout)
+        self.mean = MeanPooling(dim)
         self.out_dim = len(widths) + widths[-1] * (4 if differences else 2)
 
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
@@ -100,7 +101,7 @@ class BcnnComparison(Comparison):
         u, v = self.mean(*both).chunk(2)
         for layer in self.layers:
             similarities.append(functional.cosine_similarity(u, v, dim=-1))
-            both = layer(both._replace(items=self.dropout(both.items)))
+            both = layer(both)
             u, v = self.mean(*both).chunk(2)
         similarities.append(functional.cosine_similarity(u, v, dim=-1))
         if self.scaled:
@@ -113,11 +114,18 @@ class _Layer(nn.Module):
     """A wide convolution and its w-ap, for both texts at once."""
 
     def __init__(
-        self, dim: int, hidden_dim: int, kernel: int, reading: "_Reading | None", pooling: MutualAttention | None
+        self,
+        dim: int,
+        hidden_dim: int,
+        kernel: int,
+        reading: "_Reading | None",
+        pooling: MutualAttention | None,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.kernel, self.reading, self.pooling = kernel, reading, pooling
         self.linear = Linear(kernel * dim * (1 if reading is None else 2), hidden_dim)
+        self.dropout = Dropout(dropout)  # behind the attention: words that lost other numbers would match no more
 
     def forward(self, both: Sequences) -> Sequences:
         """Columns (2 · batch, n, dim), zero under padding → (2 · batch, n, hidden_dim), zero under padding."""
@@ -125,7 +133,9 @@ class _Layer(nn.Module):
         if self.reading is not None:
             inputs = torch.cat([inputs, self.reading(both)], dim=-1)
         room = self.kernel - 1
-        windows = functional.pad(inputs, (0, 0, room, room)).unfold(1, self.kernel, 1)  # (…, n + w - 1, dim, w)
+        windows = functional.pad(self.dropout(inputs), (0, 0, room, room)).unfold(
+            1, self.kernel, 1
+        )  # (…, n + w - 1, dim, w)
         columns = torch.tanh(self.linear(windows.transpose(-2, -1).flatten(-2)))
         filled = functional.pad(mask, (room, 0), value=True)  # a text of n words has n + w - 1 columns
         columns = columns.masked_fill(~filled.unsqueeze(-1), 0.0)

@@ -113,9 +113,10 @@ def test_differences_stand_behind_the_rest(scaled):
     assert_close(found, torch.cat([rest[: -2 * HIDDEN], u, v, (u - v).abs(), u * v]))
 
 
-def test_equal_texts_match_on_the_diagonal():
-    """The matrix A of a text beside itself has ones there, and is seen by recordings both ways."""
-    model = build("abcnn-1")
+@pytest.mark.parametrize("training", [False, True])
+def test_equal_texts_match_on_the_diagonal(training):
+    """The matrix A of a text beside itself has ones there, whatever is dropped, and is seen by recordings both ways."""
+    model = BcnnComparison(DIM, **MODELS["abcnn-1"], dropout=0.5).double().train(training)
     text = Sequences(torch.randn(1, N, DIM, dtype=torch.float64), torch.ones(1, N, dtype=torch.bool))
     with recording(model) as records:
         model(text, text)
