@@ -49,6 +49,11 @@ class NumbersColumn(Column):
         return cls(width, longest)
 
     @classmethod
+    def repeated(cls, value: str, times: int) -> str:
+        """So many times the rows."""
+        return "; ".join([value] * times)
+
+    @classmethod
     def load(cls, folder: Path) -> "NumbersColumn":
         """Read width and rows. Raises CheckpointError."""
         try:

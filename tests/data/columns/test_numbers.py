@@ -52,6 +52,10 @@ def test_values_of_no_common_shape_are_told_by_their_number(values, told):
         NumbersColumn.learn(values, WORDS)
 
 
+def test_so_many_times_a_value_is_so_many_times_its_rows(column):
+    assert column.encode(column.repeated("0.5 1; -2 0", 3)) == 3 * column.encode("0.5 1; -2 0")
+
+
 def test_rows_of_another_width_are_told(column):
     with pytest.raises(DataError, match="rows of 1 numbers, and all rows have 2"):
         column.check("1; 2")
