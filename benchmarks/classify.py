@@ -6,7 +6,7 @@ IMDB reviews cut at 400 words of a vocabulary of 20,000, embeddings of 128. One 
 at norm 1 and a step of Adam, float32. The unit is words of reviews a second, padding not counted.
   cnn          windows of 3, 4 and 5 words, 100 maps each, the best match of each (https://arxiv.org/abs/1408.5882)
   bilstm       64 states in each direction, their mean
-  transformer  two blocks of four heads, normalised behind, their mean
+  transformer  two blocks of four heads, normalised behind, their mean, no positions
 """
 
 import importlib.util
@@ -41,8 +41,7 @@ SETTINGS = {
     ],
     "transformer": [
         f"model.encoder={{name: transformer, num_layers: 2, feedforward_dim: {INNER}}}",
-        f"model.self_attention.num_heads={HEADS}",
-        "model.position=sinusoidal",
+        f"model.self_attention={{num_heads: {HEADS}, dropout: {DROPOUT}}}",
         "model.pooling=mean",
     ],
 }
