@@ -126,7 +126,7 @@ class LabelPrediction(Prediction):
 
     def details(self) -> dict[str, Any]:
         """The probability of every label."""
-        return {"probabilities": dict(self.probabilities)}
+        return {**super().details(), "probabilities": dict(self.probabilities)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,6 +149,7 @@ class TagsPrediction(Prediction):
     def details(self) -> dict[str, Any]:
         """The words, where they stand, and the label of each with its probability."""
         return {
+            **super().details(),
             "words": [self.source[start:end] for start, end in self.words],
             "offsets": [list(place) for place in self.words],
             "tags": list(self.tags),
@@ -166,7 +167,7 @@ class SpanPrediction(Prediction):
 
     def details(self) -> dict[str, Any]:
         """Where it stands, and the probability of the answer, wherever it stands."""
-        return {"start": self.start, "end": self.end, "probability": math.exp(self.score)}
+        return {**super().details(), "start": self.start, "end": self.end, "probability": math.exp(self.score)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,4 +179,4 @@ class NumbersPrediction(Prediction):
 
     def details(self) -> dict[str, Any]:
         """The numbers themselves."""
-        return {"numbers": [list(row) for row in self.numbers]}
+        return {**super().details(), "numbers": [list(row) for row in self.numbers]}

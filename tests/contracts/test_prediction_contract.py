@@ -1,0 +1,41 @@
+"""What every kind of prediction keeps: a warning is told as JSON, too."""
+
+import json
+
+import pytest
+
+from regard.cli.rows import row
+from regard.explain import to_json
+from regard.results import (
+    DocumentPrediction,
+    LabelPrediction,
+    NumbersPrediction,
+    Prediction,
+    SpanPrediction,
+    TagsPrediction,
+    TextPrediction,
+)
+
+MADE = {
+    Prediction: {},
+    TextPrediction: {},
+    DocumentPrediction: {"parts": [Prediction("a dog", "x y", -0.5)]},
+    LabelPrediction: {"probabilities": {"x y": 1.0}},
+    TagsPrediction: {"tags": ["x", "y"], "probabilities": [0.5, 0.5]},
+    SpanPrediction: {"start": 0, "end": 1},
+    NumbersPrediction: {"numbers": [[1.0]]},
+}
+
+
+def test_every_kind_is_tried():
+    assert set(MADE) == {Prediction, *Prediction.__subclasses__()}
+
+
+@pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
+def test_a_warning_is_told_in_json(kind):
+    plain, warned = (kind("a dog", "x y", -0.5, **MADE[kind], **more) for more in ({}, {"warning": "it is a guess"}))
+    assert warned.details() == {**plain.details(), "warning": "it is a guess"}
+    assert "warning" not in plain.details()
+    line = row(warned, 0, n_best=1, scores=False, alignment=False, as_json=True)
+    assert json.loads(line)["warning"] == "it is a guess"
+    assert to_json([warned])["predictions"][0]["details"]["warning"] == "it is a guess"
