@@ -13,7 +13,7 @@ class F1(Metric):
 
     `macro` counts every class alike, so that a rare one matters as much as a common one; `micro` counts every example
     alike, which is the accuracy; `weighted` is the mean weighted by how often a class is the right answer. The classes
-    are those of the references.
+    are those of the references; of resampled examples, those that are given or wanted there.
     """
 
     name = "f1"
@@ -48,7 +48,7 @@ class F1(Metric):
         if self.average == "micro":
             return float(200 * right.sum() / max(1.0, given.sum() + wanted.sum()))
         each = (2 * right / np.maximum(given + wanted, 1.0))[:-1]
-        weights = wanted[:-1] if self.average == "weighted" else np.ones_like(each)
+        weights = wanted[:-1] if self.average == "weighted" else (given + wanted > 0)[:-1]
         return float(100 * (each * weights).sum() / max(1.0, weights.sum()))
 
     def signature(self, corpus: Corpus) -> str:

@@ -17,7 +17,8 @@ class RelationF1(Metric):
     The scorer calls it "(9+1)-way evaluation with directionality taken into account: macro-averaged F1". A label is a
     relation with its direction, as Cause-Effect(e2,e1). Both directions are one relation, and only a label with the
     right direction is right: the wrong one costs precision and recall of that relation. The label that stands for no
-    relation is given and wanted like others, but is no part of the mean. Relations are those of the references.
+    relation is given and wanted like others, but is no part of the mean. Relations are those of the references; of
+    resampled examples, those that are given or wanted there.
     """
 
     name = "relation F1"
@@ -41,7 +42,8 @@ class RelationF1(Metric):
     def value(self, sums: Statistics) -> float:
         """From 0 to 100."""
         right, given, wanted = sums.reshape(3, -1)
-        return float(100 * (2 * right / np.maximum(given + wanted, 1.0)).sum() / max(1, len(right)))
+        there = given + wanted > 0
+        return float(100 * (2 * right[there] / (given + wanted)[there]).sum() / max(1, there.sum()))
 
     def signature(self, corpus: Corpus) -> str:
         """How many relations there are, and what is none."""

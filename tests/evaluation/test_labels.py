@@ -9,6 +9,7 @@ from regard.evaluation.accuracy import Accuracy
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.f1 import F1
 from regard.evaluation.metric import corpus_of
+from regard.evaluation.significance import confidence_interval
 
 RIGHT = ["a", "a", "a", "b", "b", "c"]
 GIVEN = ["a", "a ", "b", "b", "d", "a"]  # "d" is no class of the references
@@ -36,6 +37,31 @@ def test_f1_is_a_figure_of_sums():
     once = metric.statistics(corpus_of(GIVEN, RIGHT))
     twice = metric.score(GIVEN + GIVEN[:1], RIGHT + RIGHT[:1]).value
     assert metric.value(once.sum(axis=0) + once[0]) == pytest.approx(twice)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_resampled_figures_are_those_of_the_examples_drawn(average):
+    """A class that no example drawn is of, and that none is given, is no part of the mean."""
+    metric, given, right = F1(average=average), [*"aaabac"], [*"aaabbc"]
+    statistics = metric.statistics(corpus_of(given, right))
+    for drawn in ([0, 1, 1, 2], [0, 3, 3, 5], [1, 3, 4, 4], [5, 5, 5, 5]):
+        again = metric.score([given[at] for at in drawn], [right[at] for at in drawn])
+        assert metric.value(statistics[drawn].sum(axis=0)) == pytest.approx(again.value)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_what_is_all_right_has_an_interval_of_nothing(average):
+    labels = ["a"] * 99 + ["b"]  # a third of the resampled sets lack "b"
+    interval = confidence_interval(F1(average=average), labels, labels, resamples=200)
+    assert (interval.low, interval.high) == (100.0, 100.0)
+
+
+def test_a_class_that_is_only_given_counts_as_never_right():
+    """Drawn: one of a, given b. Both classes have an F1 of 0, and a second one of a that is right helps one alone."""
+    metric = F1()
+    statistics = metric.statistics(corpus_of(["b", "a", "b"], ["a", "a", "b"]))
+    assert metric.value(statistics[0]) == 0.0
+    assert metric.value(statistics[:2].sum(axis=0)) == pytest.approx(100 * (2 * 1 / (1 + 2) + 0) / 2)
 
 
 def test_calibration_error_by_hand():

@@ -7,6 +7,7 @@ from regard.errors import ConfigError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
 from regard.evaluation.relation_f1 import RelationF1
+from regard.evaluation.significance import confidence_interval
 from regard.registry import Choice
 
 CAUSE, EFFECT, PART, WHOLE, OTHER = "C-E(e1,e2)", "C-E(e2,e1)", "C-W(e1,e2)", "C-W(e2,e1)", "Other"
@@ -64,6 +65,15 @@ def test_it_is_a_figure_of_sums():
     again = metric.score([*given, *(given[at] for at in drawn)], [*right, *(right[at] for at in drawn)])
     assert metric.value(statistics.sum(axis=0) + statistics[drawn].sum(axis=0)) == pytest.approx(again.value)
     assert metric.signature(corpus) == "average:macro|relations:2|left out:Other"
+
+
+def test_a_relation_that_no_example_drawn_has_is_no_part_of_the_mean():
+    metric, right = RelationF1(), [CAUSE, PART, OTHER]
+    statistics = metric.statistics(corpus_of([CAUSE, CAUSE, OTHER], right))
+    assert metric.value(statistics[[0, 0, 2]].sum(axis=0)) == pytest.approx(100.0)
+    assert metric.value(statistics[[0, 1, 2]].sum(axis=0)) == pytest.approx(100 * (f1(1, 2, 1) + 0) / 2)
+    interval = confidence_interval(metric, right + [CAUSE] * 50, right + [CAUSE] * 50, resamples=100)
+    assert (interval.low, interval.high) == (100.0, 100.0)
 
 
 def test_an_unknown_setting_is_told():
