@@ -1,6 +1,7 @@
 """F1 of the words of answers, as SQuAD's evaluation has it (https://arxiv.org/abs/1606.05250, section 6.1)."""
 
 import re
+import string
 import unicodedata
 from collections import Counter
 from typing import Annotated
@@ -16,8 +17,9 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 class WordF1(Metric):
     """100 · mean over answers of 2 · common words / (words of the answer + words of the reference).
 
-    Words are counted as a bag, in lower case and without punctuation; of several references the nearest counts. With
-    `articles` a, an and the count, too. Two answers without words are equal.
+    Words are counted as a bag, in lower case and without punctuation: that of Unicode, and all signs of ASCII, as $ and
+    +. Of several references the nearest counts. With `articles` a, an and the count, too. Two answers without words are
+    equal.
     """
 
     name = "word f1"
@@ -48,5 +50,9 @@ class WordF1(Metric):
 
     def _words(self, text: str) -> Counter[str]:
         lower = unicodedata.normalize("NFC", text).lower()
-        plain = "".join(one for one in lower if not unicodedata.category(one).startswith("P"))
+        plain = "".join(one for one in lower if not _is_sign(one))
         return Counter((plain if self.articles else ARTICLES.sub(" ", plain)).split())
+
+
+def _is_sign(character: str) -> bool:
+    return character in string.punctuation or unicodedata.category(character).startswith("P")

@@ -1,4 +1,7 @@
-"""F1 of words by hand."""
+"""F1 of words by hand, and by the rule that SQuAD publishes."""
+
+import itertools
+import re
 
 import pytest
 
@@ -19,6 +22,45 @@ CASES = [
 @pytest.mark.parametrize(("given", "wanted", "value"), CASES)
 def test_one_answer_by_hand(given, wanted, value):
     assert WordF1().score([given], [wanted]).value == pytest.approx(100 * value)
+
+
+def squad(given: str, wanted: str) -> float:
+    """Lower case, no ASCII signs, no articles, single spaces; then the F1 of the bags of words."""
+    bags = []
+    for text in (given, wanted):
+        plain = "".join(one for one in text.lower() if one not in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+        bags.append(re.sub(r"\b(a|an|the)\b", " ", plain).split())
+    both = sum(min(bags[0].count(word), bags[1].count(word)) for word in {*bags[0]})
+    if not all(bags):
+        return float(bags[0] == bags[1])
+    precision, recall = both / len(bags[0]), both / len(bags[1])
+    return 2 * precision * recall / (precision + recall) if both else 0.0
+
+
+TEXTS = [
+    "$100",
+    "100",
+    "100 + the rest",
+    "a rest",
+    "x^2 = |y|",
+    "x2 y",
+    "<the end>",
+    "End `now`",
+    "~5",
+    "5",
+    "+",
+    "",
+    "it's",
+]
+
+
+def test_it_is_the_rule_of_squad():
+    for given, wanted in itertools.product(TEXTS, repeat=2):
+        assert WordF1().score([given], [wanted]).value == pytest.approx(100 * squad(given, wanted)), (given, wanted)
+
+
+def test_punctuation_of_other_scripts_does_not_count():
+    assert WordF1().score(["«maison»"], ["maison"]).value == 100.0
 
 
 def test_a_corpus_has_the_mean_and_not_f1_of_sums():
