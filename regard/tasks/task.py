@@ -54,6 +54,7 @@ class Task(ABC):
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
+    translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
     verb: ClassVar[str] = "predict"  # the command that uses a trained model
     wording: ClassVar[Wording] = Wording()
 

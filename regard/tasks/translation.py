@@ -28,6 +28,7 @@ class TranslationTask(Task):
     model = "translator"
     metric = "bleu"
     validates = ("bleu", "chrf")
+    translated = "source"
     verb = "translate"
     wording = Wording("sentences", "words of the source", "decode sentences")
 

@@ -72,7 +72,7 @@ class Judge(NamedTuple):
         """
         first = contenders[0].experiment
         task = first.task_class
-        if gold is not None and not {"source", "target"} <= task.columns.keys():
+        if gold is not None and task.translated is None:
             raise ConfigError("--gold", "is for translators", "leave it out")
         choices = first.evaluation.metrics or (Choice("bleu"),)
         for measure in task.measures(choices):

@@ -3,7 +3,7 @@
 import json
 from typing import Any, cast
 
-from regard.data.columns import TextColumn
+from regard.data.columns import Column, TextColumn
 from regard.data.sealed import SEAL
 from regard.experiment import Experiment
 from regard.models import AttentionSettings
@@ -19,14 +19,14 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
     model, task = experiment.model.settings, predictor.task
     parts = {name: model[name] for name in ("encoder", "decoder", "pooling") if model.get(name)}
     attention = model.get("attention")
-    translates = {"source", "target"} <= task.columns.keys()
-    source, target = experiment.data.language_pair() if translates else (None, None)
+    translated = task.translated
+    source, target = (None, None) if translated is None else experiment.data.language_pair()
     return {
         "task": experiment.task.name,
         "given": list(task.inputs),
         "predicted": task.last,
         "answers": task.answers,
-        "translates": translates,
+        "translates": translated is not None,
         "source": source,
         "target": target,
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
@@ -39,7 +39,7 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
         "sha256": _digest(folder),
-        "alphabet": "".join(sorted(cast(TextColumn, task.vocabularies[task.first]).alphabet)) if translates else "",
+        "alphabet": "" if translated is None else _alphabet(task.vocabularies[translated]),
         **learnt_of(experiment, folder, task),
     }
 
@@ -49,6 +49,10 @@ def _attention(parts: AttentionSettings) -> str:
     spans = [span.name for span in parts.span if span.name != "everywhere"]
     weighting = [parts.weighting.name] if parts.weighting.name != "softmax" else []
     return " + ".join([parts.score.name, *spans, *weighting])
+
+
+def _alphabet(texts: Column) -> str:
+    return "".join(sorted(cast(TextColumn, texts).alphabet))
 
 
 def _layers(part: Choice) -> int:

@@ -1,6 +1,7 @@
 """In the model's process: any task is asked as translators are, and nobody asks it which it is."""
 
 import math
+from typing import NamedTuple
 
 import pytest
 from classifiers import LABELS, tiny_classifier_in
@@ -12,6 +13,7 @@ from regard.serve.engine.answering import Answering, Refused
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.options import Options
 from regard.serve.engine.worker import answer, count, warm
+from regard.tasks import TASKS
 
 TEXTS = ["a fine film", "", "dull, dull and dull"]
 
@@ -82,46 +84,81 @@ def test_messages_about_a_classifier(answering):
     assert [one["prediction"]["kind"] for one in said["answers"]] == ["LabelPrediction"] * 3
 
 
+GREEDY = "decoding.search={name: greedy, max_extra: 4}"
+CHARACTERS = (
+    "text.tokenizer=characters",
+    "model.dim=16",
+    GREEDY,
+)
 STORY = ("1 Mary went home.\n2 Where is Mary? \thome\t1\n3 John went out.\n4 Where is John? \tout\t3\n") * 6
 WORDS = "a\tDET\ndog\tNOUN\n\ndogs\tNOUN\nrun\tVERB\n\n" * 8
-SERVED = {  # task → the reader of its examples, something to ask, what is no question, why
-    "tagging": ("{{name: conll, file: {}}}", WORDS, "a dog", None, ""),
-    "question_answering": (
+TABLE = "a fine film\tgood\na dull film\tbad\n" * 6
+PAIRS = "a dog runs\tit moves\tyes\na dog sleeps\tit moves\tno\n" * 6
+GRID = "0 0 1 0 0 0 1 0 1; 0 1 0 0 0 0 1 0 0; 0 1 0 0 0 0 1 0 0; 0 0 1 0 1 0 0 0 0"
+ASKED = "Mary went home.\tWhere is Mary?"
+NUMBER = "numbers: 'one' is no number"
+LINES = "a dog runs\ntwo cats read\n" * 6
+
+
+class Served(NamedTuple):
+    """How a task is tried."""
+
+    reader: str  # of its examples
+    content: str  # of the reader's file
+    asked: str
+    wrong: str | None = None  # what is no question
+    why: str = ""
+    settings: tuple[str, ...] = ()
+
+
+SERVED = {
+    "algorithmic": Served(
+        "{{name: adding, examples: 12, length: 4}}", "", "0.5 1; 0.25 0; -0.5 1", "one", NUMBER
+    ),
+    "captioning": Served(
+        "{{name: grids, size: 2, marked: 1, examples: 12}}", "", GRID, "one", NUMBER, (GREEDY,)
+    ),
+    "classification": Served("{{name: tsv, file: {}}}", TABLE, "a fine film"),
+    "language_model": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=CHARACTERS),
+    "pairs": Served(
+        "{{name: tsv, file: {}}}", PAIRS, "a dog runs\tit moves", "a dog\t ", "text: has an empty field 2"
+    ),
+    "question_answering": Served(
         "{{name: babi, file: {}}}",
         STORY,
-        "Mary went home.\tWhere is Mary?",
+        ASKED,
         "Mary went home.",
         "text: has 1 fields, and 2 are read (passage, a tab, question)",
     ),
-    "algorithmic": (
-        "{{name: adding, examples: 12, length: 4}}",
-        "",
-        "0.5 1; 0.25 0; -0.5 1",
-        "one",
-        "numbers: 'one' is no number",
+    "reading": Served("{{name: babi, file: {}}}", STORY, ASKED, "Mary went home.", "text: has 1 fields"),
+    "tagging": Served("{{name: conll, file: {}}}", WORDS, "a dog"),
+    "translation": Served(
+        "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=CHARACTERS
     ),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("task", SERVED)
+@pytest.mark.parametrize("task", TASKS)
 def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
-    reader, content, asked, wrong, why = SERVED[task]
-    (tmp_path / "data").write_text(content)
-    data = [f"data.{part}={reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
+    served = SERVED[task]
+    (tmp_path / "data").write_text(served.content)
+    data = [f"data.{part}={served.reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
     updates = ["training.max_updates=2", "training.validate_every=1", "training.average=1"]
-    done = regard("train", f"task={task}", *data, "--run", tmp_path / "run", "--quiet", *updates)
+    words = [f"task={task}", *served.settings, *data, *updates]
+    done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
-    answering, _ = Answering.load(tmp_path / "run", batch_tokens=8192)
+    answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
+    assert info["translates"] == bool(info["alphabet"]) == (task == "translation")
     assert warm(answering)["speed"] > 0
-    (found,) = answering.predict([asked], Options(explain=True, maps=True)).found.values()
-    assert found == load(tmp_path / "run").predict([asked], explain=True)[0]
+    (found,) = answering.predict([served.asked], Options(explain=True, maps=True)).found.values()
+    assert found == load(tmp_path / "run").predict([served.asked], explain=True)[0]
     assert answering.looking.weights(found) >= sum(
         len(row) for each in found.explanation.maps for head in each.weights for row in head
     )
-    if wrong is not None:
-        (refused,) = answering.count([wrong])
+    if served.wrong is not None:
+        (refused,) = answering.count([served.wrong])
         assert refused.kind == "wrong"
-        assert refused.told.startswith(why)
+        assert refused.told.startswith(served.why)
 
 
 def test_a_language_model_is_asked_too(tmp_path):
