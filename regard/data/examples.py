@@ -31,17 +31,12 @@ class Example(NamedTuple):
     texts: Mapping[str, str]  # by column: source, target
 
 
-def split(example: Example, share: float, seed: int = 0, column: str = "source") -> bool:
-    """Return whether an example belongs to the part of about `share` that is held out: see `position`."""
-    return position(example, seed, column) < share
+def position(key: str, seed: int = 0) -> float:
+    """Return where the examples of a key stand between 0 and 1, as if by chance: see `Reader.grouped`.
 
-
-def position(example: Example, seed: int = 0, column: str = "source") -> float:
-    """Return where an example stands between 0 and 1, as if by chance.
-
-    Only the cleaned text of the column decides, so the same sentence never falls on both sides, however often it
-    occurs and wherever it stands; adding lines moves no other line.
+    Only the cleaned key decides, so the same sentence never falls on both sides, however often it occurs and wherever
+    it stands; adding lines moves no other line.
     """
     salt = seed.to_bytes(8, "little", signed=True)
-    digest = hashlib.blake2b(clean(example.texts[column]).encode(), digest_size=8, salt=salt).digest()
+    digest = hashlib.blake2b(clean(key).encode(), digest_size=8, salt=salt).digest()
     return int.from_bytes(digest, "little") / 2**64

@@ -21,8 +21,9 @@ class BabiReader(Reader):
     """Lines `7 a sentence.` and `8 a question?<tab>answer<tab>supporting lines`; number 1 begins a new story.
 
     An example is a question with all sentences of its story before it: of three columns the first one holds the story,
-    the second one the question and the last one the answer; of two the first one holds story and question. An archive
-    is read as it is, one member of it: that of the `task` and the `part`.
+    the second one the question and the last one the answer; of two the first one holds story and question. All
+    questions of a story stay together where a part is held out. An archive is read as it is, one member of it: that of
+    the `task` and the `part`.
     """
 
     def __init__(
@@ -42,9 +43,13 @@ class BabiReader(Reader):
         self._task, self._part = task, part
 
     def key(self) -> str:
-        return f"babi {self._task} {self._part}"
+        return f"babi {self._task} {self._part}, stories together"
 
     def __iter__(self) -> Iterator[Example]:
+        return (example for _, example in self.grouped())
+
+    def grouped(self) -> Iterator[tuple[str, Example]]:
+        """The examples, each behind its whole story, which goes on behind the question."""
         (path,) = self.files
         if not path.name.endswith(ARCHIVES):
             yield from self._examples(path, read_lines(path))
@@ -61,8 +66,8 @@ class BabiReader(Reader):
             except tarfile.TarError as error:
                 raise DataError(path, f"damaged archive: {error}") from error
 
-    def _examples(self, path: Path, lines: Iterable[str]) -> Iterator[Example]:
-        story: list[str] = []
+    def _examples(self, path: Path, lines: Iterable[str]) -> Iterator[tuple[str, Example]]:
+        story, asked = list[str](), list[Example]()
         for line, text in enumerate(lines, start=1):
             found = _LINE.fullmatch(text)
             if found is None:
@@ -70,12 +75,15 @@ class BabiReader(Reader):
                 raise DataError(path, "a line of bAbI begins with a number and a space", line=line, hint=hint)
             number, rest = found.groups()
             if number == "1":
-                story = []
+                yield from ((" ".join(story), example) for example in asked)
+                story, asked = [], []
             question, tab, answers = rest.partition("\t")
             if tab:
-                yield Example(line, self._texts(" ".join(story), question.strip(), answers.partition("\t")[0]))
+                texts = self._texts(" ".join(story), question.strip(), answers.partition("\t")[0])
+                asked.append(Example(line, texts))
             else:
                 story.append(rest.strip())
+        yield from ((" ".join(story), example) for example in asked)
 
     def _texts(self, story: str, question: str, answer: str) -> dict[str, str]:
         given = [story, question] if len(self.columns) == 3 else [f"{story} {question}".strip()]

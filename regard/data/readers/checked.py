@@ -23,10 +23,14 @@ class Checked(Reader):
         return self._reader.key()
 
     def __iter__(self) -> Iterator[Example]:
-        for example in self._reader:
+        return (example for _, example in self.grouped())
+
+    def grouped(self) -> Iterator[tuple[str, Example]]:
+        """The examples as the reader groups them."""
+        for key, example in self._reader.grouped():
             if self._usable(example.texts):
                 self._look(example)
-            yield example
+            yield key, example
 
     def _look(self, example: Example) -> None:
         try:

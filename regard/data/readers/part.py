@@ -9,7 +9,7 @@ from regard.data.readers.reader import Reader
 class Part(Reader):
     """The held-out share of a reader's examples, or the rest; the line numbers stay those of the files.
 
-    Shares that begin at different `start` have no example in common.
+    Shares that begin at different `start` have no example in common, and none of one group: see `Reader.grouped`.
     """
 
     def __init__(self, reader: Reader, share: float, seed: int = 0, *, start: float = 0.0, held_out: bool) -> None:
@@ -20,17 +20,21 @@ class Part(Reader):
         return f"part {self._start} {self._end} {self._seed} {self._held_out} of {self._reader.key()}"
 
     def __iter__(self) -> Iterator[Example]:
-        for example in self._reader:
-            inside = self._start <= position(example, self._seed, self.columns[0]) < self._end
+        return (example for _, example in self.grouped())
+
+    def grouped(self) -> Iterator[tuple[str, Example]]:
+        """The examples as the reader groups them."""
+        for key, example in self._reader.grouped():
+            inside = self._start <= position(key, self._seed) < self._end
             if inside == self._held_out:
-                yield example
+                yield key, example
 
 
 class Fold(Reader):
     """One of `folds` parts of a reader's examples, `fold` from 1 on, or with `held_out` false all the others.
 
-    Every example is in exactly one fold, equal texts are in the same one, and folds are about as large. `seed` draws
-    them; no seed draws as `Part` does.
+    Every example is in exactly one fold, those of a group are in the same one, and folds are about as large. `seed`
+    draws them; no seed draws as `Part` does.
     """
 
     def __init__(self, reader: Reader, folds: int, fold: int, seed: int = 0, *, held_out: bool) -> None:
@@ -41,7 +45,11 @@ class Fold(Reader):
         return f"fold {self._fold} of {self._folds} {self._seed} {self._held_out} of {self._reader.key()}"
 
     def __iter__(self) -> Iterator[Example]:
-        for example in self._reader:
-            place = position(example, -1 - self._seed, self.columns[0])
+        return (example for _, example in self.grouped())
+
+    def grouped(self) -> Iterator[tuple[str, Example]]:
+        """The examples as the reader groups them."""
+        for key, example in self._reader.grouped():
+            place = position(key, -1 - self._seed)
             if (int(place * self._folds) + 1 == self._fold) == self._held_out:
-                yield example
+                yield key, example

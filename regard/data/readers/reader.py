@@ -30,3 +30,10 @@ class Reader(ABC):
     @abstractmethod
     def __iter__(self) -> Iterator[Example]:
         """The examples; a file or line that cannot be used raises a DataError."""
+
+    def grouped(self) -> Iterator[tuple[str, Example]]:
+        """The examples, each behind the key of those that stay on one side where a part is held out.
+
+        Here it is the text of the first column: equal texts stay together.
+        """
+        return ((example.texts[self.columns[0]], example) for example in self)

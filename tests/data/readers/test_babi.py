@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from regard.data.readers import READERS
+from regard.data.readers import READERS, Checked, Fold, Part
 from regard.errors import ConfigError, DataError
 from regard.registry import Choice
 
@@ -107,3 +107,28 @@ def test_a_line_without_a_number_is_told_with_its_line(tmp_path):
 def test_other_columns_are_refused():
     with pytest.raises(ConfigError, match="a story, a question and an answer"):
         READERS.build(Choice("babi", {"file": "qa1.txt"}), ("text",))
+
+
+HELD = {
+    "share": lambda reader, held_out: Part(reader, 0.3, held_out=held_out),
+    "fold": lambda reader, held_out: Fold(reader, 3, 1, held_out=held_out),
+    "checked share": lambda reader, held_out: Part(Checked(reader, bool, dict), 0.3, held_out=held_out),
+    "share of folds": lambda reader, held_out: Part(Fold(reader, 3, 1, held_out=False), 0.3, held_out=held_out),
+}
+
+
+@pytest.mark.parametrize("way", HELD)
+def test_all_questions_of_a_story_are_on_one_side(way, tmp_path):
+    """The passage of each is a beginning of the next one's: no two of them are equal."""
+    lines = [
+        f"{2 * number + 1} Mary took {story} {number}.\n{2 * number + 2} What?\t{story}\t1\n"
+        for story in range(60)
+        for number in range(3)
+    ]
+    (tmp_path / "qa1.txt").write_text("".join(lines))
+    reader = READERS.build(Choice("babi", {"file": str(tmp_path / "qa1.txt")}), COLUMNS)
+    held, rest = ([example.texts["answer"] for example in HELD[way](reader, side)] for side in (True, False))
+    assert held
+    assert rest
+    assert not set(held) & set(rest)
+    assert all(answers.count(story) == 3 for answers in (held, rest) for story in answers)
