@@ -52,7 +52,8 @@ A14 | span local_predictive | 预测性校准; 局部AM; Local AM
 A14 | span local_predictive | Local Attention Model; local attention; local attention mechanism; 局部注意力机制
 A15 | score context_vector | static; static attention; static AM; context vector; trainable context vector; 静态注意力
 A15 | score context_vector | 静态AM; 静态 AM; Static Attention Model; Static AM
-A15 | pooling attention | inner; inner attention; Att-BLSTM; word-level attention; 内
+A15 | pooling attention | inner; inner attention; word-level attention; 内
+A15 | pooling tanh_attention | Att-BLSTM; Att-BiLSTM
 A16 | pooling featurewise | feature-wise; feature-wise static attention; multi-dimensional; source2token
 A17 | span forced_forward | forced-forward attention; forced-forward soft; forced-forward hard
 A17 | span forced_forward | 强制前向; 强制前向注意力

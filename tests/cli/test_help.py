@@ -55,7 +55,9 @@ def test_a_setting_of_parts_names_them():
 
 def test_defaults_that_differ_are_told_apart():
     _, found = describe("objective.label_smoothing")
-    assert [(one.parts, one.default) for one in found] == [(("likelihood", "sub_batch"), 0.1), (("reinforce",), 0.0)]
+    told = {part: one.default for one in found for part in one.parts}
+    assert told == {"likelihood": 0.1, "sub_batch": 0.1, "reinforce": 0.0, "class_weighted": 0.0}
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ PLACES = {  # how many dropouts a pass over a sequence meets, of two layers wher
     },
     "embedder": {"character_ngrams": 1, "complex_order": 1, "word_ngrams": 1, "words": 1},  # the vectors
     "feedforward": {"bidirectional_sru": 1, "position_wise": 1, "sru": 1},  # the hidden units
-    "pooling": {"convolutional": 1},  # the vector
+    "pooling": {"convolutional": 1, "convolutional_query": 1},  # the vector
 }
 TABLES: dict[str, Registry[Any]] = {
     "encoder": ENCODERS,

@@ -60,9 +60,7 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         asked = self.to_query(ends[0])
         pooled = []
         for attention, (found, counts) in zip(self.attentions, self.matches(states, shown), strict=True):
-            more = max(
-                0, states.shape[1] - found.shape[-1]
-            )  # as many places as words, so that weights have their place
+            more = max(0, states.shape[1] - found.shape[-1])  # as many places as words: weights have theirs
             keys = functional.pad(found, (0, more)).transpose(1, 2)
             pooled.append(read(attention, asked.unsqueeze(1), keys, keys, functional.pad(counts, (0, more))))
         vector: Tensor = self.dropout(torch.cat([*pooled, asked], dim=-1))
