@@ -1,6 +1,7 @@
 """Reading: a passage and a question → the stretch of the passage that answers."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -113,13 +114,15 @@ class ReadingTask(Task):
             raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its place in the passage as it was given, where spaces may be others."""
+        """Return a prediction with its place in the passage as given, and its text, where spaces may be others."""
         span, passage = cast(SpanPrediction, prediction), example[PASSAGE].encode(errors="replace").decode()
         source = as_line([passage, example[QUESTION].encode(errors="replace").decode()])
-        start = _nth(passage, span.text, span.source[: span.start].count(span.text))
-        if not span.text or start is None:
+        before = sum(start < span.start for start, _ in _stretches(span.source, span.text))
+        places = _stretches(passage, span.text)
+        if before >= len(places):
             return prediction
-        return replace(span, source=source, start=start, end=start + len(span.text))
+        start, end = places[before]
+        return replace(span, source=source, text=passage[start:end], start=start, end=end)
 
     @property
     def _text(self) -> TextColumn:
@@ -164,9 +167,7 @@ def _pointed(maps: Sequence[AttentionMap], count: int) -> list[list[float]]:
     return [*[mean] * (count - 1), [0.0] * len(mean)]
 
 
-def _nth(text: str, part: str, number: int) -> int | None:
-    """Return where a part of a text begins that has so many of its kind before it; None where there is none."""
-    place = text.find(part)
-    for _ in range(number):
-        place = text.find(part, place + 1) if place >= 0 else place
-    return place if place >= 0 else None
+def _stretches(text: str, part: str) -> list[tuple[int, int]]:
+    """Return where each stretch of a text begins and ends that is the part but for spaces, overlapping ones, too."""
+    spelt = r"\s*".join(map(re.escape, "".join(part.split())))
+    return [one.span(1) for one in re.finditer(f"(?=({spelt}))", text)] if spelt else []

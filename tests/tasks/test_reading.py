@@ -17,6 +17,7 @@ from regard.explain import show, to_json
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
+from regard.results import SpanPrediction
 from regard.tasks.reading import ReadingTask
 
 NAMES = ("passage", "question", "answer")
@@ -75,6 +76,27 @@ def test_places_are_those_of_the_passage_as_it_was_given(parts):
     given = task.as_given(found, example)
     assert example["passage"][given.start : given.end] == given.text
     assert given.details().keys() >= {"start", "end"}
+
+
+@pytest.mark.parametrize(
+    ("passage", "answer", "place", "wanted"),
+    [
+        ("banana  ana", "ana", 7, (8, 11)),  # as a part of "banana" it stands at 1 and at 3, one over the other
+        ("aa a  a", "a", 5, (6, 7)),
+        ("x  a  b c a b", "a b", 8, (10, 13)),
+        ("x  a  b c a b", "a b", 2, (3, 7)),  # with the spaces that it has there
+        ("a.  b (c)  a.", "a.", 9, (11, 13)),
+    ],
+)
+def test_the_place_of_an_answer_is_the_same_word_as_it_was_given(parts, passage, answer, place, wanted):
+    """`place` is that among single spaces."""
+    _, task = parts
+    single = " ".join(passage.split())
+    assert single[place:].startswith(answer)
+    found = SpanPrediction(f"{single}\tWhat?", answer, -1.0, start=place, end=place + len(answer))
+    given = task.as_given(found, {"passage": passage, "question": "What?"})
+    assert (given.start, given.end) == wanted
+    assert given.source == f"{passage}\tWhat?" and given.text == passage[slice(*wanted)]
 
 
 def test_a_passage_of_nothing_has_no_answer(parts):
