@@ -24,6 +24,22 @@ class Recorded(NamedTuple):
 Records = Mapping[str, Recorded]  # by the name of the module
 
 
+def fitting(records: Records, widths: Mapping[str, int]) -> Records:
+    """Leave out what looked at more keys than its column has places: `widths` are those of padded columns, by name.
+
+    So it is where an encoder makes more states than there are words (`ratio`): these belong to no word.
+    """
+    return {
+        name: one
+        for name, one in records.items()
+        if all(_width(answer) <= widths.get(one.role.keys or "", _width(answer)) for answer in one.answers)
+    }
+
+
+def _width(answer: Attended) -> int:
+    return 0 if answer.weights is None else answer.weights.shape[-1]
+
+
 def is_recording() -> bool:
     """Whether this thread collects what attention sees: others would mix their calls into its order."""
     return getattr(_local, "depth", 0) > 0

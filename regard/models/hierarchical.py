@@ -5,7 +5,7 @@ from typing import Annotated, cast
 
 from torch import Tensor, nn
 
-from regard.attention import Attended, Recorded, Records, Role, name_columns
+from regard.attention import Attended, Recorded, Records, Role, fitting, name_columns
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
@@ -83,9 +83,10 @@ class Hierarchical(LabelModel):
         """Return what each attention saw: words in the text's order, sentences in theirs, and the product of both."""
         records, _ = super().look(batch)
         sentences, length = self.sentences(batch), batch.sequences(TEXT).items.shape[1]
+        widths = {SENTENCES: sentences.mask.shape[1], TEXT: sentences.mask.shape[2]}
         found = {
             name: _in_text(one, sentences, length) if one.role.keys == TEXT else one
-            for name, one in records.items()
+            for name, one in fitting(records, widths).items()
             if len(one.answers) == 1
         }
         return Looked({**_product(found, sentences, length), **found}, {SENTENCES: sentences})

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention import Records, recording
+from regard.attention import EACH, Records, fitting, recording
 from regard.layers.by_sentence import Sentences
 from regard.models.model import Model
 from regard.records import Batch
@@ -34,10 +34,12 @@ class LabelModel(Model):
         """Return log-probabilities (batch, class)."""
 
     def look(self, batch: Batch) -> Looked:
-        """Return what each attention saw of a batch."""
+        """Return what each attention saw of a batch; what saw states that are not one for each piece is left out."""
         with recording(self) as records:
             self.log_probs(batch)
-        return Looked(records)
+        widest = {name: batch.sequences(name).mask.shape[1] for name in batch.columns if name != self.label}
+        widest |= {name: max(widest.values()) for name in (*widest, EACH)}  # texts may be read as one batch
+        return Looked(fitting(records, widest))
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, 1) in nats."""

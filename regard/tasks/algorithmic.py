@@ -5,7 +5,7 @@ from typing import Any, ClassVar, cast
 
 import torch
 
-from regard.attention import recording
+from regard.attention import fitting, recording
 from regard.data.columns.numbers import NumbersColumn, fixed
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
@@ -90,11 +90,12 @@ class AlgorithmicTask(Task):
             traces = cast(NumberModel, model).traces(batch)
             if not traces:
                 cast(NumberModel, model).answer(batch)
+        fit = fitting(records, {GIVEN: batch.sequences(GIVEN).mask.shape[1]})
         texts, found = zip(self._texts(batch, GIVEN), self._texts(batch, WANTED), strict=True), list[Explanation]()
         for row, (given, wanted) in enumerate(texts):
             read, written = (text.replace("; ", ";").replace(" ", ",").split(";") for text in (given, wanted))
             columns = {GIVEN: read, WANTED: written}
-            maps = attention_maps(records, row, {name: len(one) for name, one in columns.items()}, pooled=True)
+            maps = attention_maps(fit, row, {name: len(one) for name, one in columns.items()}, pooled=True)
             weights = [line for one in maps if one.kind == POOLING for line in one.weights[0]][: len(written)]
             if traces:
                 columns |= {STEPS: [*read, MARK, *written], SLOTS: _numbered(traces)}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import torch
 from torch import Tensor
 
-from regard.attention import recording
+from regard.attention import fitting, recording
 from regard.data.columns import TextColumn
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
@@ -95,12 +95,13 @@ class ReadingTask(Task):
         """Return where the head looked for the answer, and each attention between words."""
         with recording(model) as records:
             cast(Reader, model).places(batch)
+        fit = fitting(records, {name: batch.sequences(name).mask.shape[1] for name in self.inputs})
         ids = {name: rows_of(batch.sequences(name)) for name in self.columns}
         found = []
         for row in range(len(batch.lines)):
             tokens = {name: [*self._text.pieces(rows[row][:-1]), END] for name, rows in ids.items()}
             lengths = {name: len(one) for name, one in tokens.items()}
-            maps = attention_maps(records, row, lengths, pooled=True)
+            maps = attention_maps(fit, row, lengths, pooled=True)
             weights = _pointed(maps, len(tokens[ANSWER]))
             found.append(Explanation(tokens[PASSAGE], tokens[ANSWER], [], weights, maps, tokens))
         return found

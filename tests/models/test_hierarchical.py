@@ -112,6 +112,14 @@ def test_levels_without_attention_have_no_map(columns):
     assert (found.maps, found.weights) == ([], [])
 
 
+@pytest.mark.parametrize(("level", "left"), [("encoder", SENTENCES), ("sentence_encoder", "text")])
+def test_a_level_whose_states_are_no_words_has_no_map(level, left, columns):
+    longer = Choice("bytenet", {"ratio": 1.5, "hidden_dim": 4, "dilations": [1], "num_layers": 1})
+    model = build(columns, **{level: longer})
+    for found in ClassificationTask(columns).explain(model, batch_of(columns, TEXTS)):
+        assert [one.keys for one in found.maps] == [left]
+
+
 def test_sentences_longer_than_the_positions_are_refused(columns):
     position = Choice("learned", {"max_length": 4})
     with pytest.raises(ConfigError, match=r"max_words: is 6, but model\.position\.max_length is 4"):

@@ -61,6 +61,13 @@ def test_a_regressor_looked_at_rows_as_its_pooling_did():
     assert found.columns == {"given": ["0.25,1", "1,1"], "wanted": ["0.8125"]}
 
 
+def test_states_that_are_no_rows_are_not_shown():
+    longer = Choice("bytenet", {"ratio": 2.0, "hidden_dim": 4, "dilations": [1], "num_layers": 1})
+    model, task = parts("sequence_regressor", SUMS, dim=5, encoder=longer)
+    (batch,) = task.held(SUMS, 1000)
+    assert [(found.weights, found.maps, found.alignment) for found in task.explain(model, batch)] == [([], [], [])] * 2
+
+
 def test_what_does_not_choose_looked_at_nothing():
     model, task = parts("sequence_regressor", SUMS, dim=5, pooling=Choice("mean"))
     (batch,) = task.held(SUMS, 1000)

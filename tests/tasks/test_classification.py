@@ -65,6 +65,24 @@ def test_an_explanation_shows_the_weights_of_the_pooling(parts):
         assert sum(found.weights[0]) == pytest.approx(1.0, abs=1e-3)  # each is rounded
 
 
+@pytest.mark.parametrize(
+    ("encoder", "left"),
+    [
+        (Choice("bytenet", {"ratio": 2.0, "hidden_dim": 4, "dilations": [1], "num_layers": 1}), 0),
+        (Choice("bytenet", {"ratio": 1.0, "hidden_dim": 4, "dilations": [1], "num_layers": 1}), 1),
+    ],
+    ids=["two states a word", "one"],
+)
+def test_weights_of_states_that_are_no_words_are_not_shown(parts, encoder, left):
+    _, task = parts
+    torch.manual_seed(3)
+    model = MODELS.build(Choice("classifier", {**SMALL, "encoder": encoder}), task.vocabularies).eval()
+    (batch,) = task.held(EXAMPLES, 1000)
+    for found in task.explain(model, batch):
+        assert (len(found.maps), len(found.weights)) == (left, 2 * left)
+        assert all(sum(one.weights[0][0]) == pytest.approx(1.0, abs=1e-3) for one in found.maps)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("classes")

@@ -27,6 +27,7 @@ ROWS = [
     ("A dog.", "What?", "dog"),
 ]
 SMALL = {"hidden_dim": 4}
+ASKED = Choice("attention", {"hidden_dim": 4})
 
 
 @pytest.fixture
@@ -103,6 +104,15 @@ def test_a_passage_of_nothing_has_no_answer(parts):
     model, task = parts
     (found,) = task.predict(task.engine(model, None), task.batch(task.encode([{"passage": "", "question": "Who?"}])))
     assert (found.text, found.start, found.end) == ("", 0, 0)
+
+
+def test_states_of_a_question_that_are_no_words_are_not_shown(parts):
+    _, task = parts
+    longer = Choice("bytenet", {"ratio": 2.0, "hidden_dim": 4, "dilations": [1], "num_layers": 1})
+    settings = {"dim": 6, "encoder": Choice("recurrent", SMALL), "question_encoder": longer, "pooling": ASKED}
+    model = MODELS.build(Choice("reader", settings), task.vocabularies).eval()
+    for found in task.explain(model, task.batch(task.encode(examples()))):
+        assert {one.keys for one in found.maps if not one.queries} == {"passage"}
 
 
 @pytest.mark.parametrize("answer", ["garden", "hal", "hall left", "Hall"])
