@@ -1,6 +1,7 @@
 """End-to-end memory networks (Sukhbaatar et al. 2015, https://arxiv.org/abs/1503.08895)."""
 
 import warnings
+from collections import Counter
 from typing import Annotated, Literal, NamedTuple, cast
 
 import torch
@@ -19,12 +20,12 @@ from regard.models.build import build_attention
 from regard.models.label_model import LabelModel
 from regard.models.settings import AttentionChoice, AttentionSettings
 from regard.ops.modules import module_list
-from regard.records import EOS, Batch
+from regard.records import EOS, UNK, Batch
 from regard.registry import Choice
 
 PASSAGE, QUESTION, ANSWER = "passage", "question", "answer"
 SENTENCES = "sentences"  # what a hop looks at: no column of a batch, but of an explanation
-FREE = -1  # a label that is no single piece
+FREE = -1  # a label that is no single piece, or not the only one of that piece
 DOT = AttentionSettings(score=Choice("dot"))
 
 
@@ -50,7 +51,8 @@ class MemoryNetwork(LabelModel):
     m_i and c_i are sentences of the story, embedded by `SentenceTable` with their times; the latest has time 0. Of a
     longer story the last `memory_size` are kept. In training an empty sentence may follow a sentence (`noise`): it only
     moves the times before it. H is left out with adjacent tying; then W is the last table C, too: a label that is
-    one piece of the text has the vector of that piece, others have one of their own.
+    one piece of the text has the vector of that piece; others, and labels that are the same piece, have one of their
+    own.
     """
 
     pieces: Tensor
@@ -154,6 +156,8 @@ def memory_network(
 
 
 def _single_pieces(text: TextColumn, answers: LabelColumn) -> Tensor:
-    """(class): the id of each label that is one piece of the text, FREE for others."""
+    """(class): the id of each label that alone is one known piece of the text, FREE for others."""
     encoded = text.encode_batch(answers.labels)
-    return torch.tensor([ids[0] if len(ids) == 1 else FREE for ids in encoded])
+    times = Counter(map(tuple, encoded))
+    single = (len(ids) == 1 and ids[0] != UNK and times[tuple(ids)] == 1 for ids in encoded)
+    return torch.tensor([ids[0] if alone else FREE for ids, alone in zip(encoded, single, strict=True)])

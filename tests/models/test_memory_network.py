@@ -112,6 +112,24 @@ def test_answers_of_one_piece_have_its_vector():
     assert model.pieces.tolist() == [wanted[label] for label in labels]
 
 
+def test_labels_never_share_a_vector():
+    """Of words in lower case: labels that the text lacks are unknown words, and "John" and "john" are one."""
+    answers = ("yes", "no", "John", "john", "hall")
+    rows = [
+        Example(line, {"passage": STORIES[0][0], "question": STORIES[0][1], "answer": one})
+        for line, one in enumerate(answers, start=1)
+    ]
+    kinds = {"passage": "text", "question": "text", "answer": "label"}
+    columns = learn_columns(kinds, [rows], Choice("uncased_words"), shared=True)
+    model = MODELS.build(Choice("memory_network", {"dim": DIM}), columns)
+    labels, column = columns["answer"].labels, columns["passage"]
+    assert column.encode("yes") == column.encode("no") and column.encode("John") == column.encode("john")
+    tied = dict(zip(labels, model.pieces.tolist(), strict=True))
+    assert tied == {"yes": FREE, "no": FREE, "John": FREE, "john": FREE, "hall": column.encode("hall")[0]}
+    vectors = model._class_vectors()
+    assert len({tuple(one.tolist()) for one in vectors}) == len(labels)
+
+
 def test_more_hops_change_the_answer():
     torch.manual_seed(1)
     found = []
