@@ -6,8 +6,10 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Count, Pieces
-from regard.text.counted import CountedTokenizer
+from regard.text.counted import CountedTokenizer, Cut
 from regard.text.tokenizer import Recipe, Tokenizer
+
+CUT = Cut(list)
 
 
 class CharactersRecipe(Recipe):
@@ -23,9 +25,9 @@ class CharactersRecipe(Recipe):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """Counts characters."""
-        return CountedTokenizer.train("characters", list, texts, self.size, self.min_count)
+        return CountedTokenizer.train("characters", CUT, texts, self.size, self.min_count)
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
         """A saved one."""
-        return CountedTokenizer.load("characters", list, folder)
+        return CountedTokenizer.load("characters", CUT, folder)

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.errors import CheckpointError, DataError, PartError
 from regard.text.clean import clean
@@ -12,13 +13,17 @@ from regard.text.tokenizer import Tokenizer
 from regard.text.vocabulary import FIRST_PIECE, Vocabulary
 
 FILE = "vocabulary.json"
-PREFIX = {"characters": "", "uncased_words": " ", "words": " "}
 
-Cut = Callable[[str], list[str]]  # joined again, the pieces are the text, or that behind the prefix
+
+class Cut(NamedTuple):
+    """A way of cutting texts."""
+
+    pieces: Callable[[str], list[str]]  # of a text; joined again they are the text behind the prefix
+    prefix: str = ""  # what it puts before a text
 
 
 class CountedTokenizer(Tokenizer):
-    """Cuts a text into pieces and looks each up. PREFIX is what a way of cutting puts before a text."""
+    """Cuts a text into pieces and looks each up."""
 
     def __init__(self, kind: str, cut: Cut, vocabulary: Vocabulary) -> None:
         self.kind, self.cut, self.vocabulary = kind, cut, vocabulary
@@ -29,7 +34,7 @@ class CountedTokenizer(Tokenizer):
         if size <= FIRST_PIECE:
             hint = f"{FIRST_PIECE} for bytes and specials, and one for each of the {kind}"
             raise PartError(f"is {size}, but {FIRST_PIECE + 1} are needed at least", hint, setting="size")
-        counts = Counter(piece for text in texts for piece in cut(clean(text)))
+        counts = Counter(piece for text in texts for piece in cut.pieces(clean(text)))
         if not counts:
             raise DataError("training text", f"there are no {kind} to learn", hint="is the file empty?")
         often = max(counts.values())
@@ -52,11 +57,11 @@ class CountedTokenizer(Tokenizer):
 
     def encode(self, text: str) -> list[int]:
         """One id per known piece, one per byte of the others."""
-        return [number for piece in self.cut(clean(text)) for number in self.vocabulary.ids(piece)]
+        return [number for piece in self.cut.pieces(clean(text)) for number in self.vocabulary.ids(piece)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The pieces joined."""
-        return self.vocabulary.text(ids).removeprefix(PREFIX[self.kind])
+        return self.vocabulary.text(ids).removeprefix(self.cut.prefix)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each piece as it is."""

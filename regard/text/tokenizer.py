@@ -47,6 +47,8 @@ class Tokenizer(ABC):
 class Recipe(ABC):
     """How to make a tokenizer out of text: a row of the table, with its settings."""
 
+    lossless = True  # of the tokenizers that it makes
+
     @abstractmethod
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """Learns from sentences. Raises DataError when there are none."""

@@ -11,7 +11,7 @@ from regard.config.bounds import Count, Pieces
 from regard.errors import CheckpointError
 from regard.pieces import UNK
 from regard.text.clean import clean
-from regard.text.counted import CountedTokenizer
+from regard.text.counted import CountedTokenizer, Cut
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.vocabulary import Vocabulary
 from regard.text.words import cut_words, stands_alone
@@ -27,12 +27,12 @@ class UncasedWordsTokenizer(CountedTokenizer):
     lossless = False
 
     def __init__(self, vocabulary: Vocabulary, *, signs: bool) -> None:
-        super().__init__("uncased_words", cut_signs if signs else cut_plain, vocabulary)
+        super().__init__("uncased_words", _cut(signs=signs), vocabulary)
         self.signs = signs
 
     def encode(self, text: str) -> list[int]:
         """One id per piece, that of <unk> for those that are not known."""
-        found = (self.vocabulary.ids(piece) for piece in self.cut(clean(text)))
+        found = (self.vocabulary.ids(piece) for piece in self.cut.pieces(clean(text)))
         return [ids[0] if len(ids) == 1 else UNK for ids in found]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -56,6 +56,7 @@ class UncasedWordsRecipe(Recipe):
     such as <e1> is a word, and a marked word the same as elsewhere.
     """
 
+    lossless = False
     aliases = "lowercase_words, lowercased_words, uncased"
 
     def __init__(
@@ -69,14 +70,13 @@ class UncasedWordsRecipe(Recipe):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """Counts words."""
-        cut = cut_signs if self.signs else cut_plain
-        learnt = CountedTokenizer.train("uncased_words", cut, texts, self.size, self.min_count)
+        learnt = CountedTokenizer.train("uncased_words", _cut(signs=self.signs), texts, self.size, self.min_count)
         return UncasedWordsTokenizer(learnt.vocabulary, signs=self.signs)
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
         """A saved one."""
-        learnt = CountedTokenizer.load("uncased_words", cut_signs, folder)
+        learnt = CountedTokenizer.load("uncased_words", _cut(signs=True), folder)
         try:
             signs = json.loads((folder / SIGNS).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -98,6 +98,10 @@ def cut_signs(text: str) -> list[str]:
 def cut_plain(text: str) -> list[str]:
     """'Don't stop !' → ' dont', ' stop'."""
     return [piece for piece in cut_signs(text) if _is_word(piece)]
+
+
+def _cut(*, signs: bool) -> Cut:
+    return Cut(cut_signs if signs else cut_plain, prefix=" ")
 
 
 def _is_word(piece: str) -> bool:

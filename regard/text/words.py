@@ -7,7 +7,7 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Count, Pieces
-from regard.text.counted import CountedTokenizer
+from regard.text.counted import CountedTokenizer, Cut
 from regard.text.tokenizer import Recipe, Tokenizer
 
 # scripts written without spaces stand alone, character by character: kana, CJK ideographs, Thai, Lao, Khmer, Burmese
@@ -23,6 +23,9 @@ def cut_words(text: str) -> list[str]:
     word is the same piece at the beginning of a sentence.
     """
     return _PIECE.findall(" " + text) if text else []
+
+
+CUT = Cut(cut_words, prefix=" ")
 
 
 def stands_alone(piece: str) -> bool:
@@ -43,9 +46,9 @@ class WordsRecipe(Recipe):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         """Counts words."""
-        return CountedTokenizer.train("words", cut_words, texts, self.size, self.min_count)
+        return CountedTokenizer.train("words", CUT, texts, self.size, self.min_count)
 
     @staticmethod
     def load(folder: Path) -> Tokenizer:
         """A saved one."""
-        return CountedTokenizer.load("words", cut_words, folder)
+        return CountedTokenizer.load("words", CUT, folder)

@@ -32,7 +32,7 @@ KINDS = [
     Choice("subwords", {"size": 380, "kind": "unigram", "sampling": 0.3}),
 ]
 
-LOSSLESS = set(TOKENIZERS) - {"uncased_words"}
+LOSSLESS = {name for name in TOKENIZERS if TOKENIZERS[name].lossless}
 
 NASTY = [
     "", " ", "  two  spaces  ", "\n", "a\r\nb\tc", "\0", "a\0b", "<s>", "</s><unk><pad>", "<0x41>", "\u2581",
@@ -52,7 +52,15 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 
 
 def test_every_row_of_the_table_is_tried():
-    assert {kind.name for kind in KINDS} == set(LOSSLESS)
+    assert {kind.name for kind in KINDS} == LOSSLESS
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_a_recipe_tells_whether_its_tokenizers_keep_all_of_a_text(name):
+    size = {"size": 400} if "size" in TOKENIZERS.settings(name) else {}
+    tokenizer = train_tokenizer(Choice(name, size), TEXTS)
+    assert TOKENIZERS[name].lossless == tokenizer.lossless
+    assert tokenizer.lossless == all(tokenizer.decode(tokenizer.encode(text)) == text for text in TEXTS)
 
 
 @given(st.text(st.characters(codec=None)))
