@@ -6,12 +6,13 @@ from small_runs import regard, unsaid
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.data.columns import Columns, learn_columns
+from regard.data.columns import Columns, learn_columns, small_columns
 from regard.data.columns.label import LabelColumn
 from regard.data.examples import Example
 from regard.errors import CheckpointError, ConfigError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
+from regard.objectives.class_weighted import named
 from regard.registry import Choice
 from regard.tasks.classification import ClassificationTask
 
@@ -77,6 +78,18 @@ def test_counts_are_kept_beside_the_labels(columns, tmp_path):
 def test_a_label_that_is_not_there_is_refused(context):
     with pytest.raises(ConfigError, match=r"class_weights: names the label 'po'.*pos"):
         objective(context, class_weights={"po": 2.0})
+
+
+def test_names_are_unknown_in_a_rehearsal_alone():
+    """Labels of training may be those that a rehearsal makes up: a name that is not theirs is refused."""
+    kinds = ClassificationTask.columns
+    made_up = small_columns(kinds, shared=True)["label"]
+    assert named(made_up, {"other": 2.0}).tolist() == [1.0, 1.0]
+    rows = [Example(line, {"text": "a", "label": label}) for line, label in enumerate(made_up.labels)]
+    learnt = learn_columns(kinds, [rows], Choice("words"), shared=True)["label"]
+    assert learnt.labels == made_up.labels
+    with pytest.raises(ConfigError, match="class_weights: names the label 'other'"):
+        named(learnt, {"other": 2.0})
 
 
 def test_a_model_without_classes_is_refused(tmp_path):

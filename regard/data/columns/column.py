@@ -20,6 +20,7 @@ class Column(ABC):
     """Values of one field ↔ ids ↔ tensors. A row of COLUMNS: the class; what it has learnt is its instance."""
 
     examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
+    stands_in = False  # True: it knows its example values alone, in a rehearsal
     samples = False  # True: `sample` differs from `encode`
     lossless = True  # False: what is decoded has lost something
     tokenizer: Tokenizer | None = None  # what cuts its values into pieces, if anything does

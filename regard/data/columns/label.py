@@ -66,11 +66,6 @@ class LabelColumn(Column):
         """Return the labels that one example has."""
         return [label for label, count in zip(self.labels, self.counts or (), strict=False) if count == 1]
 
-    @property
-    def stands_in(self) -> bool:
-        """Whether it knows its example values alone, as in a rehearsal."""
-        return self.labels == self.examples
-
     def check(self, value: str) -> None:
         """Raise DataError for a label that training has not seen."""
         self.encode(value)
