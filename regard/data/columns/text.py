@@ -1,57 +1,29 @@
 """Text, cut into pieces by a tokenizer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.collate import ended
-from regard.data.columns.column import Column
+from regard.data.columns.tokenized import TokenizedColumn
 from regard.pieces import SPECIALS, byte_of
 from regard.records import Sequences
-from regard.registry import Choice
-from regard.text import Tokenizer, load_tokenizer, train_tokenizer
+from regard.text import Tokenizer
 
 
-class TextColumn(Column):
+class TextColumn(TokenizedColumn):
     """Pieces of a text, the end symbol behind them: ids (batch, longest + 1)."""
-
-    tokenizer: Tokenizer
 
     def __init__(self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False) -> None:
         """Of a longer text the first `most` pieces are read, or with `from_end` the last; None: all."""
-        self.tokenizer, self.samples, self.lossless = tokenizer, tokenizer.samples, tokenizer.lossless
+        super().__init__(tokenizer)
         self._cut = slice(None) if most is None else slice(-most, None) if from_end else slice(most)
 
     def cut(self, most: int | None, *, from_end: bool = False) -> "TextColumn":
         """Return the same column for texts of which at most so many pieces are read."""
         return TextColumn(self.tokenizer, most=most, from_end=from_end)
-
-    @classmethod
-    def learn(cls, values: Iterable[str], tokenizer: Choice) -> "TextColumn":
-        """Learn a tokenizer from texts."""
-        return cls(train_tokenizer(tokenizer, values))
-
-    @classmethod
-    def load(cls, folder: Path) -> "TextColumn":
-        """Read a tokenizer."""
-        return cls(load_tokenizer(folder))
-
-    @classmethod
-    def folder(cls, name: str, *, shared: bool) -> str:
-        """All texts share a vocabulary, or each has its own."""
-        return "shared" if shared else name
-
-    @classmethod
-    def repeated(cls, value: str, times: int) -> str:
-        """So many times, with spaces between."""
-        return " ".join([value] * times)
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer."""
-        self.tokenizer.save(folder)
 
     def key(self) -> str:
         """That of the tokenizer, with the limit where there is one."""
@@ -80,6 +52,11 @@ class TextColumn(Column):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return what each id stands for, as shown to a person."""
         return self.tokenizer.pieces(ids)
+
+    def knows(self, ids: Sequence[int]) -> bool:
+        """Whether there is a piece among them that is neither a special, nor a byte, nor a mere space."""
+        pieces = (self.tokenizer.pieces([one])[0] for one in ids if one >= len(SPECIALS))
+        return any(byte_of(piece) is None and piece.strip(" ▁") for piece in pieces)
 
     @cached_property
     def alphabet(self) -> frozenset[str]:

@@ -1,19 +1,18 @@
 """Text given in words: what a tagger reads."""
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.columns.column import FIRST, STRIDE, Column
+from regard.data.columns.column import FIRST, STRIDE
+from regard.data.columns.tokenized import TokenizedColumn
 from regard.records import PAD, Sequences
-from regard.registry import Choice
-from regard.text import Tokenizer, load_tokenizer, train_tokenizer
+from regard.text import Tokenizer
 
 
-class WordsColumn(Column):
+class WordsColumn(TokenizedColumn):
     """Words parted by spaces, each cut into pieces by itself: ids (batch, word, piece), nothing behind the last word.
 
     So there are as many words as the text has, whatever the tokenizer does. In a flat row the first piece of a word
@@ -21,34 +20,15 @@ class WordsColumn(Column):
     """
 
     examples = ("ab ba", "ba")
-    tokenizer: Tokenizer
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer, self.samples, self._mark = tokenizer, tokenizer.samples, len(tokenizer)
+        super().__init__(tokenizer)
+        self._mark = len(tokenizer)
 
     @classmethod
-    def learn(cls, values: Iterable[str], tokenizer: Choice) -> "WordsColumn":
-        """Learn a tokenizer from the texts."""
-        return cls(train_tokenizer(tokenizer, (" ".join(value.split()) for value in values)))
-
-    @classmethod
-    def load(cls, folder: Path) -> "WordsColumn":
-        """Read a tokenizer."""
-        return cls(load_tokenizer(folder))
-
-    @classmethod
-    def folder(cls, name: str, *, shared: bool) -> str:
-        """All texts share a vocabulary, or each has its own."""
-        return "shared" if shared else name
-
-    @classmethod
-    def repeated(cls, value: str, times: int) -> str:
-        """So many times the words."""
-        return " ".join([value] * times)
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer."""
-        self.tokenizer.save(folder)
+    def learnt_from(cls, value: str) -> str:
+        """The words, a space between them."""
+        return " ".join(value.split())
 
     def key(self) -> str:
         """That of the tokenizer, told from that of a text."""

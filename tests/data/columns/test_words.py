@@ -70,3 +70,9 @@ def test_words_tell_where_they_begin(column):
     assert column.pieces(apart) == column.tokenizer.pieces(
         [one for word in ("cats", "sleep") for one in column.tokenizer.encode(word)]
     )
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_words_tell_whether_they_keep_all_of_a_text(name):
+    """So a tagger, which shows the words that it read, refuses a tokenizer that drops some."""
+    assert WordsColumn.learn(TEXTS, Choice(name, {"size": 320})).lossless == TOKENIZERS[name].lossless

@@ -1,0 +1,49 @@
+"""What columns have in common whose values a tokenizer cuts."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from regard.data.columns.column import Column
+from regard.registry import Choice
+from regard.text import Tokenizer, load_tokenizer, train_tokenizer
+
+
+class TokenizedColumn(Column):
+    """Texts and the tokenizer that was learnt from them, which is all that is kept."""
+
+    tokenizer: Tokenizer
+
+    @abstractmethod
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer, self.samples, self.lossless = tokenizer, tokenizer.samples, tokenizer.lossless
+
+    @classmethod
+    def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:
+        """Learn a tokenizer from the texts."""
+        return cls(train_tokenizer(tokenizer, map(cls.learnt_from, values)))
+
+    @classmethod
+    def learnt_from(cls, value: str) -> str:
+        """Return what of a value the tokenizer learns from."""
+        return value
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a tokenizer."""
+        return cls(load_tokenizer(folder))
+
+    @classmethod
+    def folder(cls, name: str, *, shared: bool) -> str:
+        """All texts share a vocabulary, or each has its own."""
+        return "shared" if shared else name
+
+    @classmethod
+    def repeated(cls, value: str, times: int) -> str:
+        """So many times the text, with spaces between."""
+        return " ".join([value] * times)
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder)
