@@ -80,8 +80,8 @@ class Prediction:
     def __str__(self) -> str:
         return self.text
 
-    def chances(self) -> Mapping[str, float]:
-        """Return the probability of each answer that there could be; of an open set none."""
+    def label_probabilities(self) -> Mapping[str, float]:
+        """Return the probability of each label that could be the answer; none where answers are no labels."""
         return {}
 
     def details(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class LabelPrediction(Prediction):
     answers = "label"
     probabilities: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of every label
 
-    def chances(self) -> Mapping[str, float]:
+    def label_probabilities(self) -> Mapping[str, float]:
         """The probability of every label."""
         return self.probabilities
 

@@ -20,7 +20,7 @@ class Corpus(NamedTuple):
     references: tuple[tuple[str, ...], ...]  # one or more for each hypothesis
     sources: tuple[str, ...] | None = None
     scores: tuple[float, ...] | None = None  # log-probability that the system gives to each hypothesis, in nats
-    chances: tuple[Mapping[str, float], ...] | None = None  # probability of each answer of a closed set
+    probabilities: tuple[Mapping[str, float], ...] | None = None  # of each label that could be the answer
 
 
 class Score(NamedTuple):

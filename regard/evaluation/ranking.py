@@ -37,12 +37,12 @@ class RankingMetric(Metric):
         if corpus.sources is None:
             raise RegardError(f"evaluation: {self.name} needs the first texts of the pairs; give them too")
         found = np.zeros((len(corpus.hypotheses), 2))
-        chances: Sequence[Mapping[str, float]] = corpus.chances or [{}] * len(corpus.hypotheses)
+        probabilities: Sequence[Mapping[str, float]] = corpus.probabilities or [{}] * len(corpus.hypotheses)
         rankings: dict[str, list[tuple[float, bool, int]]] = {}
         for row, (text, given, several) in enumerate(
             zip(corpus.sources, corpus.hypotheses, corpus.references, strict=True)
         ):
-            chance = chances[row].get(self.relevant, float(given.strip() == self.relevant))
+            chance = probabilities[row].get(self.relevant, float(given.strip() == self.relevant))
             rankings.setdefault(text, []).append((-chance, several[0].strip() == self.relevant, row))
         for ranking in rankings.values():
             ranks = [rank for rank, (_, relevant, _) in enumerate(sorted(ranking), start=1) if relevant]

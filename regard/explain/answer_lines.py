@@ -32,8 +32,8 @@ def answer_lines(prediction: Prediction) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if prediction.answers != "tags":
         parts.append(Text(visible_line(prediction.text), "bold"))
-    if prediction.chances():
-        parts.append(_bars(prediction.chances()))
+    if prediction.label_probabilities():
+        parts.append(_bars(prediction.label_probabilities()))
     start = 0
     for value, name in zip_longest(values, names, fillvalue=""):
         if len(names) > 1:
@@ -57,9 +57,9 @@ def _column(prediction: Prediction, text: str, start: int, seen: LookedAt | None
     return ColouredText(text, _marks(text, seen))
 
 
-def _bars(chances: Mapping[str, float]) -> Text:
+def _bars(probabilities: Mapping[str, float]) -> Text:
     """A line for each of the likeliest labels."""
-    ranked = sorted(chances.items(), key=lambda pair: -pair[1])
+    ranked = sorted(probabilities.items(), key=lambda pair: -pair[1])
     labels = [visible_line(label) for label, _ in ranked[:FEW]]
     wide, text = max(map(cell_len, labels)), Text()
     for label, (_, chance) in zip(labels, ranked, strict=False):
@@ -148,11 +148,11 @@ class TaggedWords:
 
     words: Sequence[str]
     tags: Sequence[str]
-    chances: Sequence[float]
+    probabilities: Sequence[float]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Its lines, two for each row of words."""
-        told = [tag + "?" * (chance < UNSURE) for tag, chance in zip(self.tags, self.chances, strict=True)]
+        told = [tag + "?" * (chance < UNSURE) for tag, chance in zip(self.tags, self.probabilities, strict=True)]
         pairs = [(visible_line(word), visible_line(tag)) for word, tag in zip(self.words, told, strict=True)]
         above, below = Text(" "), Text(" ")
         for word, tag in pairs:

@@ -85,8 +85,8 @@ def unattended(source: Sequence[str], weights: Weights, *, below: float = 0.2) -
 
 def unsure(log_probs: Sequence[float], *, below: float = UNSURE) -> list[Flag]:
     """Target words the model gave a probability under `below`; `log_probs` of words, in nats."""
-    chances = [math.exp(min(value, 0.0)) for value in log_probs]
-    return [Flag("unsure", "target", word, chance) for word, chance in enumerate(chances) if chance < below]
+    probabilities = [math.exp(min(value, 0.0)) for value in log_probs]
+    return [Flag("unsure", "target", word, value) for word, value in enumerate(probabilities) if value < below]
 
 
 def _letters(text: str) -> bool:

@@ -79,8 +79,8 @@ class TextMeasure(Measure):
         """Return those of the metric."""
         answers = outcome.answers
         corpus = self._corpus([one.text for one in answers], outcome.examples)
-        scores, chances = tuple(one.score for one in answers), tuple(one.chances() for one in answers)
-        return self.metric.statistics(corpus._replace(scores=scores, chances=chances))
+        scores, probabilities = tuple(one.score for one in answers), tuple(one.label_probabilities() for one in answers)
+        return self.metric.statistics(corpus._replace(scores=scores, probabilities=probabilities))
 
     def value(self, sums: Statistics) -> float:
         """Return the metric's figure."""

@@ -13,11 +13,11 @@ CHANCE = [0.9, 0.2, 0.6, 0.1, 0.5, 0.9, 0.1, 0.3]
 MRR, MAP = (1 / 2 + 1 / 2) / 2, ((1 / 2 + 2 / 3) / 2 + 1 / 2) / 2
 
 
-def figure(metric: RankingMetric, chances: list[float], first=FIRST, right=RIGHT) -> float:
-    answers = ["1" if chance >= 0.5 else "0" for chance in chances]
+def figure(metric: RankingMetric, probabilities: list[float], first=FIRST, right=RIGHT) -> float:
+    answers = ["1" if chance >= 0.5 else "0" for chance in probabilities]
     corpus = corpus_of(answers, right, first)
-    known = tuple({"0": 1 - chance, "1": chance} for chance in chances)
-    return metric.value(metric.statistics(corpus._replace(chances=known)).sum(axis=0))
+    known = tuple({"0": 1 - chance, "1": chance} for chance in probabilities)
+    return metric.value(metric.statistics(corpus._replace(probabilities=known)).sum(axis=0))
 
 
 def test_rankings_by_hand():
@@ -41,7 +41,7 @@ def test_of_equal_probabilities_the_relevant_one_is_the_last():
 
 def test_another_label_may_be_the_relevant_one():
     right = ["no" if label == "0" else "yes" for label in RIGHT]
-    corpus = corpus_of(right, right, FIRST)._replace(chances=tuple({"yes": chance} for chance in CHANCE))
+    corpus = corpus_of(right, right, FIRST)._replace(probabilities=tuple({"yes": chance} for chance in CHANCE))
     metric = MeanReciprocalRank(relevant="yes")
     assert metric.value(metric.statistics(corpus).sum(axis=0)) == pytest.approx(100 * MRR)
     assert metric.signature(corpus) == "relevant:yes|first texts:3"
