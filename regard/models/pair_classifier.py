@@ -15,7 +15,6 @@ from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.layers.overlap import NUM_OVERLAPS, overlaps
 from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
@@ -33,6 +32,7 @@ from regard.records import Batch, Sequences
 from regard.registry import Choice
 
 FIRST, SECOND, LABEL = "first", "second", "label"
+NUM_OVERLAPS = 3
 
 
 class PairClassifier(LabelModel):
@@ -85,6 +85,23 @@ class PairClassifier(LabelModel):
     def max_source(self) -> int | None:
         """Most ids of a text, EOS included."""
         return self.embedder.max_length
+
+
+def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Tensor:
+    """ids (batch, n) and (batch, m) → what they have in common before any network reads them, (batch, 3).
+
+    The share of the first text's pieces that the second one has, the share of the second's that the first one has, and
+    (n - m) / (n + m): https://arxiv.org/abs/1512.05193, section 5.3. Without `ordered` the texts can be swapped: the
+    smaller share, the larger one, |n - m| / (n + m).
+    """
+    equal = first.items.unsqueeze(-1) == second.items.unsqueeze(-2)
+    equal = equal & first.mask.unsqueeze(-1) & second.mask.unsqueeze(-2)
+    n, m = (one.mask.sum(dim=-1) for one in (first, second))
+    shares = equal.any(dim=-1).sum(dim=-1) / n.clamp(min=1), equal.any(dim=-2).sum(dim=-1) / m.clamp(min=1)
+    difference = (n - m) / (n + m).clamp(min=1)
+    if not ordered:
+        shares, difference = (torch.minimum(*shares), torch.maximum(*shares)), difference.abs()
+    return torch.stack([*shares, difference], dim=-1)
 
 
 def pair_classifier(

@@ -13,8 +13,7 @@ from regard.data.readers.label_table import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError
-from regard.evaluation.confusion import Confusion
-from regard.evaluation.tag_confusion import tag_confusion
+from regard.evaluation.confusion import Confusion, tag_confusion
 from regard.explain.alignment import merge
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import attention_maps

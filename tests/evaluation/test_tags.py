@@ -2,10 +2,10 @@
 
 import pytest
 
+from regard.evaluation.confusion import tag_confusion
 from regard.evaluation.metric import corpus_of
 from regard.evaluation.span_f1 import SpanF1, spans
 from regard.evaluation.tag_accuracy import TagAccuracy
-from regard.evaluation.tag_confusion import tag_confusion
 
 A, B = "A", "B"
 

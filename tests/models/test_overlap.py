@@ -4,7 +4,7 @@ import torch
 from torch import tensor
 from torch.testing import assert_close
 
-from regard.layers.overlap import overlaps
+from regard.models.pair_classifier import overlaps
 from regard.records import Sequences
 
 EOS = 3
