@@ -34,6 +34,8 @@ def render(prediction: Prediction) -> RenderableType:
     if parts and found is not None:
         found = without_questions(found)
     parts = parts or [_written(prediction)]
+    if prediction.warning:
+        parts.append(Text(visible_line(prediction.warning), "yellow"))
     for seen in [] if found is None else alignment_views(found):
         parts += _maps(seen)
     for rank, other in enumerate(prediction.alternatives, start=2):

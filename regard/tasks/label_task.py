@@ -24,6 +24,7 @@ from regard.tasks.task import Task, ends
 from regard.tasks.text_predictions import rows_of
 
 NOTHING = "the text is empty, so its label tells only which labels are common"
+UNREAD = "the model knows no word of the {name}, so the label rests on none"
 
 
 class ClassEngine:
@@ -68,10 +69,10 @@ class LabelTask(Task, ABC):
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """Return the likeliest label of each example, with the probability of every label."""
         found: list[Prediction] = []
-        for source, ranked in zip(self._sources(batch), engine.answer(batch), strict=True):
+        for source, unread, ranked in zip(self._sources(batch), self._unread(batch), engine.answer(batch), strict=True):
             labels = [self.vocabularies[self.last].decode(one.ids) for one in ranked]
             probabilities = {label: float(np.exp(one.score)) for label, one in zip(labels, ranked, strict=True)}
-            warning = "" if source.strip() else NOTHING
+            warning = UNREAD.format(name=unread) if unread else ""
             found.append(
                 LabelPrediction(source, labels[0], ranked[0].score, probabilities=probabilities, warning=warning)
             )
@@ -107,7 +108,8 @@ class LabelTask(Task, ABC):
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
         """Return a prediction with its texts as they were given, where a model reads less of them."""
         texts = [example[name].encode(errors="replace").decode() for name in self.inputs]  # no lone surrogates
-        return replace(prediction, source=as_line(texts))
+        warning = prediction.warning if any(map(str.strip, texts)) else NOTHING
+        return replace(prediction, source=as_line(texts), warning=warning)
 
     def _sources(self, batch: Batch) -> list[str]:
         """What was given, its columns with tabs between them."""
@@ -115,6 +117,12 @@ class LabelTask(Task, ABC):
             [self._text(name).decode(ids[:-1]) for ids in rows_of(batch.sequences(name))] for name in self.inputs
         ]
         return [as_line(texts) for texts in zip(*columns, strict=True)]
+
+    def _unread(self, batch: Batch) -> list[str]:
+        """The first column of each example of which no piece is known; "" where there is none."""
+        known = {name: map(self._text(name).knows, rows_of(batch.sequences(name))) for name in self.inputs}
+        rows = zip(*known.values(), strict=True)
+        return [next((name for name, one in zip(known, row, strict=True) if not one), "") for row in rows]
 
     def _text(self, name: str) -> TextColumn:
         return cast(TextColumn, self.vocabularies[name])

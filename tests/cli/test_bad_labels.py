@@ -7,7 +7,10 @@ from small_runs import Done, regard, unsaid
 from typer.testing import CliRunner
 
 from regard.cli.app import app
+from regard.explain import to_json
+from regard.predictor import load
 from regard.reports import evaluate
+from regard.tasks.label_task import NOTHING
 
 TINY = ["task=classification", "model.encoder=embeddings", "model.dim=8", "training.max_updates=2",
         "training.validate_every=1", "training.average=1"]  # fmt: skip
@@ -66,6 +69,15 @@ def test_empty_texts_are_left_out_and_told_by_their_lines(folder):
     assert "a.tsv: 60 examples; skipped: 1 empty on one side only (line 4)" in done.said
 
 
+def test_a_line_without_a_tab_is_left_out_and_gives_no_label(folder):
+    (folder / "a.tsv").write_text("".join([*ROWS[:3], "lonely text\n", *ROWS[3:]]))
+    done = regard("train", "--text", folder / "a.tsv", *TINY, "training.max_updates=1", "--run", folder / "run")
+    assert done.code == 0, done.said
+    assert "a.tsv: label in field 1 (2: bad, good), text in field 2; line 4 has fewer fields than 2" in done.said
+    assert "skipped: 1 empty on one side only (line" in done.said
+    assert json.loads((folder / "run" / "text" / "label" / "labels.json").read_text()) == ["bad", "good"]
+
+
 def test_an_empty_text_is_answered_with_a_warning(trained, tmp_path):
     (tmp_path / "texts").write_text("text number 3\n\n")
     done = CliRunner().invoke(app, ["predict", str(trained)], input="text number 3\n\n")
@@ -74,11 +86,25 @@ def test_an_empty_text_is_answered_with_a_warning(trained, tmp_path):
     assert ":1:" not in done.stderr
 
 
+@pytest.mark.parametrize("signs", ["true", "false"])
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_texts_of_unknown_words_are_answered_with_a_warning(folder, command, signs):
+    assert train(folder, f"text.tokenizer={{name: uncased_words, signs: {signs}}}").code == 0
+    given, run = ["text 3", "🎉", "中文很好", ""], str(folder / "run")
+    told = {"predict": {"args": [run], "input": "\n".join(given) + "\n"}, "explain": {"args": [run, *given]}}[command]
+    done = CliRunner().invoke(app, [command, *told.pop("args")], **told)
+    said = " ".join(done.output.split())
+    unread = "the model knows no word of the text, so the label rests on none"
+    assert (done.exit_code, said.count(unread), said.count("the text is empty")) == (0, 2, 1), said
+    data = to_json(load(run).predict(given))["predictions"]
+    assert [one["details"].get("warning") for one in data] == [None, unread, unread, NOTHING]
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
         ("{text: 2}", "data.train.fields: is {'text': 2} (needed is a field, from 1, for text, label)"),
-        ("{text: 2, label: 9}", "a.tsv:1: fields between tabs: 2; needed: 9"),
+        ("{text: 2, label: 9}", "a.tsv:1: 2 fields, 9 are read"),
     ],
 )
 def test_a_column_that_is_missing_is_told(fields, said, folder):

@@ -1,10 +1,13 @@
 """The page of labels, tags and places in a real browser: what it shows equals the JSON that it was made of."""
 
+from dataclasses import replace
+
 import pytest
 
 from regard.explain import page, to_json
 from regard.predictor.predictions import Predictions
 from regard.results import AttentionMap, Explanation, LabelPrediction, SpanPrediction, TagsPrediction
+from regard.tasks.label_task import NOTHING, UNREAD
 
 pytestmark = pytest.mark.slow
 
@@ -136,3 +139,22 @@ def test_all_of_it_is_told_in_chinese(visit, make):
     told = " ".join(seen.texts(".side-title, h2, figcaption, .controls label, .answer-card .quiet"))
     assert "undefined" not in told and "[object" not in seen.all("body").inner_text()
     assert not [word for word in ("Answer", "Text", "text", "Looked", "Rows") if word in told]
+
+
+@pytest.mark.parametrize(
+    ("locale", "unread", "empty", "strange"),
+    [
+        ("en", "Text: the model knows none of its words", "The text is empty", "do not rely on this answer."),
+        ("zh-CN", "文本：模型不认识其中任何词", "文本为空", "请勿依赖此答案。"),
+    ],
+)
+def test_warnings_of_labels_speak_of_answers(visit, locale, unread, empty, strange):
+    def warnings(prediction: LabelPrediction) -> str:
+        return " ".join(visit(prediction, locale=locale).texts(".warnings"))
+
+    tokens = ["<unk>", "<unk>", "<unk>", "</s>"]
+    found = replace(labelled().explanation, source_tokens=tokens, columns={"text": tokens, "label": ["<good>"]})
+    assert unread in warnings(replace(labelled(), warning=UNREAD.format(name="text")))
+    assert empty in warnings(replace(labelled(), warning=NOTHING))
+    assert warnings(labelled()) == ""
+    assert strange in warnings(replace(labelled(), explanation=found))

@@ -19,8 +19,17 @@ export function answerCard(prediction, t, given = []) {
   const heads = { label: labels, tags: () => [], span: said, numbers: said };
   return element("section", { class: "card answer-card", "aria-label": t("answer") },
     ...(heads[answers] ?? said)(prediction, t),
+    warned(prediction, t),
     ...columns.map((column) => columnOf(prediction, column, t, columns.length > 1)),
     ...tables(prediction, columns, t));
+}
+
+// Why the answer is not what was asked for, where the model's side told it.
+function warned({ details }, t) {
+  const told = details?.warning ?? "";
+  const [, column] = /^the model knows no word of the (\w+)/.exec(told) ?? [];
+  const words = column ? t("unread", sideName(t, column)) : told.startsWith("the text is empty") ? t("nothingGiven") : told;
+  return words !== "" && element("div", { class: "warnings", role: "status" }, element("p", {}, words));
 }
 
 function labels({ text, details }, t) {
@@ -53,7 +62,7 @@ function columnOf(prediction, column, t, several) {
   return element("div", { class: "given", "data-column": column.name },
     several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
     element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column)])),
-    seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, t))));
+    seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, column, t))));
 }
 
 // What learned questions gave to each word of a column, the mean of all of its first map; null where none looked at it.
@@ -63,22 +72,34 @@ export function lookedAt(explanation, name) {
   const words = units(explanation, name, WORDS);
   const rows = maps.flatMap((map) => map.weights.flat());
   const whole = joined(rows, [{ pieces: rows.map((_, at) => at) }], words)[0];
-  return { words, weights: whole, shares: maps.every((map) => map.shares), most: Math.max(...whole.map(Math.abs)) };
+  return { words, offsets: explanation.offsets?.[name], weights: whole, shares: maps.every((map) => map.shares), most: Math.max(...whole.map(Math.abs)) };
 }
 
-function named(seen, t) {
+function named(seen, { text }, t) {
+  const found = placed(seen, text);
+  const spelt = (at) => (found[at] ? text.slice(...found[at]) : seen.words[at].text);
   const order = seen.weights.map((_, at) => at).sort((a, b) => seen.weights[b] - seen.weights[a]);
   const worth = order.slice(0, NAMED).filter((at) => seen.weights[at] >= LEAST * (seen.shares ? 1 : seen.most));
-  return worth.map((at) => `${seen.words[at].special ? t("end") : `\u2068${visible(seen.words[at].text)}\u2069`} ${amount(seen, seen.weights[at])}`).join(" · ") || t("nothing");
+  return worth.map((at) => `${seen.words[at].special ? t("end") : `\u2068${visible(spelt(at))}\u2069`} ${amount(seen, seen.weights[at])}`).join(" · ") || t("nothing");
 }
 
 // Marks as [start, end, element]; the strongest word of a text has the full colour.
 function coloured(seen, { text }) {
-  return !seen ? [] : places(text, seen.words).flatMap((place, at) => {
+  return !seen ? [] : placed(seen, text).flatMap((place, at) => {
     if (!place) return [];
     const made = element("span", { class: "seen", "data-weight": seen.weights[at], title: amount(seen, seen.weights[at]) }, visible(text.slice(...place), false));
     made.style.setProperty("--weight", `${(100 * Math.abs(seen.weights[at]) / (seen.most || 1)).toFixed(1)}%`);
     return [[...place, made]];
+  });
+}
+
+// Where each word stands: as the explanation tells; without that it is searched for.
+function placed({ words, offsets }, text) {
+  if (!offsets) return places(text, words);
+  const where = starts(text);
+  return words.map(({ pieces }) => {
+    const found = pieces.map((piece) => offsets[piece]).filter(Boolean);
+    return found.length ? [where[Math.min(...found.map(([first]) => first))], where[Math.max(...found.map(([, behind]) => behind))]] : null;
   });
 }
 

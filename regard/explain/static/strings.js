@@ -33,7 +33,9 @@ const STRINGS = {
     save: "Download", only: (share) => `strongest ${share}%`,
     columnNames: { text: "Text", label: "Label", tags: "Tags", first: "First text", second: "Second text", passage: "Passage", question: "Question",
       answer: "Answer", sentences: "Sentences", given: "Given", wanted: "Answer", steps: "Steps", slots: "Memory slots" },
-    answer: "Answer", moreLabels: (count) => `${count} more`, lookedMost: (list) => `Looked at most: ${list}`,
+    answer: "Answer", moreLabels: (count) => `${count} more`,
+    unread: (column) => `${column}: the model knows none of its words, so the answer does not rest on them.`, nothingGiven: "The text is empty: the answer tells only which labels are common.",
+    lookedMost: (list) => `Looked at most: ${list}`,
     looksTip: "The stronger the colour, the more the model looked at the word.", lookedAt: "Where it looked",
   },
   zh: {
@@ -69,7 +71,9 @@ const STRINGS = {
     save: "下载", only: (share) => `最强的 ${share}%`,
     columnNames: { text: "文本", label: "标签", tags: "标注", first: "第一段文本", second: "第二段文本", passage: "短文", question: "问题",
       answer: "答案", sentences: "句子", given: "输入", wanted: "答案", steps: "步骤", slots: "记忆单元" },
-    answer: "答案", moreLabels: (count) => `还有 ${count} 个`, lookedMost: (list) => `最关注：${list}`,
+    answer: "答案", moreLabels: (count) => `还有 ${count} 个`,
+    unread: (column) => `${column}：模型不认识其中任何词，答案并非据此得出。`, nothingGiven: "文本为空：答案只反映哪些标签常见。",
+    lookedMost: (list) => `最关注：${list}`,
     looksTip: "颜色越鲜明，模型对该词的关注越多。", lookedAt: "关注了哪里",
   },
 };
@@ -83,9 +87,13 @@ export const ALONE = {
 // What the view of labels, tags and the like says otherwise.
 const rowsAndColumns = (rows, columns) => `Rows: ${rows.toLowerCase()}. Columns: ${columns.toLowerCase()}, which the rows look at. The stronger the colour, the more attention.`;
 export const ANSWERED = {
-  en: { source: "Given", target: "Answer", alignment: "Answer → given", none: "This model looks at no single words.", caption: rowsAndColumns },
+  en: {
+    source: "Given", target: "Answer", alignment: "Answer → given", none: "This model looks at no single words.", caption: rowsAndColumns,
+    mostlyUnread: "The model does not know most of these characters: do not rely on this answer.",
+  },
   zh: {
     source: "输入", target: "答案", alignment: "答案 → 输入", none: "此模型不关注单个词语。",
+    mostlyUnread: "模型不认识其中大部分字符，请勿依赖此答案。",
     caption: (rows, columns) => `行：${rows}；列：${columns}，即行所关注的对象。颜色越鲜明，权重越大。`,
   },
 };
