@@ -139,6 +139,10 @@ class SubwordTokenizer(Tokenizer):
         """As sentencepiece writes them: U+2581 before a word."""
         return [self._listed[number] if 0 <= number < len(self._listed) else "<unk>" for number in ids]
 
+    def spelt(self, text: str) -> list[str]:
+        """Characters escaped, U+2581 for a space."""
+        return [escape(character).replace(" ", SPACE) for character in text]
+
     def key(self) -> str:
         """Of the model and the sampling."""
         return hashlib.sha256(self.model + repr(self.sampling).encode()).hexdigest()

@@ -4,6 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from regard.text.clean import clean
+from regard.text.offsets import Place, given_places, spelt_places
+
 
 class Tokenizer(ABC):
     """Text ↔ ids. Where it is `lossless`, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
@@ -38,6 +41,18 @@ class Tokenizer(ABC):
     def sample(self, text: str, seed: int) -> list[int]:
         """A random cutting that depends on the text and `seed` alone."""
         return self.encode(text)
+
+    def offsets(self, text: str) -> list[Place]:
+        """Where each piece of `encode(text)` stands in the text as it was given, without the space before it.
+
+        One that stands for no character that is seen has None.
+        """
+        whole = clean(text)
+        return given_places(text, spelt_places(self.pieces(self.encode(text)), whole, self.spelt(whole)))
+
+    def spelt(self, text: str) -> list[str]:
+        """Each character of a clean text as pieces hold it, where they are lossless."""
+        return list(text)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` of each."""

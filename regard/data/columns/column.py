@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.records import Sequences
 from regard.registry import Choice
 from regard.text import Tokenizer
+from regard.text.offsets import Place
 
 FIRST, STRIDE = 4, 37  # of `spread`: the first id that is no special one; every so many is taken
 
@@ -89,6 +90,10 @@ class Column(ABC):
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Return `encode` of each."""
         return [self.encode(value) for value in values]
+
+    def offsets(self, value: str) -> list[Place]:
+        """Return where each id of `encode(value)` stands in the value; [] where a column does not tell."""
+        return []
 
     def sample(self, value: str, seed: int) -> list[int]:
         """Return ids drawn by the value and `seed` alone, where there are several ways to encode it."""

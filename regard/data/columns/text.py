@@ -11,6 +11,7 @@ from regard.data.columns.tokenized import TokenizedColumn
 from regard.pieces import SPECIALS, byte_of
 from regard.records import Sequences
 from regard.text import Tokenizer
+from regard.text.offsets import Place
 
 
 class TextColumn(TokenizedColumn):
@@ -40,6 +41,10 @@ class TextColumn(TokenizedColumn):
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Cut all, as fast as the tokenizer can."""
         return [ids[self._cut] for ids in self.tokenizer.encode_batch(values)]
+
+    def offsets(self, value: str) -> list[Place]:
+        """Return where each piece that is read stands in the text as it was given."""
+        return self.tokenizer.offsets(value)[self._cut]
 
     def sample(self, value: str, seed: int) -> list[int]:
         """Cut anew."""
