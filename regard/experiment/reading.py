@@ -196,12 +196,16 @@ def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:
     """What is right by itself and wrong together."""
-    task = experiment.task_class
+    task, training = experiment.task_class, settings.get("training", {})
     try:
-        task.measure(settings.get("training", {}).get("metric", task.metric))
+        task.measure(training.get("metric", task.metric))
     except ConfigError as error:
         yield from error.faults
-    training = settings.get("training", {})
+    if "metrics" in settings.get("evaluation", {}):
+        try:
+            task.measures(experiment.evaluation.metrics)
+        except ConfigError as error:
+            yield from error.faults
     limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
     if None not in limits:
         problem = "does not go with training.batch_tokens, of which a batch has one"

@@ -32,6 +32,16 @@ def test_two_files_are_enough(files):
     assert (experiment.training.max_updates, experiment.data.dev_share) == (5_000, 0.05)
 
 
+def test_metrics_of_answers_of_another_kind_are_refused_before_training(tmp_path):
+    (tmp_path / "a.tsv").write_text("good\ta film\nbad\tno film\n" * 20)
+    said = [f"data.train={tmp_path / 'a.tsv'}", "task=classification"]
+    (line,) = faults(*said, "evaluation.metrics=[accuracy,bleu]")
+    assert line.startswith("evaluation.metrics: 'bleu' judges no answers of this kind (evaluation.metrics=[")
+    assert "f1" in line and "chrf" not in line
+    experiment = read_experiment(None, [*said, "evaluation.metrics=[f1]"])
+    assert [one.name for one in experiment.evaluation.metrics] == ["f1"]
+
+
 def test_longer_sources_than_the_model_has_places_are_refused_where_they_are_asked_for(files):
     places = "model.position={name: learned, max_length: 40}"
     assert read_experiment(None, [*files, places, "decoding.max_source=40"]).decoding.max_source == 40
