@@ -1,5 +1,6 @@
 """What a user can get wrong in labelled texts: one clear line each, with file and line."""
 
+import json
 from pathlib import Path
 
 import pytest

@@ -157,7 +157,7 @@ def test_a_missing_column_is_told_with_its_line(folder, tmp_path):
         "train", folder / "siamese.yaml", f"data.train.file={tmp_path / 'train.tsv'}", "--run", tmp_path / "r"
     )
     assert done.code == 2
-    assert f"{tmp_path / 'train.tsv'}:1: fields between tabs: 2; needed: 3" in done.said
+    assert f"{tmp_path / 'train.tsv'}:1: 2 fields, 3 are read" in done.said
 
 
 def test_a_text_that_is_empty_is_skipped_and_told(folder, tmp_path):

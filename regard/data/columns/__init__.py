@@ -29,10 +29,13 @@ Columns = Mapping[str, Column]
 def learn_columns(
     kinds: Mapping[str, str], corpora: Sequence[Iterable[Example]], tokenizer: Choice, *, shared: bool
 ) -> dict[str, Column]:
-    """Return a column of each name, learnt from the examples of corpora, which are read once for each vocabulary."""
+    """Return a column of each name, learnt from the examples of corpora, which are read once for each vocabulary.
+
+    Examples with a side that is empty and one that is not teach nothing: training leaves them out.
+    """
     learnt: dict[str, Column] = {}
     for folder, names in _by_folder(kinds, shared).items():
-        values = (example.texts[name] for corpus in corpora for example in corpus for name in names)
+        values = (one.texts[name] for corpus in corpora for one in corpus if not _one_sided(one) for name in names)
         learnt[folder] = _row(kinds[names[0]]).learn(values, tokenizer)
     return _by_name(kinds, learnt, shared)
 
@@ -71,6 +74,11 @@ def example_values(kinds: Mapping[str, str], times: int = 1) -> dict[str, list[s
 def _row(kind: str) -> Any:
     """The class of a row, of which nothing has been learnt yet."""
     return COLUMNS[kind]
+
+
+def _one_sided(example: Example) -> bool:
+    filled = [bool(text.strip()) for text in example.texts.values()]
+    return any(filled) and not all(filled)
 
 
 def _by_folder(kinds: Mapping[str, str], shared: bool) -> dict[str, list[str]]:

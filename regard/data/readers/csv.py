@@ -8,7 +8,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.fields import field_places
+from regard.data.readers.fields import field_places, too_few
 from regard.data.readers.lines import LONGEST, read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
@@ -51,8 +51,8 @@ class CsvReader(Reader):
             cells = row or [""] * needed  # an empty line is an empty example
             if len(cells) < needed:
                 if not found:  # another format altogether
-                    problem, hint = f"fields: {len(cells)}; needed: {needed}", "is another sign the delimiter? ; or |"
-                    raise DataError(path, problem, line=line, hint=hint)
+                    hint = "is another sign the delimiter? ; or |"
+                    raise DataError(path, too_few(len(cells), needed), line=line, hint=hint)
                 cells += [""] * (needed - len(cells))
             found = True
             yield Example(line, {column: " ".join(cells[place].split("\n")) for column, place in self._places.items()})

@@ -15,3 +15,8 @@ def field_places(columns: Sequence[str], fields: Mapping[str, int] | None) -> di
         wanted = ", ".join(columns)
         raise PartError(f"is {found}", f"needed is a field, from 1, for {wanted}", setting="fields")
     return {column: found[column] - 1 for column in columns}
+
+
+def too_few(found: int, needed: int) -> str:
+    """Return what is wrong with a row of `found` fields where so many are read."""
+    return f"{found} field{'' if found == 1 else 's'}, {needed} are read"

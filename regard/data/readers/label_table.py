@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,8 @@ TABLES = ("csv", "jsonl", "tsv")  # rows of READERS whose fields can be told
 LOOKED_AT = 100_000  # rows: a table may be sorted by its labels
 MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
-SHOWN = 5  # labels that are told
+SHOWN = 5  # labels, and lines, that are told
+_NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
 _SENTENCE = re.compile(
     r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}"
 )  # a word and another, or a few letters of another script
@@ -29,6 +31,7 @@ class TableLayout(NamedTuple):
     fields: Fields
     header: bool  # the first line names the fields
     labels: tuple[str, ...]
+    odd: str = ""  # which lines have another number of fields than most
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the table's reader."""
@@ -38,8 +41,10 @@ class TableLayout(NamedTuple):
         *texts, label = self.fields.items()
         places = ", ".join(f"{column} in field {field}" for column, field in texts)
         more = " …" if len(self.labels) > SHOWN else ""
-        known = f"{label[0]} in field {label[1]} ({len(self.labels)}: {', '.join(self.labels[:SHOWN])}{more})"
-        return f"{known}, {places}" + (", the first line names the fields" if self.header else "")
+        shown = ", ".join(f"'{one}'" if "," in one else one for one in self.labels[:SHOWN])
+        known = f"{label[0]} in field {label[1]} ({len(self.labels)}: {shown}{more})"
+        named = ", the first line names the fields" if self.header else ""
+        return f"{known}, {places}{named}" + (f"; {self.odd}" if self.odd else "")
 
 
 def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
@@ -48,22 +53,22 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
     A field that a header calls a label is one; the first line is also a header where it has a label that no other line
     has, and one word for each text. Else it is the field with the fewest different short values; the texts
     are the longest other fields, in their order. With `like`, the fields of another table of the same data, a table
-    without a header has the same. Raises DataError where no field looks like a label.
+    without a header has the same. Lines with another number of fields than most are not looked at, and told.
+    Raises DataError where no field looks like a label.
     """
-    fields, names, label, header = _looked_at(path, kind)
+    fields, names, label, header, odd = _looked_at(path, kind)
     known = {one.key: one for one in fields}
     if label is None and like is not None and known.keys() >= set(like.values()):
         found = {column: known[like[column]] for column in columns}
     else:
         found = _found(path, fields, names, columns, label)
-    return TableLayout(
-        {column: one.key for column, one in found.items()}, header, tuple(sorted(found[columns[-1]].values))
-    )
+    labels = tuple(sorted(found[columns[-1]].values))
+    return TableLayout({column: one.key for column, one in found.items()}, header, labels, odd)
 
 
 def holds_pairs(path: Path, kind: str) -> bool:
     """Return whether exactly two fields beside the label are texts: most of their values are more than one word."""
-    fields, _, label, _ = _looked_at(path, kind)
+    fields, _, label, *_ = _looked_at(path, kind)
     label = label or _likely(fields)
     return label is not None and sum(one.is_text for one in fields if one is not label) == 2
 
@@ -74,20 +79,23 @@ class _Field:
     def __init__(self, key: Any) -> None:
         self.key = key
         self.values: set[str] = set()  # the first few more than MOST
-        self.rows = self.characters = self.longest = self.sentences = 0
+        self.rows = self.characters = self.longest = self.sentences = self.numbers = 0
 
     def add(self, value: str) -> None:
         """One value more."""
         self.rows, self.characters = self.rows + 1, self.characters + len(value)
         self.longest = max(self.longest, len(value))
         self.sentences += _SENTENCE.search(value) is not None
+        self.numbers += _NUMBER.fullmatch(value.strip()) is not None
         if len(self.values) <= MOST and value.strip():
             self.values.add(value.strip())
 
     @property
     def may_be_label(self) -> bool:
-        """Whether the values are few and short, and come again."""
-        return 2 <= len(self.values) <= min(MOST, self.rows - 1) and self.longest <= LONGEST_LABEL
+        """Whether the values are few and short, and come again; numbers that hardly do measure or count something."""
+        measures = self.numbers == self.rows and 2 * len(self.values) > self.rows
+        few = 2 <= len(self.values) <= min(MOST, self.rows - 1)
+        return few and self.longest <= LONGEST_LABEL and not measures
 
     @property
     def is_text(self) -> bool:
@@ -102,10 +110,11 @@ class _Table(NamedTuple):
     names: list[str]
     label: _Field | None
     header: bool
+    odd: str  # see TableLayout
 
 
 def _looked_at(path: Path, kind: str) -> _Table:
-    keys, rows = _objects(path) if kind == "jsonl" else _cells(path, kind)
+    keys, rows, odd = _objects(path) if kind == "jsonl" else _cells(path, kind)
     first = next(rows, [])
     fields = [_Field(key) for key in keys or range(1, len(first) + 1)]
     for row in rows:
@@ -119,7 +128,7 @@ def _looked_at(path: Path, kind: str) -> _Table:
     header = kind != "jsonl" and label is not None
     if not header:
         _add(fields, first)
-    return _Table(fields, names, label, header)
+    return _Table(fields, names, label, header, odd)
 
 
 def _names_fields(first: Sequence[str], fields: Sequence[_Field]) -> bool:
@@ -155,18 +164,35 @@ def _found(
 
 
 def _add(fields: Sequence[_Field], row: Sequence[str]) -> None:
-    for number, field in enumerate(fields):
-        field.add(row[number] if number < len(row) else "")
+    for field, value in zip(fields, row, strict=True):
+        field.add(value)
 
 
-def _cells(path: Path, kind: str) -> tuple[list[str], Iterator[list[str]]]:
-    """No names, and the rows of a table of lines."""
-    if kind == "tsv":
-        return [], islice((line.split("\t") for line in read_lines(path) if line), LOOKED_AT)
-    return [], islice((row for _, row in csv_rows(path) if row), LOOKED_AT)
+def _cells(path: Path, kind: str) -> tuple[list[str], Iterator[list[str]], str]:
+    """No names, the rows of a table that have as many cells as most have, and words for the others."""
+    widths = {line: len(row) for line, row in _rows(path, kind)}
+    ((usual, _),) = Counter(widths.values()).most_common(1) or [(0, 0)]
+    fewer = [line for line, width in widths.items() if width < usual]
+    more = [line for line, width in widths.items() if width > usual]
+    told = [_lines(fewer, f"fewer fields than {usual}"), _lines(more, f"more fields than {usual}, which are not read")]
+    return [], (row for _, row in _rows(path, kind) if len(row) == usual), "; ".join(filter(None, told))
 
 
-def _objects(path: Path) -> tuple[list[str], Iterator[list[str]]]:
+def _rows(path: Path, kind: str) -> Iterator[tuple[int, list[str]]]:
+    """The first rows that are not empty, with their lines' numbers."""
+    tabs = ((number, line.split("\t") if line else []) for number, line in enumerate(read_lines(path), start=1))
+    return islice(((line, row) for line, row in (tabs if kind == "tsv" else csv_rows(path)) if row), LOOKED_AT)
+
+
+def _lines(lines: Sequence[int], problem: str) -> str:
+    """Words for lines that have a problem; "" for none."""
+    shown = ", ".join(map(str, lines[:SHOWN])) + (" …" if len(lines) > SHOWN else "")
+    if len(lines) == 1:
+        return f"line {shown} has {problem}"
+    return f"{len(lines):,} lines have {problem} (lines {shown})" if lines else ""
+
+
+def _objects(path: Path) -> tuple[list[str], Iterator[list[str]], str]:
     """The names of the first object, and the values of all; what is no object is told by the reader."""
 
     def objects() -> Iterator[dict[str, Any]]:
@@ -179,4 +205,4 @@ def _objects(path: Path) -> tuple[list[str], Iterator[list[str]]]:
                 yield row
 
     names = list(next(objects(), {}))
-    return names, ([str(row.get(name, "")) for name in names] for row in objects())
+    return names, ([str(row.get(name, "")) for name in names] for row in objects()), ""

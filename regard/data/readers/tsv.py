@@ -7,7 +7,7 @@ from typing import Annotated
 from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.fields import field_places
+from regard.data.readers.fields import field_places, too_few
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError
@@ -47,8 +47,7 @@ class TsvReader(Reader):
             row = line.split("\t") if line else [""] * needed  # an empty line is an empty example
             if len(row) < needed:
                 if not found:  # another format altogether
-                    problem = f"fields between tabs: {len(row)}; needed: {needed}"
-                    raise DataError(path, problem, line=number)
+                    raise DataError(path, too_few(len(row), needed), line=number, hint="a tab between two fields")
                 row += [""] * (needed - len(row))  # one bad line, which is left out as others with an empty side are
             found = True
             yield Example(number, {column: row[place] for column, place in self._places.items()})

@@ -100,3 +100,26 @@ def test_a_small_table_is_read_as_the_one_beside_it(tmp_path):
 def test_a_table_without_labels_is_told(rows, tmp_path):
     with pytest.raises(DataError, match="no field looks like a label"):
         label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
+
+
+@pytest.mark.parametrize("place", [0, 4])
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+def test_lines_of_other_numbers_of_fields_are_told_and_give_no_label(place, kind, tmp_path):
+    rows = [*ROWS[:place], ("lonely text",), ("pos", "a film", "cut"), *ROWS[place:]]
+    path = saved(tmp_path / f"a.{kind}", rows, "," if kind == "csv" else "\t")
+    found = label_layout(path, kind, ("text", "label"))
+    assert (found.fields, found.labels) == ({"text": 2, "label": 1}, ("neg", "pos", "so so"))
+    wanted = f"line {place + 1} has fewer fields than 2; line {place + 2} has more fields than 2, which are not read"
+    assert str(found).endswith(wanted)
+
+
+def test_numbers_that_hardly_come_again_are_no_label(tmp_path):
+    rows = [(f"0.{n}", text) for n, text in zip((1, 2, 3, 4, 5, 6, 7, 8, 8), TEXTS, strict=True)]
+    with pytest.raises(DataError, match="no field looks like a label"):
+        label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
+
+
+def test_labels_with_commas_are_quoted(tmp_path):
+    rows = [(f"yes, {n % 2}", text) for n, text in enumerate(TEXTS)]
+    found = label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
+    assert str(found) == "label in field 1 (2: 'yes, 0', 'yes, 1'), text in field 2"
