@@ -215,11 +215,10 @@ def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: P
     verb, command = experiment.task_class.verb, f"regard train {quote(str(folder))} --resume"
     warmup = experiment.training.schedule.settings.get("warmup", 0)
     limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
-    if report.updates < warmup:
-        little = "hardly learnt" if experiment.init is None else "learnt little that is new"
+    if report.updates < warmup and not _is_perfect(experiment, report):
         progress.say(
-            f"it has {little}: the learning rate was still rising after {report.updates:,} of {warmup:,} updates; "
-            f"go on with: {command}{limits} training.max_minutes={_longer(experiment, report)}"
+            f"the learning rate was still rising after {report.updates:,} of {warmup:,} updates, so it may learn much "
+            f"more; go on with: {command}{limits} training.max_minutes={_longer(experiment, report)}"
         )
     elif report.rising:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
@@ -227,7 +226,14 @@ def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: P
     progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
 
 
+PERFECT = 100.0  # per cent
 LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet
+
+
+def _is_perfect(experiment: Experiment, report: Report) -> bool:
+    """Whether its score is the best there is: 100 of a metric in per cent."""
+    metric = experiment.task_class.measure(experiment.training.metric)
+    return report.score is not None and metric.higher_is_better is True and report.score >= PERFECT
 
 
 def _longer(experiment: Experiment, report: Report) -> int:
