@@ -1,9 +1,10 @@
 """A confusion matrix as text and as a picture."""
 
-from regard.evaluation.confusion import Confusion
+from regard.evaluation.confusion import NOTHING, Confusion
 from regard.explain.pictures import svg
 from regard.reports.table import Cell, Table, number_cell
 
+NONE = "(none)"  # how NOTHING is called
 MOST = 12  # classes of a matrix as text; a larger one is told in JSON and drawn in the picture
 
 
@@ -15,7 +16,7 @@ def text_of(found: Confusion) -> str:
 
 def picture_of(found: Confusion, title: str = "Answers to the examples of each label") -> str:
     """An SVG document: a row for each right label, a column for each answer, the darker the larger its share."""
-    return svg(found.labels, found.labels, found.shares(), title=title)
+    return svg(_names(found), _names(found), found.shares(), title=title)
 
 
 def _classes(found: Confusion) -> Table:
@@ -29,9 +30,13 @@ def _classes(found: Confusion) -> Table:
 def _matrix(found: Confusion) -> Table:
     rows = [
         [Cell(label), *(number_cell(count) for count in counts)]
-        for label, counts in zip(found.labels, found.counts.tolist(), strict=True)
+        for label, counts in zip(_names(found), found.counts.tolist(), strict=True)
     ]
-    return Table(["right, answered:", *found.labels], rows)
+    return Table(["right, answered:", *_names(found)], rows)
+
+
+def _names(found: Confusion) -> list[str]:
+    return [NONE if label == NOTHING else label for label in found.labels]
 
 
 def _percent(value: float | None) -> Cell:

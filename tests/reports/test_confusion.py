@@ -9,7 +9,7 @@ from small_runs import regard, unsaid
 from typer.testing import CliRunner
 
 from regard.cli.app import app
-from regard.evaluation.confusion import confusion_of
+from regard.evaluation.confusion import confusion_of, tag_confusion
 from regard.reports.confusion import MOST, picture_of, text_of
 
 RIGHT = ["good", "good", "good", "b<d", "b<d", "so-so"]
@@ -32,6 +32,20 @@ def test_text_by_hand():
     head, *rows = matrix.strip().splitlines()
     assert cells(head) == ["b<d", "good", "so-so"]
     assert list(map(cells, rows)) == [["b<d", "1", "1", "0"], ["good", "1", "2", "0"], ["so-so", "0", "1", "0"]]
+
+
+def test_what_is_no_label_has_a_name():
+    found = tag_confusion(["B-PER O B-LOC"], ["B-PER B-LOC O"])  # a place is missing, and another one is too many
+    classes, matrix = text_of(found).split("right, answered:")
+    assert "(none)" not in classes
+    assert [cells(line) for line in matrix.strip().splitlines()] == [
+        ["(none)", "LOC", "PER"],
+        ["(none)", "0", "1", "0"],
+        ["LOC", "1", "0", "0"],
+        ["PER", "0", "0", "1"],
+    ]
+    texts = [one.text for one in ElementTree.fromstring(picture_of(found)).iter() if one.tag.endswith("text")]
+    assert texts.count("(none)") == 2
 
 
 def test_of_many_classes_only_the_figures_are_text():
