@@ -23,7 +23,19 @@ def missing(name: str) -> ApiError:
 
 
 def check_sizes(texts: Sequence[str], settings: Settings) -> None:
-    """Raises ApiError for more texts, or longer ones, than are taken."""
+    """Raises ApiError for more texts, or longer ones, than are taken; it says which of both, and the limit."""
+    if NO_LIMIT != settings.batch_limit < len(texts):
+        raise bad(
+            f"Invalid request: {len(texts)} texts are more than this server takes at once: {settings.batch_limit}"
+        )
+    for number, text in enumerate(texts, start=1):
+        if NO_LIMIT != settings.char_limit < len(text):
+            told = f"text {number} has {len(text)} characters, more than this server takes"
+            raise bad(f"Invalid request: {told}: {settings.char_limit}")
+
+
+def check_libretranslate_sizes(texts: Sequence[str], settings: Settings) -> None:
+    """The same in LibreTranslate's words, which are the same of texts and of characters."""
     if NO_LIMIT != settings.batch_limit < len(texts):
         raise too_long(len(texts), settings.batch_limit)
     for text in texts:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 
 from regard.errors import ConfigError
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import check_languages, check_sizes
+from regard.serve.api.checking import check_languages, check_libretranslate_sizes
 from regard.serve.api.documented import asked
 from regard.serve.api.libretranslate import SuggestAnswer, SuggestQuestion
 from regard.serve.errors import ApiError
@@ -54,7 +54,7 @@ def keep(place: Path, suggestion: dict[str, str]) -> None:
 
 
 def _suggestion(service: Service, question: SuggestQuestion) -> dict[str, str]:
-    check_sizes([question.q, question.s], service.settings)
+    check_libretranslate_sizes([question.q, question.s], service.settings)
     check_languages(service.catalogue, question.source, question.target)
     texts = question.model_dump(include={"q", "s", "source", "target"})
     return {"time": datetime.now(UTC).isoformat(timespec="seconds"), **texts}

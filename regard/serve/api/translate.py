@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import MAX_TOLD, asked_texts, check_languages, check_sizes
+from regard.serve.api.checking import MAX_TOLD, asked_texts, check_languages, check_libretranslate_sizes
 from regard.serve.api.documented import asked
 from regard.serve.api.libretranslate import DetectQuestion, LibreAnswer, TextQuestion
 from regard.serve.engine import Options
@@ -39,7 +39,7 @@ def router(service: Service) -> APIRouter:
     async def detect_language(request: Request) -> JSONResponse:
         """Tell the language of a text, best guess first."""
         texts = asked_texts(DetectQuestion.of(await admitted(service, request)).q)
-        check_sizes(texts, service.settings)
+        check_libretranslate_sizes(texts, service.settings)
         guesses = await in_thread(sum(map(len, texts)), detect, service, "\n".join(texts))
         return JSONResponse([told(guess) for guess in guesses[:MAX_GUESSES]])
 
@@ -57,7 +57,7 @@ def _checked(service: Service, question: TextQuestion) -> Question:
     limit = service.settings.alternatives_limit
     if NO_LIMIT != limit < question.alternatives:
         raise bad(f"Invalid request: alternatives parameter must be <= {limit}")
-    check_sizes(texts, service.settings)
+    check_libretranslate_sizes(texts, service.settings)
     check_languages(service.catalogue, source, target)
     name = question.format or "text"
     kind = KINDS.get(name) if isinstance(name, str) else None

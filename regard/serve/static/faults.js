@@ -4,6 +4,7 @@ import { element } from "./explain/elements.js";
 // What the server says, and how it is told here: a key of the texts, with its values.
 const KNOWN = [
   [/request \((\d+)\) exceeds text limit \((\d+)\)/, ([, size, most], { limit }) => [Number(most) === limit ? "tooLong" : "tooLongForModel", size, most]],
+  [/text \d+ has (\d+) characters, more than this server takes: (\d+)/, ([, size, most]) => ["tooLong", size, most]],
   [/\(([\w-]+)\) is not available as a target language from [^]*\(([\w-]+)\)/, ([, target, source], { name }) => ["unserved", name(source), name(target)]],
   [/Invalid API key/, () => ["wrongKey"]],
   [/to get an API key/, () => ["needsKey"]],

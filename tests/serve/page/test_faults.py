@@ -7,6 +7,8 @@ pytestmark = pytest.mark.slow
 
 TOLD = {  # by what the server says: status, a piece of the page's words in English and in Chinese, whether to try again
     "Invalid request: request (9000) exceeds text limit (5000)": (400, "has 9000 characters", "9000 个字符", False),
+    "Invalid request: text 1 has 9000 characters, more than this server takes: 70": (
+        400, "has 9000 characters; this server takes up to 70", "9000 个字符", False),
     "Invalid request: request (900) exceeds text limit (512)": (400, "it has 900 pieces", "900 个子词", False),
     "English (en) is not available as a target language from Chinese (zh-Hans)": (
         400, "translates from Simplified Chinese into English", "译成英语的模型", False,
