@@ -46,6 +46,7 @@ class Explanation:
     weights: list[list[float]]  # (target, source): the decoder's own alignment
     maps: list[AttentionMap] = field(default_factory=list)
     columns: Mapping[str, list[str]] = field(default_factory=dict)  # tokens by column, where an example has several
+    offsets: Mapping[str, list[list[int] | None]] = field(default_factory=dict)  # [first, behind] of each such token
 
     def array(self, of: AttentionMap | None = None) -> LabelledArray:
         """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""

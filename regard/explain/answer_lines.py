@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from regard.explain.looked_at import LookedAt, looked_at, places
+from regard.explain.looked_at import LookedAt, looked_at
 from regard.explain.scale import amount, largest, scaled
 from regard.explain.tokens import is_end, visible_line
 from regard.results import Prediction
@@ -40,7 +40,7 @@ def answer_lines(prediction: Prediction) -> list[RenderableType]:
             parts.append(Text(name, "dim"))
         parts.append(_column(prediction, value, start, looked.get(name)))
         if name in looked:
-            parts.append(Text(_named(looked[name]), "dim"))
+            parts.append(Text(_named(value, looked[name]), "dim"))
         start += len(value) + 1
     return [*parts, *(_table(one) for one in looked.values() if one.column not in names)]
 
@@ -77,18 +77,18 @@ def _marks(text: str, seen: LookedAt | None) -> list[tuple[int, int, float]]:
         return []
     weights = seen.of_words()
     most = max(map(abs, weights), default=0.0) or 1.0
-    found = places(text, [word.text for word in seen.words])
-    return [(*place, weight / most) for place, weight in zip(found, weights, strict=True) if place is not None]
+    return [
+        (*place, weight / most) for place, weight in zip(seen.places(text), weights, strict=True) if place is not None
+    ]
 
 
-def _named(seen: LookedAt) -> str:
-    """The words that were looked at most; the end symbol is one of them."""
-    weights = seen.of_words()
+def _named(text: str, seen: LookedAt) -> str:
+    """The words of a text that were looked at most; the end symbol is one of them."""
+    weights, found = seen.of_words(), seen.places(text)
+    words = [word.text if at is None else text[slice(*at)] for word, at in zip(seen.words, found, strict=True)]
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
     worth = [place for place in order if weights[place] >= LEAST * (1.0 if seen.shares else max(map(abs, weights)))]
-    return "  ← " + ", ".join(
-        f"{visible_line(seen.words[place].text)} {amount(weights[place], seen.shares)}" for place in worth
-    )
+    return "  ← " + ", ".join(f"{visible_line(words[place])} {amount(weights[place], seen.shares)}" for place in worth)
 
 
 def _table(seen: LookedAt) -> Text:

@@ -20,6 +20,7 @@ class LookedAt(NamedTuple):
     questions: list[str]
     weights: list[list[float]]  # (question, token), means over heads
     shares: bool  # whether every row sums to one
+    offsets: Sequence[list[int] | None] = ()  # where each token stands in the text as it was given, if that is known
 
     @property
     def of_units(self) -> bool:
@@ -30,6 +31,14 @@ class LookedAt(NamedTuple):
     def words(self) -> list[Word]:
         """The words that the tokens are pieces of."""
         return words_of(self.tokens)
+
+    def places(self, text: str) -> list[tuple[int, int] | None]:
+        """Where each word stands in the text; without offsets it is searched for."""
+        words = self.words
+        if not self.offsets:
+            return places(text, [word.text for word in words])
+        spans = [[span for piece in word.pieces if (span := self.offsets[piece]) is not None] for word in words]
+        return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in spans]
 
     def of_words(self) -> list[float]:
         """The weight of each word: the sum of its pieces, the mean over the questions."""
@@ -55,7 +64,8 @@ def looked_at(found: Explanation) -> list[LookedAt]:
             [one.name for one in maps for _ in one.weights[0]] if len(maps) > 1 else found.columns[answer] * len(rows)
         )
         shares = all(are_shares(head) for one in maps for head in one.weights)
-        views.append(LookedAt(column, list(found.columns[column]), names, rows, shares))
+        offsets = found.offsets.get(column, ())
+        views.append(LookedAt(column, list(found.columns[column]), names, rows, shares, offsets))
     return views
 
 

@@ -30,6 +30,7 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}},
+       offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
     return {"format": FORMAT, "predictions": [_prediction(prediction) for prediction in predictions]}
@@ -103,6 +104,7 @@ def _explanation(found: Explanation) -> dict[str, Any]:
         "shares": are_shares(found.weights),
         "maps": [_map(each) for each in found.maps],
         **({"columns": columns} if columns else {}),
+        **({"offsets": {name: list(places) for name, places in found.offsets.items()}} if found.offsets else {}),
     }
 
 

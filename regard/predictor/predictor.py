@@ -218,7 +218,10 @@ class Predictor:
         explain = partial(self.task.explain, self.model)
         explanations = self._in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
         return Predictions(
-            replace(prediction, explanation=found if prediction.finished else without_end(found))
+            replace(
+                prediction,
+                explanation=self.task.located(found if prediction.finished else without_end(found), prediction.source),
+            )
             for prediction, found in zip(predictions, explanations, strict=True)
         )
 

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -139,6 +140,14 @@ class Task(ABC):
         """Return a prediction with its source as the example has it, where columns do not keep all of a text."""
         return prediction
 
+    def located(self, found: Explanation, source: str) -> Explanation:
+        """Return an explanation with the place of each token in the text that was given, where its column tells it."""
+        if not found.columns:
+            return found
+        places = {name: self.vocabularies[name].offsets(value) for name, value in self.given(source).items()}
+        offsets = {name: [*map(_listed, row), None] for name, row in places.items() if row}  # the end has no place
+        return replace(found, offsets=offsets)
+
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """Return an answer without what a model may go astray with."""
         return prediction
@@ -151,7 +160,9 @@ class Task(ABC):
 
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
-        """Return where the columns stand in a table of a `kind` of reader; None: in their order.
+        """Return where the columns stand in a table of a `kind` of reader that tells what this task answers.
+
+        None: they stand in their order.
 
         `like` is where they stand in the training part. Raises DataError for a table that does not tell.
         """
@@ -293,3 +304,7 @@ def ends(columns: Iterable[str]) -> tuple[str, str]:
 def unzipped(examples: Examples) -> list[dict[str, str]]:
     """Return columns of values as examples."""
     return [dict(zip(examples, values, strict=True)) for values in zip(*examples.values(), strict=True)]
+
+
+def _listed(place: tuple[int, int] | None) -> list[int] | None:
+    return None if place is None else list(place)
