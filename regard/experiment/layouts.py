@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import quoted
-from regard.data.readers.label_table import TABLES, holds_pairs
-from regard.experiment.data import FOLDERS, PARTS, by_ending
+from regard.data.readers import READERS
+from regard.data.readers.label_table import holds_pairs
+from regard.experiment.data import PARTS, by_ending
 from regard.experiment.settings import Experiment
 
-TASKS_OF = {**dict.fromkeys((*TABLES, FOLDERS), "classification"), "conll": "tagging"}  # by what reads a text
+TASKS_OF = {"label": "classification", "tags": "tagging"}  # by what files hold beside texts
 UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None, ",")}  # who says others of them knows the table
 
 
@@ -32,6 +33,7 @@ def with_layouts(
         path = Path(str(choice.settings.get("file", "")))
         if (
             part in parts
+            and _tells(choice.name) == experiment.task_class.answers
             and path.is_file()
             and all(choice.settings.get(name, usual[0]) in usual for name, usual in UNSAID.items())
         ):
@@ -54,10 +56,16 @@ def text_settings(text: str | None) -> tuple[list[str], list[str]]:
         return [], []
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]
-    task = TASKS_OF.get(kind)
+    tells = _tells(kind) if kind else ""
+    task = TASKS_OF.get(tells)
     path = Path(text).expanduser()
-    if kind in TABLES and path.is_file() and holds_pairs(path, kind):
+    if tells == "label" and path.is_file() and holds_pairs(path, kind):
         task = "pairs"
     if task is not None:
         return [f"task.name={task}"], [f"data.train={quoted(text)}"]
     return ["task.name=language_model"], [f"data.train.text={quoted(text)}"]
+
+
+def _tells(kind: str) -> str:
+    reader: Any = READERS[kind]
+    return str(reader.tells)

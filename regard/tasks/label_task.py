@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from regard.data.columns import TextColumn
-from regard.data.readers.label_table import TABLES, Fields, TableLayout, label_layout
+from regard.data.readers.label_table import Fields, TableLayout, label_layout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.evaluation.confusion import Confusion, confusion_of
@@ -60,7 +60,7 @@ class LabelTask(Task, ABC):
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         """Return which field is the label and which are the texts, as the rows of a table tell."""
-        return label_layout(path, kind, tuple(cls.columns), like) if kind in TABLES else None
+        return label_layout(path, kind, tuple(cls.columns), like)
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Rank the classes; there is nothing to search."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import WordsColumn
-from regard.data.readers.conll_layout import conll_layout
+from regard.data.readers.conll import conll_layout
 from regard.data.readers.label_table import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
@@ -66,7 +66,7 @@ class TaggingTask(Task):
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         """Return which fields of CoNLL columns are the word and its tag."""
-        return conll_layout(path, tuple(cls.columns), like) if kind == "conll" else None
+        return conll_layout(path, tuple(cls.columns), like)
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Choose the likeliest tags; there is nothing to search."""

@@ -1,7 +1,8 @@
-"""CoNLL columns: a word a line with its tags beside it, an empty line behind each sentence."""
+"""CoNLL columns: a word a line with its tags beside it, an empty line behind each sentence; which are which."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -10,12 +11,16 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.data.examples import Example
 from regard.data.readers.fields import field_places
+from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
 
 DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
 NO_WORD = re.compile(r"\d+[-.]\d+")  # the number of a token of several words (1-2), or of an empty node (1.1)
+LOOKED_AT = 20_000  # sentences whose tags are collected
+CONLLU = 10  # fields of CoNLL-U: a number, the word, its lemma, its universal tag …
+SPAN = re.compile(r"O|[BIESLU](-.*)?")  # a tag of a span, or of none
 
 
 class ConllReader(Reader):
@@ -27,6 +32,7 @@ class ConllReader(Reader):
     number of its first word's line.
     """
 
+    tells = "tags"
     aliases = (
         "conll2003, conll_columns, bio, iob",
         alias("conllu, conll_u, universal_dependencies", {"fields": {"text": 2, "tags": 4}}),
@@ -100,7 +106,30 @@ def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[R
         yield rows
 
 
+def conll_layout(path: Path, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
+    """Return where the words and their tags stand: `columns` are their names.
+
+    Of CoNLL-U fields 2 and 4; of other rows the first field, and the last one where all its values are tags of spans
+    (B-PER I-PER O), else the second. With `like`, the fields of another file of the same data, these. Raises DataError
+    for a file that is not there or empty.
+    """
+    text, tags = columns
+    rows = [row.cells for row in chain.from_iterable(islice(conll_sentences(path), LOOKED_AT))]
+    fields = dict(like) if like is not None else dict(zip((text, tags), _places(rows), strict=True))
+    known = {row[fields[tags] - 1] for row in rows if len(row) >= fields[tags]}
+    return TableLayout(fields, False, tuple(sorted(known)))
+
+
 def _is_comment(line: str, delimiter: str | None) -> bool:
     """Whether a line before the first word of a sentence is a comment."""
     word = "\t" in line and delimiter in (None, "\t") and not line.startswith("# ")
     return line.startswith("#") and not word
+
+
+def _places(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """The fields, from 1, of the word and of its tag."""
+    least = min(map(len, rows), default=2)
+    if least >= CONLLU and all(row[0].isdigit() or NO_WORD.fullmatch(row[0]) for row in rows):
+        return 2, 4
+    spans = least > 2 and all(SPAN.fullmatch(row[-1]) for row in rows)
+    return 1, least if spans else 2

@@ -21,6 +21,8 @@ class CsvReader(Reader):
     A quoted field may hold the `delimiter`, doubled quotes and ends of lines. An example has its last line's number.
     """
 
+    tells = "label"
+
     def __init__(
         self,
         columns: tuple[str, ...],

@@ -17,6 +17,8 @@ class FoldersReader(Reader):
     An example's line is the number of its file, in the order of the labels' and the files' names.
     """
 
+    tells = "label"
+
     def __init__(
         self,
         columns: tuple[str, ...],

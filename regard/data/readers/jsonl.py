@@ -15,6 +15,8 @@ from regard.errors import DataError, PartError, nearest
 class JsonlReader(Reader):
     """`fields` says under which name a column stands; by default under its own. A whole number is read as a text."""
 
+    tells = "label"
+
     def __init__(
         self,
         columns: tuple[str, ...],

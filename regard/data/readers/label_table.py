@@ -12,7 +12,6 @@ from regard.data.readers.csv import csv_rows
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 
-TABLES = ("csv", "jsonl", "tsv")  # rows of READERS whose fields can be told
 LOOKED_AT = 100_000  # rows: a table may be sorted by its labels
 MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
@@ -48,7 +47,7 @@ class TableLayout(NamedTuple):
 
 
 def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
-    """Return where texts and the last column, the label, stand in a table of a `kind` of TABLES.
+    """Return where texts and the last column, the label, stand in a table of a `kind` of reader.
 
     A field that a header calls a label is one; the first line is also a header where it has a label that no other line
     has, and one word for each text. Else it is the field with the fewest different short values; the texts

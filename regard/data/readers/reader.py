@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from regard.data.examples import Example
 
@@ -10,6 +11,7 @@ from regard.data.examples import Example
 class Reader(ABC):
     """Streams the examples of files in their order, as often as it is asked to; or makes them, with no files at all."""
 
+    tells: ClassVar[str] = ""  # what its files hold beside texts: "label", "tags"; "": whatever the columns are
     columns: tuple[str, ...]  # of every example
     files: tuple[Path, ...]  # what is read; none where examples are made
 

@@ -19,6 +19,8 @@ class TsvReader(Reader):
     Fields that a line lacks are empty. Raises DataError if the first line lacks one.
     """
 
+    tells = "label"
+
     def __init__(
         self,
         columns: tuple[str, ...],

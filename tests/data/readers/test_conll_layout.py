@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.data.readers.conll_layout import conll_layout
+from regard.data.readers.conll import conll_layout
 from regard.errors import DataError
 
 COLUMNS = ("text", "tags")
