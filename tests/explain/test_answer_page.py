@@ -76,6 +76,30 @@ def test_a_label_its_bars_and_the_words_that_were_looked_at(visit):
     assert seen.texts(".tokens.queries") == ["<good>"]
 
 
+def test_words_are_coloured_where_they_were_read(visit):
+    """Unknown, without its apostrophe, in lower case, a sign that is two halves to JavaScript, and far behind."""
+    text = "not read " * 40 + "👀 The plot isn't 好"
+    words = ["👀", "The", "plot", "isn't", "好"]
+    tokens = ["<unk>", " the", "<unk>", " isnt", "好", "</s>"]
+    rows = [0.1, 0.4, 0.2, 0.15, 0.05, 0.1]
+    offsets = {"text": [*([text.index(word), text.index(word) + len(word)] for word in words), None]}
+    maps = [AttentionMap("pooling", "pooling", 0, [[rows]], "", "text")]
+    found = Explanation(tokens, ["bad", "</s>"], [], [], maps, {"text": tokens, "label": ["bad"]}, offsets)
+    prediction = LabelPrediction(text, "bad", -0.1, explanation=found, probabilities={"bad": 1.0})
+    seen = visit(prediction)
+    assert seen.texts(".seen") == words
+    assert weights(seen, ".seen") == pytest.approx(rows[:-1])
+    before = seen.all(".read").first.evaluate("text => text.firstChild.textContent")
+    assert before == "not read " * 40
+    (named,) = seen.texts(".answer-card .quiet")
+    assert [named.index(word) for word in ("The", "plot", "isn't")] == sorted(
+        map(named.index, ("The", "plot", "isn't"))
+    )
+    old = to_json([prediction])
+    del old["predictions"][0]["explanation"]["offsets"]
+    assert visit(html=page(old)).texts(".seen") == []  # searched for near the front, as before places were told
+
+
 def test_pairs_begin_with_what_looks_from_one_at_the_other(visit):
     seen = visit(compared())
     kinds = seen.all(".controls select").first.locator("option")
