@@ -9,6 +9,7 @@ from torch.nn import functional
 from regard.config import Doc, PartOf
 from regard.config.bounds import Count, Size
 from regard.data.columns import Columns
+from regard.errors import DataError, PartError
 from regard.layers.ntm import ReadHead, WriteHead
 from regard.layers.recurrent import RECURRENT, Past, Recurrent
 from regard.models.number_model import GIVEN, WANTED, Answer, HeadTrace, NumberModel, number_columns
@@ -17,6 +18,10 @@ from regard.records import Batch, Sequences
 from regard.registry import Choice
 
 BLANK = 1e-6  # what stands in every slot at first (https://arxiv.org/abs/1807.08518 finds a constant best)
+
+# what it cannot do, and what to do about it
+BITS, OF_NUMBERS = "a Neural Turing Machine answers bits", "0 and 1; model=sequence_regressor answers a row of numbers"
+ROWS, FILLED = "a Neural Turing Machine answers as many rows as it is given", "fill the shorter side with rows of zeros"
 
 
 class Machine(NamedTuple):
@@ -32,7 +37,7 @@ class NeuralTuringMachine(NumberModel):
     """p(bit = 1) = sigmoid(W [s_t; r_t] + b), s_t = controller([x_t; r_(t-1)]), r_t what heads read of the memory.
 
     At each step heads write first, then others read. It reads all rows, then a mark in a channel of its own, then
-    answers step by step without any input: so many rows as were given, or as are wanted. All heads begin at slot 0.
+    answers step by step without any input, as many rows as were given. All heads begin at slot 0.
     """
 
     def __init__(
@@ -57,7 +62,11 @@ class NeuralTuringMachine(NumberModel):
         self.leave = nn.Linear(dim + num_heads * slot_dim, out_width)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return -sum over the bits of a row of log p(bit), (batch, row); `smoothing` draws each bit towards 0.5."""
+        """Return -sum over the bits of a row of log p(bit), (batch, row); `smoothing` draws each bit towards 0.5.
+
+        Raises DataError for other numbers than bits, and for more or fewer rows than were given.
+        """
+        _check(batch.sequences(GIVEN), batch.sequences(WANTED))
         wanted, mask = batch.sequences(WANTED)
         logits, _ = self._run(batch.sequences(GIVEN), wanted.shape[1])
         target = (1 - smoothing) * wanted.to(logits) + smoothing / 2
@@ -130,6 +139,18 @@ class NeuralTuringMachine(NumberModel):
         return state, Machine(past, slots, tuple(places), torch.cat(reads, dim=-1))
 
 
+def _check(given: Sequences, wanted: Sequences) -> None:
+    """Raise DataError for what a machine cannot answer."""
+    (numbers, _), rows = wanted, (given.mask.sum(dim=1), wanted.mask.sum(dim=1))
+    strange, unequal = (numbers != 0) & (numbers != 1), rows[0] != rows[1]
+    if not bool(strange.any() | unequal.any()):
+        return
+    if bool(strange.any()):
+        raise DataError(WANTED, f"has {float(numbers[strange][0]):g}, and {BITS}", hint=OF_NUMBERS)
+    read, asked = (int(one[unequal][0]) for one in rows)
+    raise DataError(WANTED, f"has {asked} rows where {read} are given, and {ROWS}", hint=FILLED)
+
+
 def read_width(width: int, num_heads: int, slot_dim: int) -> int:
     """Return how many numbers a controller reads at a step: a row, the mark, and what heads have read."""
     return width + 1 + num_heads * slot_dim
@@ -150,6 +171,11 @@ def neural_turing_machine(
 ) -> NeuralTuringMachine:
     """p(bits | bits): a controller with a memory of slots, which reads all rows and then writes so many."""
     given, wanted = number_columns(columns)
+    if not wanted.bits:
+        raise PartError(f"{BITS}, and '{WANTED}' has other numbers", OF_NUMBERS)
+    if given.rows != wanted.rows:
+        problem = f"{ROWS}: '{GIVEN}' has up to {given.rows} rows, and '{WANTED}' up to {wanted.rows}"
+        raise PartError(problem, FILLED)
     reads = read_width(given.width, num_heads, slot_dim)
     steers = None if controller is None else RECURRENT.build(controller, reads, dim, place="controller")
     return NeuralTuringMachine(

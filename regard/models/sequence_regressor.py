@@ -94,7 +94,7 @@ def sequence_regressor(
     given, wanted = number_columns(columns)
     if wanted.rows > 1:
         problem = f"answers one row of numbers, and '{WANTED}' has up to {wanted.rows}"
-        raise PartError(problem, "model=neural_turing_machine writes several")
+        raise PartError(problem, "model=neural_turing_machine writes several of bits, as many as are given")
     sockets = build_sockets(HEADS_OF_FOUR, self_attention)
     encodes = None if encoder is None else ENCODERS.build(encoder, dim, sockets, given={"dropout": dropout})
     pools = POOLINGS.build(pooling, dim if encodes is None else encodes.dim)

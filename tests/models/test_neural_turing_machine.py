@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.data.columns.numbers import NumbersColumn
+from regard.errors import ConfigError, DataError
 from regard.models import MODELS
 from regard.models.neural_turing_machine import BLANK
 from regard.records import Batch, Sequences
@@ -125,6 +126,38 @@ def test_smoothing_draws_bits_towards_a_half():
     flipped = {"given": Sequences(items, mask), "wanted": Sequences(1 - items, mask)}
     right, wrong = model.nll(batch), model.nll(batch._replace(columns=flipped))
     assert_close(model.nll(batch, smoothing=0.2), 0.8 * right + 0.2 * (right + wrong) / 2)
+
+
+def test_numbers_that_are_no_bits_are_refused():
+    model, (items, mask) = build(None), bits().sequences("given")
+    batch = bits()
+    batch.columns["wanted"] = Sequences(torch.where(mask.unsqueeze(-1), 0.65, 0.0), mask)
+    with pytest.raises(DataError, match=r"wanted: has 0\.65, and a Neural Turing Machine answers bits \(0 and 1"):
+        model.nll(batch)
+    batch.columns.update(given=Sequences(0.65 * items, mask), wanted=Sequences(items, mask))
+    assert bool(model.nll(batch).isfinite().all())  # what is read may be any numbers
+
+
+def test_other_rows_than_were_given_are_refused():
+    model, batch = build(None), bits()
+    items, mask = batch.sequences("given")
+    batch.columns["wanted"] = Sequences(items[:, :1], mask[:, :1])
+    with pytest.raises(DataError, match=r"wanted: has 1 rows where 3 are given.*fill the shorter side"):
+        model.nll(batch)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ("0.65 0; 0 1", "answers bits, and 'wanted' has other numbers"),
+        ("0 1", "'given' has up to 2 rows, and 'wanted'"),
+    ],
+)
+def test_a_machine_is_not_built_for_what_it_cannot_answer(wanted, told):
+    values = {"given": ["1 0; 0.5 1"], "wanted": [wanted]}
+    columns = {name: NumbersColumn.learn(some, Choice("words")) for name, some in values.items()}
+    with pytest.raises(ConfigError, match=told):
+        MODELS.build(Choice("neural_turing_machine", MADE), columns)
 
 
 def test_gradients_reach_every_weight():

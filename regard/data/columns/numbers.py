@@ -28,25 +28,30 @@ class NumbersColumn(Column):
 
     examples = ("0 1", "1 0")
 
-    def __init__(self, width: int, rows: int) -> None:
-        """`rows` is how many the longest value had in training."""
-        self.width, self.rows = width, rows
+    def __init__(self, width: int, rows: int, *, bits: bool = True) -> None:
+        """`rows` is how many the longest value had in training, `bits` whether all numbers were 0 or 1 there."""
+        self.width, self.rows, self.bits = width, rows, bits
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> "NumbersColumn":
-        """Learn width and rows. Raises DataError, with its number, for a value that is none or of another width."""
+        """Learn width, rows and whether all are bits.
+
+        Raises DataError, with its number, for a value that is none or of another width.
+        """
         width = longest = 0
+        bits = True
         for number, value in enumerate(values, start=1):
             try:
-                rows, wide = read_rows(value).shape if value.strip() else (0, width)  # empty ones are left out later
+                numbers = read_rows(value) if value.strip() else np.zeros((0, width))  # empty ones are left out later
             except DataError as error:
                 raise DataError(error.path, error.problem, line=number, hint=error.hint) from error
-            width, longest = width or wide, max(longest, rows)
+            rows, wide = numbers.shape
+            width, longest, bits = width or wide, max(longest, rows), bits and bool(np.isin(numbers, (0, 1)).all())
             if wide != width:
                 raise _other_width(wide, width, number)
         if not longest:
             raise DataError("numbers", "there are none to learn from", hint=FORM)
-        return cls(width, longest)
+        return cls(width, longest, bits=bits)
 
     @classmethod
     def repeated(cls, value: str, times: int) -> str:
@@ -55,20 +60,21 @@ class NumbersColumn(Column):
 
     @classmethod
     def load(cls, folder: Path) -> "NumbersColumn":
-        """Read width and rows. Raises CheckpointError."""
+        """Read what `save` wrote; runs of older versions do not say whether all were bits. Raises CheckpointError."""
         try:
             shape = json.loads((folder / SHAPE).read_text(encoding="utf-8"))
-            return cls(int(shape["width"]), int(shape["rows"]))
+            return cls(int(shape["width"]), int(shape["rows"]), bits=bool(shape.get("bits", True)))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise CheckpointError(folder / SHAPE, f"cannot be read: {error}") from error
 
     def save(self, folder: Path) -> None:
-        """Write width and rows."""
+        """Write width, rows, and whether all were bits."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / SHAPE).write_text(json.dumps({"width": self.width, "rows": self.rows}), encoding="utf-8")
+        shape = {"width": self.width, "rows": self.rows, "bits": self.bits}
+        (folder / SHAPE).write_text(json.dumps(shape), encoding="utf-8")
 
     def key(self) -> str:
-        """SHA-256 of the width; ids do not depend on the rows."""
+        """SHA-256 of the width; ids depend on nothing else."""
         return hashlib.sha256(f"numbers {self.width}".encode()).hexdigest()
 
     def __len__(self) -> int:

@@ -20,6 +20,13 @@ def test_width_and_rows_are_those_of_training(column):
     assert (column.width, column.rows) == (2, 2)
 
 
+@pytest.mark.parametrize(("values", "bits"), [(["0 1", "1 1"], True), (["0 1", "1 2"], False), (["0 0.5", ""], False)])
+def test_it_knows_whether_all_were_bits(values, bits, tmp_path):
+    column = NumbersColumn.learn(values, WORDS)
+    column.save(tmp_path)
+    assert column.bits == NumbersColumn.load(tmp_path).bits == bits
+
+
 def test_a_number_is_millionths(column):
     ids = column.encode("0.5 1; -2 0.0000004")
     assert [one - ZERO for one in ids] == [500_000, 1_000_000, -2_000_000, 0]
