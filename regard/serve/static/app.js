@@ -19,7 +19,7 @@ import { TEXTS } from "./texts.js";
 
 const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
 const BEST = 5; // candidates
-const LONGEST_CODE = 40; // letters of a language of a link that are told again
+const LONGEST = 40; // letters of a language, or a model, of a link that are told again
 const byId = (id) => document.getElementById(id);
 const text = byId("text");
 const about = { limit: -1, name: (code) => pairs?.name(code) ?? code, t: (...what) => t(...what) };
@@ -197,17 +197,18 @@ function spoken(language) {
 function choose(settings) {
   const { source, target, model, other, text: written } = linked();
   if (models.choose(model, written ?? "")) return tabs.open("model");
-  if (!pairs.models.length) return undefined;
+  const unknown = model && !pairs.models.some(({ name }) => name === model) ? new Refused("noModel", { values: () => [model.slice(0, LONGEST)] }) : null;
+  if (!pairs.models.length) return unknown && models.miss(model.slice(0, LONGEST), written ?? "");
   const last = read("pair");
   text.value = written ?? text.value;
   const proposed = [settings?.language?.source?.code, settings?.language?.target?.code];
   const [from, to] = [source ?? pairs.only() ?? last[0] ?? proposed[0] ?? "auto", target ?? last[1] ?? proposed[1] ?? ""];
   const changes = { source: from, target: to, model: model ?? "", other: other ?? "" };
-  if (pairs.serves(source, target)) return pairs.choose(changes);
-  asking.abort(); // nobody chose the languages that are left to choose from: nothing is asked until somebody does, or writes
+  if (!unknown && pairs.serves(source, target)) return pairs.choose(changes);
+  asking.abort(); // nobody chose what is left to choose from: nothing is asked until somebody does, or writes
   pairs.take(changes);
   light([]);
-  return refuse(new Refused("unserved", { values: ({ name }) => [source, target].map((code) => (code && code !== "auto" ? name(code.slice(0, LONGEST_CODE)) : "")) }));
+  return refuse(unknown ?? new Refused("unserved", { values: ({ name }) => [source, target].map((code) => (code && code !== "auto" ? name(code.slice(0, LONGEST)) : "")) }));
 }
 
 // Ends an earlier start that still waits.

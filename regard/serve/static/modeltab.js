@@ -32,15 +32,26 @@ export class ModelTab {
   choose(name, line = null) {
     const model = this.models.find((each) => each.name === name);
     if (!model) return false;
+    this.take(model, line);
+    this.ask();
+    return true;
+  }
+
+  // Of a link to a model that is not here: its text is kept, and nothing is asked until somebody writes or chooses.
+  miss(name, line) {
+    if (this.model) this.take(this.model, line);
+    this.asking.abort();
+    this.refuse(new Refused("noModel", { values: () => [name] }));
+  }
+
+  take(model, line) {
     const kept = this.model && String(this.model.given) === String(model.given) ? this.values() : [];
     const values = line === null ? kept : model.given.length > 1 ? line.split("\t") : [line];
     this.model = model;
-    byId("asked").value = name;
+    byId("asked").value = model.name;
     this.fields = model.given.map((column, at) => this.field(at, values[at] ?? ""));
     byId("columns").replaceChildren(...this.fields.map(({ parentNode }) => parentNode));
     this.speakFields();
-    this.ask();
-    return true;
   }
 
   field(at, value) {

@@ -10,9 +10,9 @@ pytestmark = pytest.mark.slow
 def alone(server, visit):
     """The page of a server that holds no translator."""
 
-    def open_page(*others: str, **settings):
+    def open_page(*others: str, fragment: str = "", **settings):
         server.models, server.others = {}, list(others)
-        page = visit(ready=False, **settings)
+        page = visit(fragment, ready=False, **settings)
         expect(page.tab.locator("#columns textarea").first).to_be_visible()
         return page
 
@@ -119,6 +119,27 @@ def test_a_link_opens_a_model_with_its_example(visit, server):
     page = visit("#model=pairs&q=a+dog%09fine", ready=False)
     expect(page.tab.locator(".verdict")).to_have_text("good")
     expect(field(page, "Second text")).to_have_value("fine")
+
+
+def test_a_link_to_a_model_that_is_not_here_is_told_and_its_text_kept(alone, server):
+    page = alone("reviews", fragment="#model=nope&q=fine+weather")
+    expect(page.tab.locator("#model-fault")).to_contain_text("a model that this server does not have: nope.")
+    expect(field(page, "Text")).to_have_value("fine weather")
+    page.tab.wait_for_timeout(500)
+    assert asked(server) == []
+    field(page, "Text").fill("fine")
+    expect(page.tab.locator(".verdict")).to_have_text("good")
+    expect(page.tab.locator("#model-fault")).to_be_hidden()
+
+
+def test_beside_translators_too_a_link_to_no_model_is_told(visit, server):
+    server.others = ["reviews"]
+    page = visit("#model=nope&q=Hallo")
+    expect(page.tab.locator("#fault-text")).to_contain_text("a model that this server does not have: nope.")
+    expect(page.field).to_have_value("Hallo")
+    assert not [path for path, _ in server.asked if path == "/v1/translate"]
+    page.write()
+    expect(page.tab.locator("#fault")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
