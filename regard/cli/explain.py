@@ -58,7 +58,7 @@ def explain_command(
     if html_file is not None:
         _keep(html_file, page(data, title=f"Regard: {run.name}").encode())
     if svg_file is not None and found is not None:
-        _keep(svg_file, svg_of(found, title=title).encode())
+        _keep(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
     if png_file is not None and found is not None:
         _keep(png_file, png_of(found, title=title))
 

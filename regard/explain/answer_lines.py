@@ -84,8 +84,7 @@ def _marks(text: str, seen: LookedAt | None) -> list[tuple[int, int, float]]:
 
 def _named(text: str, seen: LookedAt) -> str:
     """The words of a text that were looked at most; the end symbol is one of them."""
-    weights, found = seen.of_words(), seen.places(text)
-    words = [word.text if at is None else text[slice(*at)] for word, at in zip(seen.words, found, strict=True)]
+    weights, words = seen.of_words(), seen.spelt(text)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
     worth = [place for place in order if weights[place] >= LEAST * (1.0 if seen.shares else max(map(abs, weights)))]
     return "  ← " + ", ".join(f"{visible_line(words[place])} {amount(weights[place], seen.shares)}" for place in worth)

@@ -40,6 +40,11 @@ class LookedAt(NamedTuple):
         spans = [[span for piece in word.pieces if (span := self.offsets[piece]) is not None] for word in words]
         return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in spans]
 
+    def spelt(self, text: str) -> list[str]:
+        """Each word as the text has it; as it was read where it stands nowhere, like the end symbol."""
+        pairs = zip(self.words, self.places(text), strict=True)
+        return [word.text if place is None else text[slice(*place)] for word, place in pairs]
+
     def of_words(self) -> list[float]:
         """The weight of each word: the sum of its pieces, the mean over the questions."""
         count = len(self.weights)

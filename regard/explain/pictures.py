@@ -45,14 +45,15 @@ def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]
     return _by_words(_views(found)[0])
 
 
-def svg_of(found: Explanation, *, title: str = "Attention") -> str:
+def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") -> str:
     """All that a terminal shows of an explanation as one SVG document: of several texts a heat map each.
 
     Words that a learned question looked at stand as in their text, coloured; units such as sentences are the rows of a
-    map, one below the other. Raises RegardError for what looked at no words.
+    map, one below the other. With the `source` of the prediction words are spelt as there. Raises RegardError for what
+    looked at no words.
     """
-    looked = looked_at(found)
-    drawings = [_looked(one, [*found.columns.values()][-1][0]) for one in looked]
+    looked, texts = looked_at(found), dict(zip(found.columns, source.split("\t"), strict=False))
+    drawings = [_looked(one, [*found.columns.values()][-1][0], texts.get(one.column, "")) for one in looked]
     views = alignment_views(without_questions(found)) if looked else _views(found)
     return _document([*drawings, *(_drawn(*_by_words(seen), title=_title(found, seen, title)) for seen in views)])
 
@@ -162,14 +163,18 @@ def _drawn(
     return _Drawing(width, height, parts)
 
 
-def _looked(seen: LookedAt, answer: str) -> _Drawing:
-    """The words of a text, or its units below each other, as a learned question looked at them."""
+def _looked(seen: LookedAt, answer: str, given: str) -> _Drawing:
+    """The words of a text, or its units below each other, as a learned question looked at them.
+
+    Words are spelt as in the text that was `given`, where it is known.
+    """
     title = f"{answer} looks at {seen.column}"
     if seen.of_units:
         units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
         rows = [[row[place] for row in seen.weights] for place in units]
         return _drawn(seen.questions, [seen.tokens[place].strip() for place in units], rows, title=title, spaces=True)
-    texts, weights, x, y = [visible(word.text) for word in seen.words], seen.of_words(), 16, 36
+    words = seen.spelt(given) if given else [word.text for word in seen.words]
+    texts, weights, x, y = [*map(visible, words)], seen.of_words(), 16, 36
     most, parts = max(map(abs, weights), default=0.0) or 1.0, list[str]()
     for text, weight in zip(texts, weights, strict=True):
         size = _width(text) + 8

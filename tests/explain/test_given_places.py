@@ -1,14 +1,16 @@
 """Words that a model reads in another spelling are coloured where they stand in the text as it was given."""
 
+import html
 import io
 import json
+import re
 
 import pytest
 from rich.console import Console
 from small_runs import regard as command
 
 import regard
-from regard.explain import render, to_json
+from regard.explain import render, svg_of, to_json
 from regard.explain.answer_lines import SHADES
 from regard.explain.looked_at import looked_at
 from regard.results import AttentionMap, Explanation, LabelPrediction
@@ -53,6 +55,12 @@ def test_a_terminal_names_and_colours_the_words_as_they_were_given():
     number = lines.index(f"  {TEXT}")
     assert lines[number + 1].rstrip() == f"  {SHADES[4] * 3} {SHADES[1] * 4}"  # of the strongest: 1 and 0.2
     assert lines[number + 2].strip() == "← The 60%, plot 12%, good 7%"
+
+
+def test_a_picture_has_the_words_as_they_were_given():
+    picture = svg_of(by_hand().explanation, source=TEXT)
+    told = [f"bad → {word}: {weight:.3f}" for word, weight in zip([*TEXT.split(), "</s>"], WEIGHTS, strict=True)]
+    assert re.findall("<title>(bad → .*?: .*?)</title>", html.unescape(picture)) == told
 
 
 def test_json_tells_the_places():
