@@ -8,6 +8,7 @@ from regard.config import quoted
 from regard.data.readers import READERS
 from regard.data.readers.label_table import holds_pairs
 from regard.experiment.data import PARTS, by_ending
+from regard.experiment.formats import holds_sentences
 from regard.experiment.settings import Experiment
 
 TASKS_OF = {"label": "classification", "tags": "tagging"}  # by what files hold beside texts
@@ -50,7 +51,8 @@ def text_settings(text: str | None) -> tuple[list[str], list[str]]:
     """Return changes that name the task for what `--text` gives, and changes that name its data.
 
     A table or a folder of folders holds labels and texts for a classifier, a table with two texts beside the label is
-    one of pairs, CoNLL columns hold words and tags for a tagger, any other file holds the text of a language model.
+    one of pairs, CoNLL columns hold words and tags for a tagger, also in a .tsv with empty lines between sentences,
+    any other file holds the text of a language model.
     """
     if text is None:
         return [], []
@@ -59,6 +61,8 @@ def text_settings(text: str | None) -> tuple[list[str], list[str]]:
     tells = _tells(kind) if kind else ""
     task = TASKS_OF.get(tells)
     path = Path(text).expanduser()
+    if kind == "tsv" and path.is_file() and holds_sentences(path):
+        return ["task.name=tagging"], [f"data.train={{name: conll, file: {quoted(text)}}}"]
     if tells == "label" and path.is_file() and holds_pairs(path, kind):
         task = "pairs"
     if task is not None:

@@ -28,6 +28,7 @@ from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
+from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
 from regard.experiment.layouts import with_layouts
@@ -177,10 +178,14 @@ def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable
 
 def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """Settings with changes laid on them. The name of a mechanism changes what it stands for and leaves all else."""
+    changes = [*changes]
     changed = read_changes(changes)
     for group in (settings, changed):
         check_files(group)
     merged: dict[str, Any] = merge(spelled(Experiment, settings), changed)
+    said = merge(settings, parse_changes(one for one in changes if one.startswith("data."))).get("data")
+    if isinstance(said, Mapping) and isinstance(merged.get("data"), Mapping):
+        merged["data"] = read_alike(merged["data"], said)
     return merged
 
 

@@ -1,0 +1,51 @@
+"""What format a file has whose name does not tell it."""
+
+import pytest
+
+from regard.errors import ConfigError
+from regard.experiment import load_experiment, read_experiment, text_settings
+from regard.experiment.formats import holds_sentences
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentences"),
+    [
+        (["a\tDET", "dog\tNOUN", "", "it\tPRON", "is\tAUX"], True),
+        (["a\tDET", "dog\tNOUN", "it\tPRON", "is\tAUX"], False),  # nothing parts the sentences
+        (["good\ta film", "", "bad\ta book", "", "good\tone"], False),  # a table with empty lines
+        (["a good film\t+", "a bad one\t-", "", "a long one\t-", "a short one\t+"], False),  # texts
+        (["a", "dog", "", "it", "is"], False),  # no tags
+    ],
+)
+def test_empty_lines_between_rows_of_words_are_of_sentences(tmp_path, rows, sentences):
+    path = tmp_path / "some.tsv"
+    path.write_text("".join(f"{row}\n" for row in rows))
+    assert holds_sentences(path) is sentences
+
+
+WORDS = "".join(f"a\tDET\nword{n}\tNOUN\n\n" for n in range(30))
+
+
+def test_a_table_of_words_with_empty_lines_trains_a_tagger_whose_other_parts_are_read_alike(tmp_path):
+    (tmp_path / "train.tsv").write_text(WORDS)
+    (tmp_path / "test.tsv").write_text(WORDS)
+    task, data = text_settings(str(tmp_path / "train.tsv"))
+    assert task == ["task.name=tagging"]
+    said: list[str] = []
+    experiment = read_experiment(None, [*task, *data, f"data.dev={tmp_path / 'test.tsv'}"], say=said.append)
+    found = "tags in field 2 (2: DET, NOUN), text in field 1"
+    assert said[:2] == [f"train.tsv: {found}", f"test.tsv: {found}"]
+    experiment.save(tmp_path / "saved.yaml")
+    for name in ("test.tsv", "plain.txt"):
+        (tmp_path / name).write_text(WORDS)
+        changed = load_experiment(tmp_path / "saved.yaml", [f"data.test={tmp_path / name}"])
+        assert (changed.data.dev.name, changed.data.test.name) == ("conll", "conll")
+        assert changed.data.test.settings["file"] == str(tmp_path / name)
+    (tmp_path / "test.csv").write_text("a,DET\n")
+    assert load_experiment(tmp_path / "saved.yaml", [f"data.test={tmp_path / 'test.csv'}"]).data.test.name == "csv"
+
+
+def test_a_file_whose_format_nothing_tells_is_not_called_missing(tmp_path):
+    (tmp_path / "plain.txt").write_text("a\n")
+    with pytest.raises(ConfigError, match=r"data\.train: is '.*plain\.txt', whose ending tells no format"):
+        read_experiment(None, [f"data.train={tmp_path / 'plain.txt'}"])
