@@ -9,16 +9,14 @@ at norm 1 and a step of Adam, float32. The unit is words of reviews a second, pa
   transformer  two blocks of four heads, normalised behind, their mean, no positions
 """
 
-import importlib.util
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from rounds import Contender, commands, machine, race, save, table
+from rounds import Contender, races_against, turns
 
 from regard.experiment import read_experiment
 from regard.objectives import OBJECTIVES, Context
@@ -75,6 +73,11 @@ def batches_of(run: RunFolder, columns: Any = None) -> Iterator[Batch]:
         yield batch
 
 
+def words_of(batch: Batch) -> int:
+    """The words that are read."""
+    return int(batch.sequences("text").mask.sum())
+
+
 def regard(run: RunFolder, words: int) -> Contender:
     """The trainer's own updater, with its allocator setting."""
     keep_memory()
@@ -82,7 +85,7 @@ def regard(run: RunFolder, words: int) -> Contender:
     model = model_of(experiment, run.columns(experiment)).train()
     settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
     updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
-    return Contender(_turn(batches_of(run), lambda batch: updater.update([batch], 1), words), model, [])
+    return Contender(turns(batches_of(run), lambda batch: updater.update([batch], 1), words_of, words), model, [])
 
 
 def keras(run: RunFolder, network: str, words: int) -> Contender:
@@ -100,19 +103,7 @@ def keras(run: RunFolder, network: str, words: int) -> Contender:
         model.train_on_batch(batch.sequences("text").items, torch.as_tensor(batch.columns["label"]))
 
     counted = torch.nn.ParameterList(variable.value for variable in model.trainable_variables)
-    return Contender(_turn(batches_of(run), update, words), counted, [])
-
-
-def _turn(stream: Iterator[Batch], update: Callable[[Batch], Any], words: int) -> Callable[[], float]:
-    def turn() -> float:
-        done = 0
-        while done < words:
-            batch = next(stream)
-            update(batch)
-            done += int(batch.sequences("text").mask.sum())
-        return done
-
-    return turn
+    return Contender(turns(batches_of(run), update, words_of, words), counted, [])
 
 
 def _cnn(peer: Any, vocabulary: int, classes: int) -> Any:
@@ -143,27 +134,15 @@ def _transformer(peer: Any, vocabulary: int, classes: int) -> Any:
 NETWORKS = {"cnn": _cnn, "bilstm": _bilstm, "transformer": _transformer}
 
 
+def contenders(folder: Path, network: str, words: int) -> dict[str, Any]:
+    """Regard and Keras, which learn from the same batches."""
+    run = prepare(folder, network)
+    return {"regard": (regard, (run, words)), "keras": (keras, (run, network, words))}
+
+
 def main() -> None:
     """Prints a table of speeds for each network."""
-    parser = commands(__doc__ or "", threads=torch.get_num_threads())
-    parser.add_argument("--words", type=int, default=60000, help="words of a turn (default 60000)")
-    parser.add_argument("--networks", nargs="+", choices=SETTINGS, default=list(SETTINGS))
-    chosen = parser.parse_args()
-    if importlib.util.find_spec("keras") is None:
-        raise SystemExit("benchmark: keras is missing, which Regard is measured against: pip install keras")
-    about, found = machine(chosen.threads), {}
-    print(", ".join(f"{name} {value}" for name, value in about.items()))
-    with tempfile.TemporaryDirectory() as folder:
-        for network in chosen.networks:
-            run = prepare(Path(folder), network)
-            contenders: dict[str, Any] = {
-                "regard": (regard, (run, chosen.words)),
-                "keras": (keras, (run, network, chosen.words)),
-            }
-            found[network] = race(contenders, chosen.rounds, chosen.threads)
-            print(f"\n{network}\n{table(found[network], 'words/s', 'keras')}", flush=True)
-    if chosen.json:
-        save(chosen.json, {**about, "unit": "words/s", "words": chosen.words}, found)
+    races_against("keras", __doc__ or "", contenders, kinds=list(SETTINGS), option="networks", words=60000)
 
 
 if __name__ == "__main__":

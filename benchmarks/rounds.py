@@ -4,6 +4,7 @@ A shared machine is fast now and slow then. Ratios are taken inside a round, and
 """
 
 import argparse
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -12,14 +13,16 @@ import resource
 import statistics
 import string
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
+T = TypeVar("T")
 MEGABYTE = 2**10 if sys.platform == "linux" else 2**20  # of ru_maxrss, which is in KB on Linux and in bytes on a Mac
 
 
@@ -126,6 +129,52 @@ def races(
         print(f"\n{told}\n\n{table(found[told], unit, reference)}{more}", flush=True)
     if chosen.json is not None:
         save(chosen.json, machine(chosen.threads), found)
+
+
+def races_against(
+    peer: str,
+    about: str,
+    contenders: Callable[[Path, str, int], Mapping[str, Make]],
+    *,
+    kinds: Sequence[str],
+    option: str,
+    words: int,
+) -> None:
+    """The command line of a benchmark of training beside another toolkit, the package `peer`: a race for each kind.
+
+    `contenders` (an empty folder, a kind, words of a turn) prepares a race; one of them bears the name of the peer.
+    `option` names the kinds that are wanted. Ends the program where the peer is missing.
+    """
+    parser = commands(about, threads=torch.get_num_threads())
+    parser.add_argument("--words", type=count, default=words, help=f"words of a turn (default {words})")
+    parser.add_argument(f"--{option}", dest="kinds", nargs="+", choices=kinds, default=list(kinds))
+    chosen = parser.parse_args()
+    if importlib.util.find_spec(peer) is None:
+        raise SystemExit(f"benchmark: {peer} is missing, which Regard is measured against: pip install {peer}")
+    settings, found = machine(chosen.threads), dict[str, dict[str, Record]]()
+    print(", ".join(f"{name} {value}" for name, value in settings.items()))
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in chosen.kinds:
+            found[kind] = race(contenders(Path(folder), kind, chosen.words), chosen.rounds, chosen.threads)
+            print(f"\n{kind}\n{table(found[kind], 'words/s', peer)}", flush=True)
+    if chosen.json:
+        save(chosen.json, {**settings, "unit": "words/s", "words": chosen.words}, found)
+
+
+def turns(
+    stream: Iterator[T], update: Callable[[T], Any], count_words: Callable[[T], int], words: int
+) -> Callable[[], float]:
+    """A turn of updates with one batch after another, until so many words are done."""
+
+    def turn() -> float:
+        done = 0
+        while done < words:
+            batch = next(stream)
+            update(batch)
+            done += count_words(batch)
+        return done
+
+    return turn
 
 
 def commands(about: str, *, threads: int) -> argparse.ArgumentParser:

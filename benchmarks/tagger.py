@@ -8,16 +8,14 @@ is forward, backward, clipping at norm 1 and a step of Adam, float32. The unit i
 that are ready: they are cut, tagged and sorted by length into batches before the clock starts.
 """
 
-import importlib.util
 import logging
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from rounds import Contender, commands, machine, race, save, table
+from rounds import Contender, races_against, turns
 
 from regard.experiment import read_experiment
 from regard.models.tagger import TAGS, TEXT
@@ -61,6 +59,11 @@ def batches_of(run: RunFolder, columns: Any = None) -> Iterator[Batch]:
     return (batch for _, batch in stream.stream(workers=experiment.training.workers))
 
 
+def words_of(batch: Batch) -> int:
+    """The words that are read."""
+    return batch.count
+
+
 def regard(run: RunFolder, words: int) -> Contender:
     """The trainer's own updater, with its allocator setting."""
     keep_memory()
@@ -68,7 +71,7 @@ def regard(run: RunFolder, words: int) -> Contender:
     model = model_of(experiment, run.columns(experiment)).train()
     settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
     updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
-    return Contender(_turn(batches_of(run), lambda batch: updater.update([batch], 1), words), model, [])
+    return Contender(turns(batches_of(run), lambda batch: updater.update([batch], 1), words_of, words), model, [])
 
 
 def flair(run: RunFolder, head: str, words: int) -> Contender:
@@ -111,42 +114,18 @@ def flair(run: RunFolder, head: str, words: int) -> Contender:
         optimizer.step()
         store_embeddings(some, "none")
 
-    return Contender(_turn(batches_of(run), update, words), model, [])
+    return Contender(turns(batches_of(run), update, words_of, words), model, [])
 
 
-def _turn(stream: Iterator[Batch], update: Callable[[Batch], Any], words: int) -> Callable[[], float]:
-    def turn() -> float:
-        done = 0
-        while done < words:
-            batch = next(stream)
-            update(batch)
-            done += batch.count
-        return done
-
-    return turn
+def contenders(folder: Path, head: str, words: int) -> dict[str, Any]:
+    """Regard and Flair, which learn from the same batches."""
+    run = prepare(folder, head)
+    return {"regard": (regard, (run, words)), "flair": (flair, (run, head, words))}
 
 
 def main() -> None:
     """Prints a table of speeds for each head."""
-    parser = commands(__doc__ or "", threads=torch.get_num_threads())
-    parser.add_argument("--words", type=int, default=40000, help="words of a turn (default 40000)")
-    parser.add_argument("--heads", nargs="+", choices=HEADS, default=list(HEADS))
-    chosen = parser.parse_args()
-    if importlib.util.find_spec("flair") is None:
-        raise SystemExit("benchmark: flair is missing, which Regard is measured against: pip install flair")
-    about, found = machine(chosen.threads), {}
-    print(", ".join(f"{name} {value}" for name, value in about.items()))
-    with tempfile.TemporaryDirectory() as folder:
-        for head in chosen.heads:
-            run = prepare(Path(folder), head)
-            contenders: dict[str, Any] = {
-                "regard": (regard, (run, chosen.words)),
-                "flair": (flair, (run, head, chosen.words)),
-            }
-            found[head] = race(contenders, chosen.rounds, chosen.threads)
-            print(f"\n{head}\n{table(found[head], 'words/s', 'flair')}", flush=True)
-    if chosen.json:
-        save(chosen.json, {**about, "unit": "words/s", "words": chosen.words}, found)
+    races_against("flair", __doc__ or "", contenders, kinds=list(HEADS), option="heads", words=40000)
 
 
 if __name__ == "__main__":

@@ -175,3 +175,16 @@ def test_a_table_of_oracles_names_tests_and_configs_that_are_there(name):
     rows = oracles.lines(table, {code: {"oracles": 3, "largest": 2.5e-16} for code in table.entries})
     assert len(rows) == 2 + len(table.entries)
     assert rows[2].startswith(f"| {next(iter(table.entries))} | ") and " | 3 | 2.5e-16 | [" in rows[2]
+
+
+def test_a_turn_is_over_when_so_many_words_are_done():
+    seen = []
+    turn = rounds.turns(iter([2, 3, 4, 5]), seen.append, lambda batch: batch, 5)
+    assert (turn(), seen) == (5, [2, 3])
+    assert (turn(), seen) == (9, [2, 3, 4, 5])
+
+
+def test_a_toolkit_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["benchmark"])
+    with pytest.raises(SystemExit, match="pip install no_such_toolkit"):
+        rounds.races_against("no_such_toolkit", "", {}.get, kinds=["one"], option="kinds", words=1)

@@ -16,6 +16,10 @@ from regard.ops.dropout import Dropout
 from regard.ops.functional import limit_norm
 from regard.ops.modules import module_list
 
+Windows = Annotated[tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")]
+Maps = Annotated[Size, Doc("Convolutions of each window.")]
+MaxNorm = Annotated[Positive | None, Doc("Longest row of weights; null: any.")]
+
 LONG = 100  # windows of a text from which on the best one is found first; measured with 128 dimensions and 100 maps
 
 
@@ -36,11 +40,9 @@ class ConvolutionalPooling(Pooling):
         self,
         dim: int,
         *,
-        windows: Annotated[
-            tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")
-        ] = (3, 4, 5),
-        maps: Annotated[Size, Doc("Convolutions of each window.")] = 100,
-        max_norm: Annotated[Positive | None, Doc("Longest row of weights; null: any.")] = None,
+        windows: Windows = (3, 4, 5),
+        maps: Maps = 100,
+        max_norm: MaxNorm = None,
         dropout: DropoutShare = 0.5,
     ) -> None:
         super().__init__()

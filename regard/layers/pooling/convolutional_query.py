@@ -6,15 +6,14 @@ Er et al. 2016, https://doi.org/10.1016/j.ins.2016.08.084: attention pooling-bas
 from typing import Annotated
 
 import torch
-from annotated_types import MinLen
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import SCORES
 from regard.config import Doc
-from regard.config.bounds import Positive, Size
+from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
-from regard.layers.pooling.convolutional import ConvolutionalPooling
+from regard.layers.pooling.convolutional import ConvolutionalPooling, Maps, MaxNorm, Windows
 from regard.layers.pooling.reading import ScoreChoice, read, socket
 from regard.layers.recurrent import RECURRENT, Bidirectional, Cell
 from regard.ops.modules import module_list
@@ -37,11 +36,9 @@ class ConvolutionalQueryPooling(ConvolutionalPooling):
         self,
         dim: int,
         *,
-        windows: Annotated[
-            tuple[Size, ...], MinLen(1), Doc("Numbers of neighbouring words that the convolutions read.")
-        ] = (3, 4, 5),
-        maps: Annotated[Size, Doc("Convolutions of each window.")] = 100,
-        max_norm: Annotated[Positive | None, Doc("Longest row of weights; null: any.")] = None,
+        windows: Windows = (3, 4, 5),
+        maps: Maps = 100,
+        max_norm: MaxNorm = None,
         cell: Cell = Choice("lstm"),
         hidden_dim: Annotated[Size, Doc("Width of the recurrent state in each direction.")] = 64,
         score: Annotated[ScoreChoice, Doc("How the question and a window are compared.")] = Choice("bilinear"),
