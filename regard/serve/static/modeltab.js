@@ -141,7 +141,8 @@ export class ModelTab {
   draw() {
     const { t, prediction, model } = this;
     const card = prediction && (answerCard(prediction, t, model.given) ?? element("p", { class: "output", dir: "auto" }, prediction.text));
-    byId("reply").replaceChildren(...(card ? [card] : []));
+    const blind = prediction?.explanation && !prediction.explanation.maps.length;
+    byId("reply").replaceChildren(...(card ? [card] : []), ...(blind ? [element("p", { class: "quiet blind" }, t("blind"))] : []));
     byId("model-status").textContent = prediction ? t("ready", this.took) : "";
     byId("model-clear").hidden = !this.written;
     byId("model-view").hidden = !prediction?.explanation?.maps.length;

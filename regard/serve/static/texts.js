@@ -26,7 +26,8 @@ export const TEXTS = {
     suggest: "Improve …", suggestion: "Suggest a better translation", better: "Your translation", send: "Send", thanks: "Thank you, your translation has been sent.",
     foot: "Nothing leaves this server. Keyboard shortcuts:",
     tabModel: "Other models", taglineModels: "answers, and shows what it looked at",
-    introModel: "The answer appears as you type. Below it you see what the model looked at.",
+    introModel: "The answer appears as you type. Below it you see what the model looked at, where it looks at single words.",
+    blind: "This model looks at no single words: there is nothing more to show.",
     knowsModel: {
       label: "This model chooses a label.", tags: "This model tags each word.", span: "This model finds the answer in a text.",
       numbers: "This model computes with rows of numbers.", text: "This model goes on with a text.",
@@ -79,7 +80,8 @@ export const TEXTS = {
     suggest: "改进译文……", suggestion: "建议更好的译文", better: "您的译文", send: "发送", thanks: "谢谢，您的译文已发送。",
     foot: "所有内容都不会离开这台服务器。快捷键：",
     tabModel: "其他模型", taglineModels: "给出答案，并展示模型关注了哪里",
-    introModel: "输入时即显示答案，下方展示模型关注了哪里。",
+    introModel: "输入时即显示答案；若模型关注单个词语，下方会展示它关注了哪里。",
+    blind: "此模型不关注单个词语，没有更多可展示的内容。",
     knowsModel: {
       label: "此模型为文本选出一个标签。", tags: "此模型为每个词做标注。", span: "此模型在文中找出答案。",
       numbers: "此模型对成行的数字进行计算。", text: "此模型续写文本。",

@@ -53,6 +53,20 @@ def test_a_label_comes_as_one_types_with_the_words_that_were_looked_at(alone, se
     expect(page.tab.locator("#model-view")).to_be_hidden()
 
 
+def test_a_model_that_looks_at_no_words_says_so(alone):
+    def blind(route):
+        answer = route.fetch()
+        told = answer.json()
+        told["predictions"][0]["explanation"]["maps"] = []
+        route.fulfill(response=answer, json=told)
+
+    page = alone("reviews")
+    page.tab.route("**/v1/predict", blind)
+    field(page, "Text").fill("fine weather")
+    expect(page.tab.locator(".reply .blind")).to_contain_text("looks at no single words")
+    expect(page.tab.locator("#model-view")).to_be_hidden()
+
+
 def test_each_column_has_a_field_and_all_are_needed(alone, server):
     page = alone("pairs")
     field(page, "First text").fill("a dog")
