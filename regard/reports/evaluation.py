@@ -4,11 +4,14 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from regard.config import parse_changes, read_settings
+from regard.data.columns.label import LabelColumn
+from regard.data.readers import READERS
+from regard.data.readers.label_table import SHOWN, field_with
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Comparison, Interval, Score, compare_statistics, interval_of
@@ -171,6 +174,7 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
         if found is None:
             place = f"--{target}" if target in OPTIONS else f"data.test.{target}"
             raise ConfigError(place, f"must be given: {runs[0]} names no test part", _files_hint(columns))
+        _check_labels(experiment, task, found, runs[0])
         return found
     if target not in files:
         raise ConfigError(f"--{target}", "must be given", "the reference, line by line")
@@ -185,6 +189,24 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
     if not read[target]:
         raise DataError(files[target], "the file is empty")
     return read
+
+
+def _check_labels(experiment: Experiment, task: Task, examples: Examples, run: Path) -> None:
+    """Raise DataError for a test part of its own that has no label which the run knows: another field may hold it."""
+    choice = experiment.reader("test")
+    if choice is None or task.answers != "label":
+        return
+    labels = cast(LabelColumn, task.vocabularies[task.last]).labels
+    if any(label.strip() in labels for label in examples[task.last]):
+        return
+    place = READERS.build(choice, tuple(experiment.columns)).place
+    problem = f"{run} knows no label of its {count_of(examples):,} examples"
+    read = (choice.settings.get("fields") or {}).get(task.last)
+    found = field_with(Path(place), choice.name, labels) if read is not None else None
+    if found in (None, read):
+        raise DataError(place, problem, hint=f"it knows {', '.join(labels[:SHOWN])}")
+    hint = f"data.test={{name: {choice.name}, file: …, fields: {{{task.last}: {found}, …}}}}"
+    raise DataError(place, f"{problem}: {task.last} read from field {read}; field {found} looks like it", hint=hint)
 
 
 def _judged(

@@ -8,6 +8,7 @@ from small_runs import Done, regard, unsaid
 from typer.testing import CliRunner
 
 from regard.cli.app import app
+from regard.errors import DataError
 from regard.explain import to_json
 from regard.predictor import load
 from regard.reports import evaluate
@@ -125,3 +126,14 @@ def test_an_unknown_label_of_a_test_part_is_told_by_its_number(trained, tmp_path
     reader = f"{{name: tsv, file: '{tmp_path / 'test.tsv'}', fields: {{label: 1, text: 2}}}}"
     with pytest.warns(UserWarning, match="cannot answer 1 of 3 examples: there is no 'godo' in example 3"):
         evaluate([trained], changes=[f"data.test={reader}"])
+
+
+def test_a_test_part_whose_label_stands_elsewhere_is_told(trained, tmp_path):
+    path = tmp_path / "test.tsv"
+    path.write_text("a first text\tgood\na second one\tbad\n")
+    said = r"test\.tsv: .* knows no label of its 2 examples: label read from field 1; field 2 looks like it"
+    with pytest.raises(DataError, match=said):
+        evaluate([trained], changes=[f"data.test={path}"])
+    path.write_text("fair\ta text\npoor\tanother\n")
+    with pytest.raises(DataError, match=r"knows no label of its 2 examples \(it knows bad, good\)"):
+        evaluate([trained], changes=[f"data.test={path}"])

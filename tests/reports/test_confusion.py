@@ -91,3 +91,10 @@ def test_a_matrix_of_no_labels_is_refused(tmp_path):
         (tmp_path / name).write_text("a b\nc\n")
     done = regard("evaluate", tmp_path / "a", "--target", tmp_path / "b", "--confusion", tmp_path / "m.svg")
     assert unsaid(done, "--confusion: the answers of", "are no labels") == []
+
+
+def test_names_of_labels_are_cut_and_further_ones_counted():
+    names = [f"{number:02} {'word ' * 20}" for number in range(53)]
+    *rows, last = text_of(confusion_of(names, names)).splitlines()
+    assert (len(rows), last) == (51, "3 more classes: --json tells them")
+    assert max(len(row.split("…")[0]) for row in rows[1:]) == 39

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,6 +70,13 @@ def holds_pairs(path: Path, kind: str) -> bool:
     fields, _, label, *_ = _looked_at(path, kind)
     label = label or _likely(fields)
     return label is not None and sum(one.is_text for one in fields if one is not label) == 2
+
+
+def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
+    """Return the field of a table with the most different values that are among `labels`; None where none has one."""
+    counts = {one.key: sum(value in labels for value in one.values) for one in _looked_at(path, kind).fields}
+    best = max(counts, key=counts.__getitem__, default=None)
+    return best if best is not None and counts[best] else None
 
 
 class _Field:
