@@ -6,7 +6,7 @@ from typing import Any
 
 from regard.config import quoted
 from regard.data.readers import READERS
-from regard.data.readers.label_table import holds_pairs
+from regard.data.readers.label_table import holds_pairs, label_field
 from regard.experiment.data import PARTS, by_ending
 from regard.experiment.formats import holds_sentences
 from regard.experiment.settings import Experiment
@@ -68,6 +68,20 @@ def text_settings(text: str | None) -> tuple[list[str], list[str]]:
     if task is not None:
         return [f"task.name={task}"], [f"data.train={quoted(text)}"]
     return ["task.name=language_model"], [f"data.train.text={quoted(text)}"]
+
+
+def forgotten_label(experiment: Experiment) -> str:
+    """Return a warning where a table that a translator is to learn from has a field that looks like a label, or ""."""
+    choice = experiment.reader("train")
+    texts = all(kind == "text" for kind in experiment.columns.values())
+    if choice is None or not texts or _tells(choice.name) != "label" or "file" not in choice.settings:
+        return ""
+    path = Path(str(choice.settings["file"]))
+    field = label_field(path, choice.name)
+    said = choice.settings.get("fields")
+    if field not in (said.values() if said else (*range(1, len(experiment.columns) + 1), *experiment.columns)):
+        return ""
+    return f"field {field} of {path.name} looks like a label: for a classifier regard train --text {path}"
 
 
 def _tells(kind: str) -> str:

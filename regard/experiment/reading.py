@@ -31,7 +31,7 @@ from regard.experiment.data import by_ending
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, with_text
-from regard.experiment.layouts import with_layouts
+from regard.experiment.layouts import forgotten_label, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
 from regard.experiment.time_plan import may_be_planned, planned_defaults
@@ -60,7 +60,10 @@ def read_experiment(
         if reader is not None:
             path, changes = None, [f"data.train={quoted(str(path))}", *changes]
         said = _read({} if path is None else read_yaml(path), changes)
-        return _completed(said, {} if start is None else continued(start), say)
+        experiment = _completed(said, {} if start is None else continued(start), say)
+        if reader is not None and (told := forgotten_label(experiment)):
+            warnings.warn(told, stacklevel=2)
+        return experiment
 
 
 def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experiment:

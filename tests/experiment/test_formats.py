@@ -1,5 +1,7 @@
 """What format a file has whose name does not tell it."""
 
+import warnings
+
 import pytest
 
 from regard.errors import ConfigError
@@ -49,3 +51,13 @@ def test_a_file_whose_format_nothing_tells_is_not_called_missing(tmp_path):
     (tmp_path / "plain.txt").write_text("a\n")
     with pytest.raises(ConfigError, match=r"data\.train: is '.*plain\.txt', whose ending tells no format"):
         read_experiment(None, [f"data.train={tmp_path / 'plain.txt'}"])
+
+
+def test_a_table_with_a_label_that_is_to_be_translated_is_warned_of(tmp_path):
+    path = tmp_path / "small.tsv"
+    path.write_text("".join(f"{'good' if n % 2 else 'bad'}\ta text of number {n}\n" for n in range(20)))
+    with pytest.warns(UserWarning, match=r"field 1 of small\.tsv looks like a label: .* regard train --text .*small"):
+        read_experiment(path)
+    path.write_text("".join(f"ein Text Nummer {n}\ta text of number {n}\n" for n in range(20)))
+    with warnings.catch_warnings(action="error"):
+        read_experiment(path)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.data.examples import Example
+from regard.data.readers.label_table import told_labels
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
@@ -29,7 +30,14 @@ class FoldersReader(Reader):
             problem = f"holds a text and its label, and the columns are {', '.join(columns)}"
             raise PartError(problem, "a table: .tsv, .csv or .jsonl", setting="folder")
         self.columns = tuple(columns)
-        self.files = tuple(_texts(Path(folder).expanduser()))
+        self._folder = Path(folder).expanduser()
+        self.files = tuple(_texts(self._folder))
+
+    @property
+    def names(self) -> list[str]:
+        """The folder with its labels, not each of its files."""
+        labels = dict.fromkeys(path.parent.name for path in self.files)
+        return [f"{self._folder.name} ({self.columns[-1]} of {told_labels([*labels])})"]
 
     def key(self) -> str:
         return f"folders {[f'{path.parent.name}/{path.name}' for path in self.files]}"

@@ -15,6 +15,7 @@ from regard.errors import DataError
 LOOKED_AT = 100_000  # rows: a table may be sorted by its labels
 MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
+OFTEN = 5  # times that the values of a label come on average, where none is asked for
 SHOWN = 5  # labels, and lines, that are told
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
 _SENTENCE = re.compile(
@@ -39,11 +40,15 @@ class TableLayout(NamedTuple):
     def __str__(self) -> str:
         *texts, label = self.fields.items()
         places = ", ".join(f"{column} in field {field}" for column, field in texts)
-        more = " …" if len(self.labels) > SHOWN else ""
-        shown = ", ".join(f"'{one}'" if "," in one else one for one in self.labels[:SHOWN])
-        known = f"{label[0]} in field {label[1]} ({len(self.labels)}: {shown}{more})"
+        known = f"{label[0]} in field {label[1]} ({told_labels(self.labels)})"
         named = ", the first line names the fields" if self.header else ""
         return f"{known}, {places}{named}" + (f"; {self.odd}" if self.odd else "")
+
+
+def told_labels(labels: Sequence[str]) -> str:
+    """Return how many labels there are, and the first of them."""
+    shown = ", ".join(f"'{one}'" if "," in one else one for one in labels[:SHOWN])
+    return f"{len(labels)}: {shown}" + (" …" if len(labels) > SHOWN else "")
 
 
 def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | None = None) -> TableLayout:
@@ -70,6 +75,13 @@ def holds_pairs(path: Path, kind: str) -> bool:
     fields, _, label, *_ = _looked_at(path, kind)
     label = label or _likely(fields)
     return label is not None and sum(one.is_text for one in fields if one is not label) == 2
+
+
+def label_field(path: Path, kind: str) -> Any:
+    """Return the field that looks like a label, whose values come five times each on average; None for none."""
+    fields, _, label, *_ = _looked_at(path, kind)
+    found = label or _likely(fields)
+    return found.key if found is not None and found.rows >= OFTEN * len(found.values) and not found.is_text else None
 
 
 def field_with(path: Path, kind: str, labels: Container[str]) -> Any:

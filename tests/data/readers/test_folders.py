@@ -46,3 +46,7 @@ def test_a_folder_of_anything_else_is_told(folder):
             FoldersReader(COLUMNS, folder=str(other))
     with pytest.raises(PartError, match="source, target, label"):
         FoldersReader(("source", "target", "label"), folder=str(folder))
+
+
+def test_messages_name_the_folder_and_its_labels(folder):
+    assert FoldersReader(COLUMNS, folder=str(folder)).names == [f"{folder.name} (label of 2: neg, pos)"]
