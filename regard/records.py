@@ -40,6 +40,7 @@ class Batch(NamedTuple):
     route: str  # "translate", later "en-de", "denoise" …
     lines: Tensor  # (batch,) line numbers in the corpus, from 0
     count: int  # type: ignore[assignment]  # shadows tuple's; what the loss is divided by: target tokens and end symbols
+    read: int | None = None  # pieces that are read, which speeds go by where answers are no texts; None: `count`
 
     def sequences(self, name: str) -> Sequences:
         """A column of rows of different lengths."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -69,12 +69,14 @@ class Batches(PlannedStream):
         sentences: int | None = None,
         pool: int = POOL,
         seed: int = 0,
+        read: Sequence[str] = (),
     ) -> None:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
 
         An example that alone is over the budget forms a batch alone. A column whose codec is given, and samples, gets
         new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which a model
         may rely on, is not taken. `joins` make tensors of rows of ids; without one EOS ends a row.
+        `read` names columns whose pieces a batch counts as what is read.
         """
         if tokens is None and sentences is None:
             raise ConfigError("tokens", "a batch needs a limit", "set tokens or sentences")
@@ -83,6 +85,7 @@ class Batches(PlannedStream):
                 raise ConfigError(name, f"is {value}", "must be at least 1")
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
         self._samplers = {column: codec for column, codec in (codecs or {}).items() if codec.samples}
+        self._read = tuple(read)
         self._joins = {column: (joins or {}).get(column, ended) for column in columns}
         self._tokens, self._sentences, self._pool = tokens, sentences, pool
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
@@ -141,7 +144,8 @@ class Batches(PlannedStream):
         }
         last = columns[self.columns[-1]]
         counted = len(lines) if isinstance(last, torch.Tensor) else int(last.mask.sum())
-        return Batch(columns, self.route, torch.from_numpy(lines), counted)
+        read = sum(int(cast(Sequences, columns[name]).mask.sum()) for name in self._read)
+        return Batch(columns, self.route, torch.from_numpy(lines), counted, read if self._read else None)
 
     def _after(self, pool: _Pool, number: int, batches: int) -> Place:
         """The place after a batch of a pool."""

@@ -211,7 +211,13 @@ class Task(ABC):
             tokens=tokens,
             sentences=sentences,
             seed=seed,
+            read=() if self.last in self.counted else self.counted,
         )
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns whose tokens speeds are told in: what is read where answers are of few kinds, else answers."""
+        return self.inputs if self.answers in {"label", "tags", "span"} else (self.last,)
 
     # figures
 

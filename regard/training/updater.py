@@ -39,8 +39,9 @@ class Taken(NamedTuple):
 class Updated(NamedTuple):
     """What an update was like."""
 
-    tokens: int
+    tokens: int  # what losses are divided by
     turns: Mapping[str, Taken]
+    read: int | None = None  # what speeds go by; None: `tokens`
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ class Updater:
         with meeting(), telling_of_memory(where, SMALLER):
             taken = {name: self._take(turn, batches, number) for name, turn in self.turns.items() if turn.taken(number)}
         self._spread_averages()
-        return Updated(sum(self.world.gather(sum(batch.count for batch in batches))), taken)
+        sizes = [(batch.count, batch.count if batch.read is None else batch.read) for batch in batches]
+        tokens, read = map(sum, zip(*(size for some in self.world.gather(sizes) for size in some), strict=True))
+        return Updated(tokens, taken, read)
 
     def _take(self, turn: Turn, batches: Sequence[Batch], number: int) -> Taken:
         sums = self._summed(turn, self._gradients(batches, turn))

@@ -61,13 +61,13 @@ class Window:
 
     def add(self, done: Updated, spent: Spent) -> None:
         """Add one update."""
-        self.tokens += done.tokens
+        self.tokens += done.tokens if done.read is None else done.read
         self.spent += spent
         for name, taken in done.turns.items():
             self.turns.setdefault(name, TurnWindow()).add(taken, done.tokens)
 
     def values(self) -> dict[str, float]:
-        """The model's turn by plain names, others with theirs before it ("critic.loss"); and target tokens per second.
+        """The model's turn by plain names, others with theirs before it ("critic.loss"); and tokens per second.
 
         Processor time does not change with other work on the machine.
         """

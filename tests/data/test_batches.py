@@ -46,6 +46,13 @@ def test_budgets_by_sentences_and_by_tokens_differ(corpus):
     assert max(map(len, by_tokens)) > 2 * min(map(len, by_tokens))
 
 
+def test_a_batch_knows_how_many_pieces_are_read(corpus):
+    for names in ((), ("source",), COLUMNS):
+        _, batch = take(Batches(corpus, COLUMNS, tokens=200, read=names), 1)[0]
+        pieces = sum(len(corpus.ids(name, line)) + 1 for name in names for line in batch.lines.tolist())
+        assert batch.read == (pieces if names else None)
+
+
 def test_a_batch_holds_the_ids_of_its_lines(corpus):
     batches = Batches(corpus, COLUMNS, tokens=200, route="letters")
     for _, batch in take(batches, len(epoch_lines(batches, 0))):

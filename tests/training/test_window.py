@@ -21,6 +21,14 @@ def test_speeds_are_told_by_both_clocks():
     assert (values["loss"], values["norm"]) == (2.5, 2.0)
 
 
+def test_speeds_go_by_what_is_read_and_losses_by_what_is_counted():
+    window = Window()
+    window.add(Updated(3, {"model": Taken(2.0, 2.0, 0.1)}, read=300), Spent(2.0, 1.0))
+    window.add(Updated(1, {"model": Taken(4.0, 2.0, 0.1)}, read=500), Spent(2.0, 1.0))
+    values = window.values()
+    assert (values["tokens_per_second"], values["tokens_per_core_second"], values["loss"]) == (200.0, 400.0, 2.5)
+
+
 def test_a_saved_window_goes_on():
     window = Window()
     window.add(done(100, 2.0, overlap=1.0), Spent(2.0, 1.0))

@@ -106,7 +106,7 @@ class Result(NamedTuple):
     parameters: int
     updates: int
     spent: Spent  # of training, validation included
-    tokens: Rate  # target tokens, in training; the median over its log
+    tokens: Rate  # in training: of answers, or of what is read for labels; the median over its log
     sentences: Rate  # of the test part, in translating or reading them
     tokens_per_word: float  # of the targets of the test part
     error_rate: float | None  # of its word alignments, in per cent
@@ -200,7 +200,7 @@ def _curve_metric(contenders: Sequence[Contender]) -> str:
 
 
 def training_rate(log: Sequence[Event]) -> Rate:
-    """Target tokens per second of updates, the median over the log.
+    """Tokens per second of updates, the median over the log.
 
     Per second of processor time it does not depend on what else the machine does; None where that was not logged.
     """
@@ -249,9 +249,10 @@ def tokens_per_word(predictor: Predictor, test: Examples) -> float:
 
     A tokenizer that cuts texts anew each time they are trained on cuts them so here, too.
     """
-    column, targets = predictor.task.vocabularies[predictor.task.last], test[predictor.task.last]
-    cut = [column.sample(text, seed) for seed, text in enumerate(targets)]
-    return sum(len(ids) + 1 for ids in cut) / max(1, sum(len(words(text)) for text in targets))
+    task = predictor.task
+    texts = [(task.vocabularies[name], seed, text) for name in task.counted for seed, text in enumerate(test[name])]
+    pieces = sum(len(column.sample(text, seed)) + 1 for column, seed, text in texts)
+    return pieces / max(1, sum(len(words(text)) for _, _, text in texts))
 
 
 # Word alignments

@@ -14,6 +14,8 @@ import torch
 from small_runs import regard
 from tasks import translation_of
 
+from regard.data.columns import learn_columns
+from regard.data.examples import Example
 from regard.errors import DataError
 from regard.evaluation import GoldAlignment
 from regard.experiment import Experiment
@@ -31,6 +33,7 @@ from regard.reports.compare.measure import (
 )
 from regard.reports.compare.plan import Contender, PlannedRun
 from regard.results import Explanation, Prediction
+from regard.tasks.classification import ClassificationTask
 from regard.text import TOKENIZERS, train_tokenizer
 from regard.training import checkpoint as files
 
@@ -211,6 +214,14 @@ def test_words_are_told_by_the_tokens_that_training_counts():
     tokens = sum(len(plain.encode(text)) + 1 for text in REPEATED)
     assert by_word[0] == tokens / sum(len(text.split()) for text in REPEATED)
     assert by_word[1] > 1.2 * by_word[0]
+
+
+def test_words_of_a_classifier_are_those_it_reads():
+    texts, labels = ["a good film", "a bad film", "good"], ["pos", "neg", "pos"]
+    rows = [Example(1, {"text": text, "label": label}) for text, label in zip(texts, labels, strict=True)]
+    task = ClassificationTask(learn_columns(ClassificationTask.columns, [rows], Choice("words"), shared=True))
+    found = measure.tokens_per_word(SimpleNamespace(task=task), {"text": texts, "label": labels})
+    assert found == (4 + 4 + 2) / 7  # seven words; each text ends
 
 
 TOKENS = 1000  # of each line
