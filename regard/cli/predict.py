@@ -166,7 +166,7 @@ def _predicted(answer: "Answer", chunks: Iterator[list[str]], name: str) -> "Ite
                 raise DataError(name, fault.problem, line=done + 1, hint=fault.hint) from fault
     except DataError as error:
         told = [error.hint] if error.hint else []
-        hint = "; ".join([*told, f"lines translated before it: {done:,}"])
+        hint = "; ".join([*told, f"lines answered before it: {done:,}"])
         raise DataError(name, error.problem, line=error.line, hint=hint) from error
 
 

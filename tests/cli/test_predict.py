@@ -199,7 +199,7 @@ def test_files_instead_of_pipes(loads, tmp_path):
 def test_text_that_is_not_utf8_is_told_by_line_and_byte(loads):
     done = predict(text="gut\nGrüße\n".encode("latin-1"))
     assert (done.exit_code, done.stdout) == (2, "GUT\n")
-    hint = "if it is Latin-1: iconv -f latin1 -t utf-8 stdin; lines translated before it: 1"
+    hint = "if it is Latin-1: iconv -f latin1 -t utf-8 stdin; lines answered before it: 1"
     assert done.stderr == f"error: stdin:2: byte 3 of the line is not UTF-8 ({hint})\n"
 
 
@@ -212,7 +212,7 @@ def test_a_bad_line_costs_none_of_those_before_it(loads, tmp_path, bad, good):
     assert done.exit_code == 2
     assert (tmp_path / "out.txt").read_text() == ("X\n" * good or "older\n")
     assert f"in.txt:{good + 1}:" in done.stderr
-    assert f"lines translated before it: {good:,})" in done.stderr
+    assert f"lines answered before it: {good:,})" in done.stderr
 
 
 def test_an_output_that_cannot_be_written_is_told_before_a_model_is_loaded(loads, tmp_path):
@@ -237,7 +237,7 @@ def test_what_can_be_read_of_a_truncated_gzip_file_is_translated(loads, tmp_path
     done = predict("--input", str(tmp_path / "in.gz"))
     assert (done.exit_code, done.stdout) == (2, "X\nY\n")
     assert "in.gz: damaged gzip file" in done.stderr
-    assert "lines translated before it: 2" in done.stderr
+    assert "lines answered before it: 2" in done.stderr
 
 
 def test_a_fault_names_the_line_of_the_whole_input(loads, tmp_path):

@@ -115,6 +115,8 @@ def conll_layout(path: Path, columns: Sequence[str], like: Fields | None = None)
     """
     text, tags = columns
     rows = [row.cells for row in chain.from_iterable(islice(conll_sentences(path), LOOKED_AT))]
+    if not rows:
+        raise DataError(path, "has no words, only empty lines", hint="a word and its tags a line")
     fields = dict(like) if like is not None else dict(zip((text, tags), _places(rows), strict=True))
     known = {row[fields[tags] - 1] for row in rows if len(row) >= fields[tags]}
     return TableLayout(fields, False, tuple(sorted(known)))

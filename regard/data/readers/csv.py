@@ -68,5 +68,5 @@ def csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]
         for row in rows:
             yield rows.line_num, row
     except csv.Error as error:
-        hint = "without quotes it is tab-separated: name the file .tsv"
+        hint = f"name another delimiter: data.train={{name: csv, file: {path.name}, delimiter: ';'}}; with tabs: .tsv"
         raise DataError(path, f"not CSV: {error}", line=rows.line_num, hint=hint) from error

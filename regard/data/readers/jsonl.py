@@ -51,7 +51,8 @@ class JsonlReader(Reader):
         except (ValueError, RecursionError) as error:
             raise DataError(path, f"not JSON: {error}", line=number) from error
         if not isinstance(row, dict):
-            raise DataError(path, f"a JSON object is needed, this is {_kind(row)}", line=number)
+            problem = f"a JSON object is needed, this is {_kind(row)}"
+            raise DataError(path, problem, line=number, hint="one object a line, no array around them")
         texts = {}
         for column, name in self._names.items():
             if name not in row:

@@ -223,4 +223,6 @@ def _objects(path: Path) -> tuple[list[str], Iterator[list[str]], str]:
                 yield row
 
     names = list(next(objects(), {}))
+    if not names:
+        raise DataError(path, "holds no JSON object", hint="one object a line, no array around them")
     return names, ([str(row.get(name, "")) for name in names] for row in objects()), ""

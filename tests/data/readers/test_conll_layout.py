@@ -39,3 +39,8 @@ def test_other_parts_have_the_fields_of_the_first(tmp_path):
 def test_an_empty_file_is_told(tmp_path):
     with pytest.raises(DataError, match=r"some\.conll: the file is empty"):
         places(tmp_path, [])
+
+
+def test_a_file_of_empty_lines_is_told(tmp_path):
+    with pytest.raises(DataError, match=r"some\.conll: has no words, only empty lines"):
+        places(tmp_path, ["", ""])

@@ -123,3 +123,15 @@ def test_labels_with_commas_are_quoted(tmp_path):
     rows = [(f"yes, {n % 2}", text) for n, text in enumerate(TEXTS)]
     found = label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
     assert str(found) == "label in field 1 (2: 'yes, 0', 'yes, 1'), text in field 2"
+
+
+def test_an_array_of_objects_is_no_table(tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps([{"text": text, "label": label} for label, text in ROWS]))
+    with pytest.raises(DataError, match=r"holds no JSON object .one object a line"):
+        label_layout(tmp_path / "a.jsonl", "jsonl", ("text", "label"))
+
+
+def test_another_delimiter_is_offered(tmp_path):
+    (tmp_path / "a.csv").write_text('"a film";good\n"a book";bad\n')
+    with pytest.raises(DataError, match=r"a\.csv:1: not CSV.*delimiter: ';'"):
+        label_layout(tmp_path / "a.csv", "csv", ("text", "label"))
