@@ -137,7 +137,8 @@ def evaluate(
 def _files_hint(columns: Sequence[str]) -> str:
     """How to name the files of examples: options where there are some, else settings."""
     options = all(column in OPTIONS for column in columns)
-    return " ".join(f"--{column} FILE" if options else f"data.test.{column}=FILE" for column in columns)
+    named = " ".join(f"--{column} FILE" if options else f"data.test.{column}=FILE" for column in columns)
+    return named if options else f"data.test=table.tsv, or a file for each column: {named}"
 
 
 def count_of(examples: Examples) -> int:

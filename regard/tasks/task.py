@@ -117,7 +117,8 @@ class Task(ABC):
         values = text.split("\t") if len(self.inputs) > 1 else [text]
         if len(values) != len(self.inputs):
             named = ", a tab, ".join(self.inputs)
-            raise DataError("text", f"has {len(values)} fields, and {len(self.inputs)} are read", hint=named)
+            plural = "" if len(values) == 1 else "s"
+            raise DataError("text", f"has {len(values)} field{plural}, and {len(self.inputs)} are read", hint=named)
         return dict(zip(self.inputs, values, strict=True))
 
     def scored(self, source: str, target: str) -> Mapping[str, str]:

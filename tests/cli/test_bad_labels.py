@@ -137,3 +137,8 @@ def test_a_test_part_whose_label_stands_elsewhere_is_told(trained, tmp_path):
     path.write_text("fair\ta text\npoor\tanother\n")
     with pytest.raises(DataError, match=r"knows no label of its 2 examples \(it knows bad, good\)"):
         evaluate([trained], changes=[f"data.test={path}"])
+
+
+def test_a_run_without_a_test_part_is_told_how_to_name_one(trained):
+    done = regard("evaluate", trained, "--source", "x")
+    assert "data.test=table.tsv, or a file for each column: data.test.text=FILE data.test.label=FILE" in done.said

@@ -173,7 +173,7 @@ def test_a_text_that_is_empty_is_skipped_and_told(folder, tmp_path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("the car is red", "has 1 fields, and 2 are read"),
+        ("the car is red", "has 1 field, and 2 are read"),
         ("the car\tis\tred", "has 3 fields, and 2 are read"),
         ("the car is red\t ", "has an empty field 2, the second text"),
         ("\tred car", "has an empty field 1, the first text"),

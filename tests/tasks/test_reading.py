@@ -187,5 +187,5 @@ def test_a_passage_without_the_answer_is_one_line_with_its_place(folder):
 
 
 def test_a_question_that_is_missing_is_told(folder):
-    with pytest.raises(DataError, match="1 fields, and 2 are read"):
+    with pytest.raises(DataError, match="1 field, and 2 are read"):
         regard.load(folder / "aligned").predict(["Mary went."])

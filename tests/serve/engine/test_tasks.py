@@ -128,9 +128,9 @@ SERVED = {
         STORY,
         ASKED,
         "Mary went home.",
-        "text: has 1 fields, and 2 are read (passage, a tab, question)",
+        "text: has 1 field, and 2 are read (passage, a tab, question)",
     ),
-    "reading": Served("{{name: babi, file: {}}}", STORY, ASKED, "Mary went home.", "text: has 1 fields"),
+    "reading": Served("{{name: babi, file: {}}}", STORY, ASKED, "Mary went home.", "text: has 1 field"),
     "tagging": Served("{{name: conll, file: {}}}", WORDS, "a dog"),
     "translation": Served(
         "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=CHARACTERS
