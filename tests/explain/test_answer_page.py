@@ -182,3 +182,11 @@ def test_warnings_of_labels_speak_of_answers(visit, locale, unread, empty, stran
     assert empty in warnings(replace(labelled(), warning=NOTHING))
     assert warnings(labelled()) == ""
     assert strange in warnings(replace(labelled(), explanation=found))
+
+
+@pytest.mark.parametrize("locale", ["en", "zh-CN"])
+def test_the_end_has_the_name_that_a_terminal_gives_it(visit, locale):
+    maps = [AttentionMap("pooling", "pooling", 0, [[[0.0, 0.3, 0.2, 0.3, 0.2]]], "", "text")]
+    seen = visit(replace(labelled(), explanation=replace(labelled().explanation, maps=maps)), locale=locale)
+    assert "</s> 20%" in " ".join(seen.texts(".answer-card .quiet"))
+    assert any("</s>" in one for one in seen.texts(".check"))
