@@ -25,9 +25,10 @@ class Looked(NamedTuple):
 class LabelModel(Model):
     """p(label | the columns before it). `label` is the column that it chooses."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, *, beyond: int = 0) -> None:
+        """`beyond`: columns behind those of the words that its maps may have, and that nobody is shown."""
         super().__init__()
-        self.label = label
+        self.label, self.beyond = label, beyond
 
     @abstractmethod
     def log_probs(self, batch: Batch) -> Tensor:
@@ -37,7 +38,9 @@ class LabelModel(Model):
         """Return what each attention saw of a batch; what saw states that are not one for each piece is left out."""
         with recording(self) as records:
             self.log_probs(batch)
-        widest = {name: batch.sequences(name).mask.shape[1] for name in batch.columns if name != self.label}
+        widest = {
+            name: batch.sequences(name).mask.shape[1] + self.beyond for name in batch.columns if name != self.label
+        }
         widest |= {name: max(widest.values()) for name in (*widest, EACH)}  # texts may be read as one batch
         return Looked(fitting(records, widest))
 

@@ -53,7 +53,7 @@ class PairClassifier(LabelModel):
         overlap: bool = False,
         dropout: float = 0.1,
     ) -> None:
-        super().__init__(LABEL)
+        super().__init__(LABEL, beyond=comparison.beyond)
         self.embedder, self.encoder, self.comparison, self.overlap = embedder, encoder, comparison, overlap
         self.dropout = Dropout(dropout)
         self.to_class = nn.Linear(comparison.out_dim + NUM_OVERLAPS * overlap, num_classes)

@@ -78,7 +78,7 @@ class BcnnComparison(Comparison):
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
-        self.scaled, self.differences = scaled, differences
+        self.scaled, self.differences, self.beyond = scaled, differences, kernel - 1
         widths = [dim, *[hidden_dim] * num_layers]
         self.layers = module_list(
             _Layer(

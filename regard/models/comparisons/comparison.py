@@ -20,6 +20,7 @@ class Comparison(nn.Module, ABC):
 
     out_dim: int
     symmetric = False  # True: the order of the texts cannot matter
+    beyond = 0  # columns behind those of the words that its maps may have; pictures leave them out
 
     @abstractmethod
     def forward(self, first: Sequences, second: Sequences) -> Tensor:
