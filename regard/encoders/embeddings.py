@@ -13,7 +13,7 @@ class EmbeddingsEncoder(Encoder):
     their mean.
     """
 
-    aliases = "none, no_encoder, identity, bag_of_words, bow, fasttext, fast_text"
+    aliases = "none, no_encoder, identity, bag_of_words, bow, fasttext"
 
     def __init__(self, input_dim: int, sockets: Sockets) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ class SelfMatchingEncoder(Encoder):
     The paper puts it behind a recurrent encoder (`sequential`). `final` is the last state of both ways.
     """
 
-    aliases = "r_net, rnet, gated_self_matching, gated_self_attention"
+    aliases = "r_net, gated_self_matching, gated_self_attention, 自匹配"
 
     def __init__(
         self,

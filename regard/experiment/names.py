@@ -16,6 +16,10 @@ Settings = Mapping[str, Any]
 
 NO_POSITIONS = ("none", "no", "off", "false")
 WITHIN = {  # how a config names a part that stands inside of another
+    "comparison": "model={{name: pair_classifier, comparison: {1}}}",
+    "fusion": "model={{name: reader, fusion: {1}}}",
+    "tag_head": "model={{name: tagger, head: {1}}}",
+    "reader": "data.train={1}",
     "cell": "model.{0}={{name: recurrent, cell: {1}}}",
     "feedforward": "model.encoder={{name: transformer, feedforward: {1}}}",
     "history": "model.decoder={{name: transformer, history: {1}}}",
@@ -43,7 +47,8 @@ class Meaning(NamedTuple):
     @property
     def choice(self) -> Any:
         """The row as a config names it."""
-        return {"name": self.part, **self.settings} if self.settings else self.part
+        given = {"file": "FILE"} if self.kind == "reader" else {}
+        return {"name": self.part, **given, **self.settings} if given or self.settings else self.part
 
     @property
     def article(self) -> str:

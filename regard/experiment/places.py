@@ -1,4 +1,4 @@
-"""Names of the literature that stand for no part: places for an attention, and what is not here yet."""
+"""Names of the literature that stand for no part: places for an attention."""
 
 from typing import NamedTuple
 
@@ -31,18 +31,8 @@ PLACES = (
     ),
     _place("self_multi_head, 多头自", f"{_ITSELF} with several heads", "set model.self_attention=multihead"),
     _place(
-        "self_matching, gated_self_matching, r_net, 自匹配",
-        f"{_ITSELF} by an additive score; the gate and the network of that reader are not here",
-        "set model.self_attention=additive",
-    ),
-    _place(
         "cross, inter, external, source_target, 交叉, 外部",
         "what a decoder looks at of its source, with any score, span and weighting",
         "this is model.attention itself: name a mechanism, as bahdanau or multihead",
-    ),
-    _place(
-        "abcnn, abcnn_1, abcnn_2, abcnn_3, attention_based_bcnn, attention_based_bcnn_1, attention_based_cnn",
-        "a model of two sentences, which is not here yet",
-        "the attention between them is in Python: regard.layers.mutual_attention.MutualAttention",
     ),
 )

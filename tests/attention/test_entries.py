@@ -100,7 +100,7 @@ A33 | layer mutual_attention | mutual; co-attention
 A33 | span temporal | summariser; intra-temporal attention; temporal; Paulus
 A33 | head pointer | attention-sum; attention-sum reader; pointer; copy; 指针
 A33 | layer key_value | structured text representation
-A33 | socket self_attention | R-Net; self-matching; self-matching attention; gated self-matching
+A33 | encoder self_matching | R-Net; self-matching; self-matching attention; gated self-matching
 A34 | decoder recurrent | input feeding
 B01 | cell rnn | RNN; vanilla RNN; RNNs
 B02 | cell gru | GRU; gated recurrent unit; gated recurrent units
@@ -129,7 +129,7 @@ B22 | feedforward position_wise | position-wise feed-forward networks
 B23 | layer transformer_block | Transformer block
 B25 | encoder sequential | hybrid; CNN RNN
 B25 | encoder parallel | parallel
-D07 | absent | Attention-Based BCNN-1; ABCNN-1; ABCNN
+D07 | comparison bcnn | Attention-Based BCNN-1; ABCNN-1; ABCNN
 H01 | layer ranking | ranking; ranking attention; attention for ranking; 排序
 H02 | layer kernel_smoothing | kernel; Nadaraya-Watson; kernel smoothing; 核; kernel view
 H02 | layer chebyshev_kernel | orthogonal kernel; Chebyshev kernel; 正交核函数; 正交核
@@ -147,7 +147,7 @@ def meanings(name: str) -> set[str]:
     place = look_up_place(name)
     if place is not None:
         socket = re.search(r"model\.(self_attention|attention)", place.use)
-        return {f"socket {socket[1]}" if socket else "absent"}
+        return {f"socket {socket[1]}"} if socket else set()
     known = look_up(name)
     if not known:
         return set()

@@ -161,6 +161,6 @@ def test_state_and_restore_go_on_as_if_unbroken(name):
     st.lists(st.floats(-9, 9) | st.just(math.nan), max_size=9),
 )
 def test_a_rate_is_never_negative_and_never_above_its_peak(name, peak, update, warmup, scores):
-    schedule = build(name, peak, warmup=warmup)
+    schedule = build(name, peak, **{"updates" if name == "delayed" else "warmup": warmup})
     told(schedule, *scores)
     assert 0 <= schedule.value(update) <= peak * (1 + 1e-15)

@@ -35,7 +35,7 @@ class ConllReader(Reader):
     tells = "tags"
     aliases = (
         "conll2003, conll_columns, bio, iob",
-        alias("conllu, conll_u, universal_dependencies", {"fields": {"text": 2, "tags": 4}}),
+        alias("conllu, universal_dependencies", {"fields": {"text": 2, "tags": 4}}),
     )
 
     def __init__(

@@ -25,7 +25,7 @@ class WordNgramEmbedder(Embedder):
     first word stands padding. Mean pooling over it, without an encoder, is fastText.
     """
 
-    aliases = "word_ngram, hashed_ngrams, bag_of_word_ngrams, bigrams"
+    aliases = "hashed_ngrams, bag_of_word_ngrams, bigrams"
 
     def __init__(
         self,

@@ -45,10 +45,10 @@ class BcnnComparison(Comparison):
 
     aliases = (
         "bi_cnn, basic_bi_cnn",
-        alias("abcnn_1, abcnn1, attention_based_bcnn_1", {"input_attention": MATCH}),
-        alias("abcnn_2, abcnn2", {"pooling_attention": MATCH}),
+        alias("abcnn_1, attention_based_bcnn_1", {"input_attention": MATCH}),
+        alias("abcnn_2", {"pooling_attention": MATCH}),
         alias(
-            "abcnn_3, abcnn3, abcnn, attention_based_bcnn, attention_based_cnn",
+            "abcnn_3, abcnn, attention_based_bcnn, attention_based_cnn",
             {"input_attention": MATCH, "pooling_attention": MATCH},
         ),
     )

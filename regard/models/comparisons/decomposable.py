@@ -30,7 +30,7 @@ class DecomposableComparison(Comparison):
     end of a text is one of its words, with which others can be aligned that have no like.
     """
 
-    aliases = "decomposable_attention, parikh, attend_compare_aggregate"
+    aliases = "parikh, attend_compare_aggregate"
 
     def __init__(
         self,
