@@ -99,7 +99,7 @@ def survived(scenario, *, every, times, seconds):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "every", "times", "seconds"),
-    [("new", True, 40, 2.0), ("changed", True, 20, 1.0), ("continued", False, 20, 1.5), ("processes", False, 20, 3.0)],
+    [("new", True, 80, 2.0), ("changed", True, 40, 1.0), ("continued", False, 40, 1.5), ("processes", False, 40, 3.0)],
 )
 def test_killed_before_any_change_of_a_file(tmp_path, texts, kind, every, times, seconds):
     done, points = survived(Scenario(tmp_path, texts, kind), every=every, times=times, seconds=seconds)
