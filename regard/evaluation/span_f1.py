@@ -13,7 +13,7 @@ NO_TYPE = "_"  # of a tag that is a letter alone
 SAME = {"L": "E", "U": "S"}  # of BILOU and of IOBES
 
 
-class Span(NamedTuple):
+class TaggedSpan(NamedTuple):
     """Words in succession, of one type."""
 
     type: str
@@ -66,7 +66,7 @@ class SpanF1(Metric):
         return f"average:{self.average}|types:{len(_types(corpus))}|scheme:lenient"
 
 
-def spans(tags: Sequence[str]) -> Iterator[Span]:
+def spans(tags: Sequence[str]) -> Iterator[TaggedSpan]:
     """Return the spans that tags tell, first to last."""
     start: int | None = None
     before, kind = "O", ""
@@ -75,7 +75,7 @@ def spans(tags: Sequence[str]) -> Iterator[Span]:
         if start is not None and (
             before in "ES" or (before in "BI" and letter in "BSO") or (before not in OUTSIDE and this != kind)
         ):
-            yield Span(kind, start, place)
+            yield TaggedSpan(kind, start, place)
             start = None
         if letter in "BS" or (letter in "EI" and before in "OES") or (letter not in OUTSIDE and this != kind):
             start = place

@@ -36,7 +36,7 @@ class LookedAt(NamedTuple):
         """Where each word stands in the text; without offsets it is searched for."""
         words = self.words
         if not self.offsets:
-            return places(text, [word.text for word in words])
+            return search_words(text, [word.text for word in words])
         spans = [[span for piece in word.pieces if (span := self.offsets[piece]) is not None] for word in words]
         return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in spans]
 
@@ -81,7 +81,7 @@ def without_questions(found: Explanation) -> Explanation:
     return replace(found, weights=[], maps=[one for one in found.maps if one.queries])
 
 
-def places(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
+def search_words(text: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
     """Return where each word stands in a text; None for one that is not near the word before it."""
     found, after = list[tuple[int, int] | None](), 0
     for word in words:

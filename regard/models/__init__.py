@@ -11,7 +11,7 @@ from regard.models.model import Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
 from regard.models.number_model import NumberModel
 from regard.models.pair_classifier import pair_classifier
-from regard.models.reader import Reader, reader
+from regard.models.reader import SpanReader, reader
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
 from regard.models.tagger import Tagger, tagger
@@ -37,5 +37,5 @@ MODELS: Registry[Model] = Registry(
 
 __all__ = [
     "MODELS", "ROUTE", "AttentionSettings", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MemoryNetwork",
-    "Model", "NumberModel", "Reader", "Tagger", "Translator", "build_attention",
+    "Model", "NumberModel", "SpanReader", "Tagger", "Translator", "build_attention",
 ]  # fmt: skip

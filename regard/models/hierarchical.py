@@ -18,7 +18,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, HierarchicalPooling, Pooling
 from regard.models.build import build_embedder, build_sockets
 from regard.models.classifier import LABEL, TEXT, PoolingChoice
-from regard.models.label_model import LabelModel, Looked
+from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -79,7 +79,7 @@ class Hierarchical(LabelModel):
         found: Sentences = self.by_sentence(*batch.sequences(TEXT))
         return found
 
-    def look(self, batch: Batch) -> Looked:
+    def look(self, batch: Batch) -> AttentionRecords:
         """Return what each attention saw: words in the text's order, sentences in theirs, and the product of both."""
         records, _ = super().look(batch)
         sentences, length = self.sentences(batch), batch.sequences(TEXT).items.shape[1]
@@ -89,7 +89,7 @@ class Hierarchical(LabelModel):
             for name, one in fitting(records, widths).items()
             if len(one.answers) == 1
         }
-        return Looked({**_product(found, sentences, length), **found}, {SENTENCES: sentences})
+        return AttentionRecords({**_product(found, sentences, length), **found}, {SENTENCES: sentences})
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return the embedder and the text."""

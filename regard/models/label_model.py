@@ -15,7 +15,7 @@ from regard.models.model import Model
 from regard.records import Batch
 
 
-class Looked(NamedTuple):
+class AttentionRecords(NamedTuple):
     """What the attention of a model saw, in the places of the columns that its roles name."""
 
     records: Records
@@ -34,7 +34,7 @@ class LabelModel(Model):
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
 
-    def look(self, batch: Batch) -> Looked:
+    def look(self, batch: Batch) -> AttentionRecords:
         """Return what each attention saw of a batch; what saw states that are not one for each piece is left out."""
         with recording(self) as records:
             self.log_probs(batch)
@@ -42,7 +42,7 @@ class LabelModel(Model):
             name: batch.sequences(name).mask.shape[1] + self.beyond for name in batch.columns if name != self.label
         }
         widest |= {name: max(widest.values()) for name in (*widest, EACH)}  # texts may be read as one batch
-        return Looked(fitting(records, widest))
+        return AttentionRecords(fitting(records, widest))
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, 1) in nats."""

@@ -35,7 +35,7 @@ from regard.registry import Choice
 RELU_DOT = AttentionSettings(score=Choice("relu_dot"))
 
 
-class Reader(Model):
+class SpanReader(Model):
     """p(answer | passage, question) = sum of p(place) over all places where the answer's pieces stand in the passage.
 
     The question becomes one vector, q = pooling(question_encoder(question)); the passage is read as
@@ -145,7 +145,7 @@ def reader(
     ] = PROJECTED_HEADS,
     head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("What points at the answer.")] = Choice("pointers"),
     dropout: DropoutShare = 0.1,
-) -> Reader:
+) -> SpanReader:
     """p(answer | passage, question): an encoder with the question in mind, and a head that points at the answer.
 
     Raises ConfigError where the texts have vocabularies of their own.
@@ -158,4 +158,4 @@ def reader(
     pools = POOLINGS.build(pooling, asks.dim)
     fuses = FUSIONS.build(fusion, reads.dim, pools.out_dim, sockets)
     encodes = ENCODERS.build(encoder, fuses.dim, sockets, given=given)
-    return Reader(reads, asks, pools, fuses, encodes, SPAN_HEADS.build(head, encodes.dim, pools.out_dim))
+    return SpanReader(reads, asks, pools, fuses, encodes, SPAN_HEADS.build(head, encodes.dim, pools.out_dim))

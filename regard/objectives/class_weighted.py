@@ -43,7 +43,7 @@ class ClassWeightedObjective(Objective):
             raise ConfigError("objective", "weighs classes, and this model chooses none", "objective=likelihood")
         self.model, self.label_smoothing = context.model, label_smoothing
         column = cast(LabelColumn, context.task.vocabularies[context.model.label])
-        weights = balanced(column) if class_weights is None else named(column, class_weights)
+        weights = balanced(column) if class_weights is None else weights_by_label(column, class_weights)
         self.register_buffer("weights", weights, persistent=False)
 
     def loss(self, batch: Batch, turn: str) -> Loss:
@@ -66,7 +66,7 @@ def balanced(column: LabelColumn) -> Tensor:
     return counts.sum() / (len(counts) * counts)
 
 
-def named(column: LabelColumn, weights: Mapping[str, float]) -> Tensor:
+def weights_by_label(column: LabelColumn, weights: Mapping[str, float]) -> Tensor:
     """(class): those that are given, else 1. Raises PartError for a label that there is not, except in a rehearsal."""
     for label in weights:
         if label not in column.labels and not column.stands_in:

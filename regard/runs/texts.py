@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.data import READERS, Checked, Corpus, Reader
+from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, save_columns
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
@@ -36,7 +36,7 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     else:
         say("no dev part: the model of the last update is the one that is kept")
         return None
-    checked = Checked(reader, task.usable, task.check)
+    checked = CheckedReader(reader, task.usable, task.check)
     try:
         return read_examples(checked, task.usable, experiment.training.validate_lines, say)
     except DataError as error:
@@ -105,7 +105,7 @@ def training_batches(
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     for name, reader in training_readers(experiment).items():
-        checked = Checked(reader, task.usable, task.check)
+        checked = CheckedReader(reader, task.usable, task.check)
         most = task.max_length(experiment.data.max_length)
         corpus = Corpus.open(checked, task.vocabularies, cache, max_tokens=most)
         say(f"{reader.names[0]}: {corpus.report}")

@@ -70,7 +70,7 @@ class CaptioningTask(Task):
             weights = [] if decoded.weights is None else decoded.weights[row, : len(ids), :cells].float().tolist()
             maps = attention_maps(records, row, {"source": cells, "target": len(ids)})
             words = [*self.caption.pieces(ids[:-1]), END]
-            found.append(Explanation(places(cells), words, align(weights[:-1]), weights, maps))
+            found.append(Explanation(cell_names(cells), words, align(weights[:-1]), weights, maps))
         return found
 
     def _texts(self, batch: Batch) -> list[str]:
@@ -79,7 +79,7 @@ class CaptioningTask(Task):
         return [self.cells.decode(fixed(numbers[shown])) for numbers, shown in rows]
 
 
-def places(cells: int) -> list[str]:
+def cell_names(cells: int) -> list[str]:
     """Return a name for each cell: row and column of a square grid, `2,3`, counted from 1; else its number."""
     side = isqrt(cells)
     if side * side != cells:

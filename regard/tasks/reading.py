@@ -19,7 +19,7 @@ from regard.explain.alignment_view import mean_of_heads
 from regard.explain.maps import POOLING, attention_maps
 from regard.models import Model
 from regard.models.memory_network import ANSWER, PASSAGE, QUESTION
-from regard.models.reader import Reader
+from regard.models.reader import SpanReader
 from regard.pieces import END
 from regard.records import Batch
 from regard.results import AttentionMap, Explanation, Prediction, SpanPrediction, as_line
@@ -32,7 +32,7 @@ class SpanEngine:
 
     width = 1
 
-    def __init__(self, model: Reader) -> None:
+    def __init__(self, model: SpanReader) -> None:
         self.model, self.max_source = model, model.max_source
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
@@ -52,7 +52,7 @@ class ReadingTask(Task):
 
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "text"}
     model = "reader"
-    contract = Reader
+    contract = SpanReader
     metric = "exact_match"
     validates = ("exact_match",)
     answers = "span"
@@ -76,7 +76,7 @@ class ReadingTask(Task):
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Choose the likeliest answer; there is nothing to search."""
-        return SpanEngine(cast(Reader, model))
+        return SpanEngine(cast(SpanReader, model))
 
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """Return the answers with their places in the passage."""
@@ -94,7 +94,7 @@ class ReadingTask(Task):
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return where the head looked for the answer, and each attention between words."""
         with recording(model) as records:
-            cast(Reader, model).places(batch)
+            cast(SpanReader, model).places(batch)
         fit = fitting(records, {name: batch.sequences(name).mask.shape[1] for name in self.inputs})
         ids = {name: rows_of(batch.sequences(name)) for name in self.columns}
         found = []

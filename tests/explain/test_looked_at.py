@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from regard.explain import svg_of
-from regard.explain.looked_at import looked_at, places
+from regard.explain.looked_at import looked_at, search_words
 from regard.results import AttentionMap, Explanation
 
 TOKENS = ["▁a", "▁fi", "ne", "▁film", "</s>"]
@@ -61,10 +61,10 @@ def test_a_translation_has_no_learned_questions():
 
 
 def test_places_of_words_in_a_text():
-    assert places("a  fine film, a", ["a", "fine", "film", ",", "a", "</s>"]) == [
+    assert search_words("a  fine film, a", ["a", "fine", "film", ",", "a", "</s>"]) == [
         (0, 1), (3, 7), (8, 12), (12, 13), (14, 15), None,
     ]  # fmt: skip
-    assert places("one" + " " * 200 + "two", ["one", "two", "one"]) == [(0, 3), None, None]
+    assert search_words("one" + " " * 200 + "two", ["one", "two", "one"]) == [(0, 3), None, None]
 
 
 def tips(picture: ET.Element) -> list[str]:

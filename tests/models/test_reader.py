@@ -12,7 +12,7 @@ from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.errors import ConfigError
 from regard.heads.reading.span_head import TINY
-from regard.models import MODELS, Reader
+from regard.models import MODELS, SpanReader
 from regard.models.reader import occurrences
 from regard.pieces import EOS, PAD
 from regard.records import Sequences
@@ -34,7 +34,7 @@ def columns_of(*, shared: bool = True):
     return learn_columns(ReadingTask.columns, [rows], Choice("words"), shared=shared)
 
 
-def build(**settings) -> tuple[Reader, ReadingTask]:
+def build(**settings) -> tuple[SpanReader, ReadingTask]:
     recurrent = Choice("recurrent", SMALL)
     given = {"dim": 6, "encoder": recurrent, "question_encoder": recurrent, "dropout": 0.0, **settings}
     columns = columns_of()

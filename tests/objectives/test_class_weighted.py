@@ -12,7 +12,7 @@ from regard.data.examples import Example
 from regard.errors import CheckpointError, ConfigError
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, Context
-from regard.objectives.class_weighted import named
+from regard.objectives.class_weighted import weights_by_label
 from regard.registry import Choice
 from regard.tasks.classification import ClassificationTask
 
@@ -84,12 +84,12 @@ def test_names_are_unknown_in_a_rehearsal_alone():
     """Labels of training may be those that a rehearsal makes up: a name that is not theirs is refused."""
     kinds = ClassificationTask.columns
     made_up = small_columns(kinds, shared=True)["label"]
-    assert named(made_up, {"other": 2.0}).tolist() == [1.0, 1.0]
+    assert weights_by_label(made_up, {"other": 2.0}).tolist() == [1.0, 1.0]
     rows = [Example(line, {"text": "a", "label": label}) for line, label in enumerate(made_up.labels)]
     learnt = learn_columns(kinds, [rows], Choice("words"), shared=True)["label"]
     assert learnt.labels == made_up.labels
     with pytest.raises(ConfigError, match="class_weights: names the label 'other'"):
-        named(learnt, {"other": 2.0})
+        weights_by_label(learnt, {"other": 2.0})
 
 
 def test_a_model_without_classes_is_refused(tmp_path):

@@ -12,7 +12,7 @@ from regard.errors import DataError
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
-from regard.tasks.captioning import CaptioningTask, places
+from regard.tasks.captioning import CaptioningTask, cell_names
 
 READER = Choice("grids", {"size": 2, "marked": 2, "examples": 12})
 SETTINGS = {"dim": 8, "attention": {"score": "additive"}}
@@ -62,7 +62,7 @@ def test_limits_count_cells(parts):
 
 @pytest.mark.parametrize(("cells", "names"), [(1, ["1,1"]), (3, ["1", "2", "3"]), (4, ["1,1", "1,2", "2,1", "2,2"])])
 def test_cells_of_a_square_have_rows_and_columns(cells, names):
-    assert places(cells) == names
+    assert cell_names(cells) == names
 
 
 @pytest.fixture(scope="module")

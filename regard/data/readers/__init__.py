@@ -2,7 +2,7 @@
 
 from regard.data.readers.adding import AddingReader
 from regard.data.readers.babi import BabiReader
-from regard.data.readers.checked import Checked
+from regard.data.readers.checked_reader import CheckedReader
 from regard.data.readers.conll import ConllReader
 from regard.data.readers.consecutive import ConsecutiveReader
 from regard.data.readers.copying import CopyingReader
@@ -42,4 +42,14 @@ READERS: Registry[Reader] = Registry(
     },
 )
 
-__all__ = ["READERS", "Checked", "Fold", "JsonlReader", "ParallelReader", "Part", "Reader", "Stretch", "TsvReader"]
+__all__ = [
+    "READERS",
+    "CheckedReader",
+    "Fold",
+    "JsonlReader",
+    "ParallelReader",
+    "Part",
+    "Reader",
+    "Stretch",
+    "TsvReader",
+]

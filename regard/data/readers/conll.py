@@ -69,7 +69,7 @@ class ConllReader(Reader):
                 texts = {column: " ".join(each) for column, each in zip(self._places, values, strict=True)}
                 yield Example(words[0].line, texts)
 
-    def _fields(self, path: Path, row: "Row") -> list[str]:
+    def _fields(self, path: Path, row: "TokenRow") -> list[str]:
         """What a line says in each column."""
         for column, place in self._places.items():
             if place >= len(row.cells):
@@ -82,16 +82,16 @@ class ConllReader(Reader):
         return ["_".join(row.cells[place].split()) or "_" for place in self._places.values()]
 
 
-class Row(NamedTuple):
+class TokenRow(NamedTuple):
     """A line that is no comment."""
 
     line: int  # from 1
     cells: Sequence[str]
 
 
-def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[Row]]:
+def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[TokenRow]]:
     """Return the rows of each sentence, comments and beginnings of documents left out."""
-    rows = list[Row]()
+    rows = list[TokenRow]()
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             if rows:
@@ -101,7 +101,7 @@ def conll_sentences(path: Path, delimiter: str | None = None) -> Iterator[list[R
             delimiter = delimiter or ("\t" if "\t" in line else " ")
             cells = line.split() if delimiter == " " else line.split(delimiter)
             if cells[0] != DOCUMENT:
-                rows.append(Row(number, cells))
+                rows.append(TokenRow(number, cells))
     if rows:
         yield rows
 

@@ -9,7 +9,7 @@ from regard.errors import DataError
 Texts = Mapping[str, str]  # of an example, by column
 
 
-class Checked(Reader):
+class CheckedReader(Reader):
     """The examples of a reader. Raises DataError, with file and line, for one for which `check` raises one.
 
     Those that are not usable are left to whoever leaves them out.
