@@ -58,6 +58,10 @@ class Model:
         self.closed = False
         self.seconds = 0.01  # that it says a batch took
 
+    @property
+    def alive(self) -> bool:
+        return not self.dead.is_set()
+
     async def warm(self) -> float:
         return 1e6
 

@@ -45,8 +45,8 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes requests: loaded and warm."""
-        return self._warm
+        """Whether it takes requests: loaded, warm, and not seen to have ended."""
+        return self._warm and self._pipe is not None and self._pipe.alive
 
     @property
     def queue_size(self) -> int:
@@ -145,7 +145,7 @@ class Engine:
     async def _count(self, texts: Texts, until: float) -> tuple[dict[int, int], dict[int, Prediction]]:
         """As `counted`. Meanwhile they count as short ones that wait."""
         pipe = self._pipe
-        if not self._warm or pipe is None:  # no longer: between two portions
+        if not self.ready or pipe is None:  # no longer: between two portions
             raise _not_ready()
         self._counted += len(texts.sources)
         try:

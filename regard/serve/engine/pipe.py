@@ -63,6 +63,11 @@ class Pipe:
         pipe._pulse.begin()
         return pipe, found
 
+    @property
+    def alive(self) -> bool:
+        """Whether an answer can still come: false as soon as anything has shown that the process ended."""
+        return not (self._reading.done() or cast(asyncio.StreamWriter, self.process.stdin).is_closing())
+
     async def warm(self) -> float:
         """Lets the process do what it does only once → pieces per second. Raises Gone if it ends."""
         return float((await self.ask({"warm": True}))["speed"])

@@ -75,6 +75,7 @@ def test_killed_it_is_started_again(real, run):
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(NotReady):
             await waits
+        assert not real.ready  # who is told so need not ask to hear it again
         await until(lambda: real.ready)
         return await real.predict(["yes"], Options())
 
