@@ -38,7 +38,8 @@ def looked_right(found: Explanation, grid: str) -> list[bool]:
 
 def counting(run: Path, most: int) -> None:
     """Print the n that are right."""
-    predictor = regard.load(run, ["decoding.search=greedy"])
+    search = f"decoding.search={{name: greedy, max_extra: {2 * most}}}"  # too much b shows, too
+    predictor = regard.load(run, [search])
     lines = [" ".join("a" * times + "b") for times in range(1, most + 1)]
     right = [times for times, one in enumerate(predictor.predict(lines), start=1) if counts(one, times)]
     wrong = sorted({*range(1, most + 1)} - {*right})
