@@ -10,7 +10,7 @@ from regard.cli.files import check_writable
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from regard.reports.evaluation import Evaluation
+    from regard.reports.evaluation_report import Evaluation
 
 Words = Annotated[
     list[str],

@@ -25,7 +25,9 @@ from regard.predictor.predictions import Predictions
 from regard.records import Batch
 from regard.results import DocumentPrediction, Prediction
 from regard.tasks import Examples, Outcome, Task
-from regard.tasks.task import Ids, unzipped
+from regard.tasks.examples import as_rows
+from regard.tasks.outcome import outcome_of
+from regard.tasks.task import Ids
 from regard.text.clean import clean
 
 T = TypeVar("T")
@@ -227,8 +229,8 @@ class Predictor:
 
     def outcome(self, examples: Examples) -> Outcome:
         """Answers and losses of examples by column, for measures; each is computed when it is first asked for."""
-        computed = self.task.outcome(self.model, self.engine, examples, self.batch_tokens)
-        given = unzipped({name: examples[name] for name in self.task.inputs})
+        computed = outcome_of(self.task, self.model, self.engine, examples, self.batch_tokens)
+        given = as_rows({name: examples[name] for name in self.task.inputs})
         return Outcome(examples, lambda: self.predict(given, safeguards=False), lambda: computed.losses)
 
     def _given(self, texts: Sequence[str | Given]) -> list[Given]:

@@ -1,10 +1,9 @@
 """Figures of runs and of files of answers on the same examples; several systems are compared with the first."""
 
 import warnings
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -14,90 +13,22 @@ from regard.data.readers import READERS
 from regard.data.readers.label_table import SHOWN, field_with
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, DataError
-from regard.evaluation import Comparison, Interval, Score, compare_statistics, interval_of
-from regard.evaluation.confusion import Confusion
+from regard.evaluation import Score, compare_statistics, interval_of
 from regard.evaluation.metric import Statistics
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import load
-from regard.reports.confusion import text_of
+from regard.reports.evaluation_report import Bucket, Evaluation, System
+from regard.reports.length_buckets import length_buckets
 from regard.reports.timing import timed
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import task_of
 from regard.runs.texts import test_examples
 from regard.tasks import Examples, Measure, Outcome, Task
-from regard.tasks.task import unzipped
+from regard.tasks.examples import as_rows, count_of
 
 OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
-EDGES = (5, 10, 15, 20, 30)  # words of a given text, where one row of the table by length ends
-
-
-class System(NamedTuple):
-    """What one run or file makes of the examples."""
-
-    name: str
-    scores: tuple[Score, ...]
-    intervals: tuple[Interval, ...]  # of each score, 95 %
-    statistics: tuple[Statistics, ...]  # measure by measure: (example, statistic)
-    seconds: float | None = None  # that a run took for them
-    confusion: Confusion | None = None  # of answers that are labels
-
-
-class Bucket(NamedTuple):
-    """Examples of about one length."""
-
-    words: str  # of the given text
-    examples: int
-    values: tuple[float, ...]  # of the first measure, system by system
-
-
-class Evaluation(NamedTuple):
-    """All figures of one evaluation."""
-
-    examples: int
-    systems: tuple[System, ...]
-    comparisons: tuple[tuple[str, Comparison], ...]  # of each later system with the first
-    buckets: tuple[Bucket, ...]
-
-    def __str__(self) -> str:
-        lines = []
-        for system in self.systems:
-            speed = "" if system.seconds is None else f", {self.examples / system.seconds:.0f} lines/s"
-            lines.append(f"{system.name}: {self.examples:,} lines{speed}")
-            for score, (low, high) in zip(system.scores, system.intervals, strict=True):
-                lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
-            if system.confusion is not None and len(self.systems) == 1:
-                lines += [f"  {line}" for line in text_of(system.confusion).splitlines()]
-        lines += [f"{self.systems[0].name} and {name}, {found}" for name, found in self.comparisons]
-        if self.buckets:
-            lines.append(f"{self.systems[0].scores[0].name} by words of the source:")
-        for bucket in self.buckets:
-            values = "  ".join(f"{value:6.2f}" for value in bucket.values)
-            lines.append(f"  {bucket.words:>7}  {bucket.examples:6,} lines  {values}")
-        return "\n".join(lines)
-
-    def values(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        systems = [
-            {
-                "name": one.name,
-                "seconds": one.seconds,
-                "scores": [
-                    {**score._asdict(), "interval": list(interval)}
-                    for score, interval in zip(one.scores, one.intervals, strict=True)
-                ],
-                **({} if one.confusion is None else {"confusion": one.confusion.values()}),
-            }
-            for one in self.systems
-        ]
-        comparisons = [
-            {"with": name, "metric": found.a.name, "difference": found.difference, "interval": list(found.interval),
-             "p_value": found.p_value}
-            for name, found in self.comparisons
-        ]  # fmt: skip
-        buckets = [bucket._asdict() for bucket in self.buckets]
-        return {"examples": self.examples, "systems": systems, "comparisons": comparisons, "by_length": buckets}
 
 
 def evaluate(
@@ -139,11 +70,6 @@ def _files_hint(columns: Sequence[str]) -> str:
     options = all(column in OPTIONS for column in columns)
     named = " ".join(f"--{column} FILE" if options else f"data.test.{column}=FILE" for column in columns)
     return named if options else f"data.test=table.tsv, or a file for each column: {named}"
-
-
-def count_of(examples: Examples) -> int:
-    """Number of examples."""
-    return len(next(iter(examples.values())))
 
 
 def _experiment(systems: Sequence[Path], changes: Sequence[str]) -> Experiment:
@@ -266,7 +192,7 @@ def _warn_of_unknown(task: Task, examples: Examples, run: Path) -> None:
 
     Raises DataError, with its number, for an example that cannot be read.
     """
-    rows = [*unzipped(examples)]
+    rows = as_rows(examples)
     for number, one in enumerate(rows, start=1):
         try:
             for name in task.inputs:
@@ -296,36 +222,3 @@ def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) ->
         values = tuple(measure.value(np.sum(one.statistics[0][rows], axis=0)) for one in systems)
         buckets.append(Bucket(name, len(rows), values))
     return buckets
-
-
-def length_buckets(lengths: Sequence[int], least: int = 1) -> list[tuple[str, list[int]]]:
-    """Examples by length: what a bucket is called, and its rows. One of less than `least` joins a neighbour."""
-    ends = [0, *EDGES, max([*lengths, EDGES[-1] + 1])]
-    stretches = [_Stretch(low, high, []) for low, high in zip((0, *(end + 1 for end in ends[:-1])), ends, strict=True)]
-    for row, length in enumerate(lengths):
-        stretches[bisect_left(ends, length)].rows.append(row)
-    return [(one.name, one.rows) for one in _joined([one for one in stretches if one.rows], least)]
-
-
-class _Stretch(NamedTuple):
-    """Sentences of `low` to `high` words."""
-
-    low: int
-    high: int
-    rows: list[int]
-
-    @property
-    def name(self) -> str:
-        return f"{self.low}-{self.high}" if self.high > self.low else f"{self.low}"
-
-
-def _joined(stretches: list[_Stretch], least: int) -> list[_Stretch]:
-    """The smallest goes to the smaller one beside it, until none is too small."""
-    while len(stretches) > 1 and min(len(one.rows) for one in stretches) < least:
-        sizes = [len(one.rows) for one in stretches]
-        place = sizes.index(min(sizes))
-        beside = [other for other in (place - 1, place + 1) if 0 <= other < len(sizes)]
-        first, last = sorted((place, min(beside, key=sizes.__getitem__)))
-        both = _Stretch(stretches[first].low, stretches[last].high, stretches[first].rows + stretches[last].rows)
-        stretches = [*stretches[:first], both, *stretches[last + 1 :]]
-    return stretches

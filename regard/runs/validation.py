@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from regard.decoding import Engine
 from regard.models import Model
 from regard.tasks import Examples, Measure, Outcome, Task
+from regard.tasks.outcome import outcome_of
 
 SAMPLES, WIDTH = 2, 110  # answers that are said, and their characters
 
@@ -39,7 +40,7 @@ class Validation:
                 raise _Stopped
 
         try:
-            outcome = self.task.outcome(self.model, self.engine, self.examples, self.batch_tokens, stop)
+            outcome = outcome_of(self.task, self.model, self.engine, self.examples, self.batch_tokens, stop)
             statistics = {measure: measure.statistics(outcome) for measure in self.measures}
         except _Stopped:
             return {}

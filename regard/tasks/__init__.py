@@ -6,8 +6,9 @@ from regard.registry import Registry
 from regard.tasks.algorithmic import AlgorithmicTask
 from regard.tasks.captioning import CaptioningTask
 from regard.tasks.classification import ClassificationTask
+from regard.tasks.examples import Examples
 from regard.tasks.language_model import LanguageModelTask
-from regard.tasks.measures import Examples, Measure, Outcome
+from regard.tasks.measures import Measure, Outcome
 from regard.tasks.pairs import PairsTask
 from regard.tasks.question_answering import QuestionAnsweringTask
 from regard.tasks.reading import ReadingTask

@@ -19,7 +19,7 @@ from regard.models import LabelModel, Model
 from regard.pieces import END
 from regard.records import Batch
 from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, as_line
-from regard.tasks.measures import Examples
+from regard.tasks.examples import Examples
 from regard.tasks.task import Task, ends
 from regard.tasks.text_predictions import rows_of
 

@@ -29,7 +29,8 @@ from regard.pieces import END
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
-from regard.tasks.measures import Examples, LikelihoodMeasure, Measure
+from regard.tasks.examples import Examples
+from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import text_prediction
 from regard.text.clean import clean

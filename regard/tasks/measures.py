@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from regard.evaluation import Metric
 from regard.evaluation.metric import Corpus, Statistics, corpus_of
 from regard.results import Prediction
+from regard.tasks.examples import Examples
 
-Examples = Mapping[str, Sequence[str]]  # values by column, all columns of one length
 MOST_NATS = 50.0  # per piece; a larger loss has no perplexity worth telling
 
 

@@ -22,7 +22,7 @@ from regard.models.tagger import PIECES, TAGS, TEXT, Tagger
 from regard.pieces import PAD
 from regard.records import Batch
 from regard.results import AttentionMap, Explanation, Prediction, TagsPrediction
-from regard.tasks.measures import Examples
+from regard.tasks.examples import Examples
 from regard.tasks.task import Task, Wording
 
 

@@ -1,7 +1,7 @@
 """The contract of tasks: examples in columns → batches, predictions and figures."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
@@ -26,7 +26,8 @@ from regard.models import ROUTE, Generator, Model
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction
-from regard.tasks.measures import Examples, LikelihoodMeasure, Measure, Outcome, TextMeasure
+from regard.tasks.examples import Examples, as_rows, count_of
+from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
 
 Ids = Mapping[str, Sequence[int]]  # of one example, by column
 
@@ -104,7 +105,7 @@ class Task(ABC):
 
         `lines` are their places among the examples.
         """
-        rows = self.encode(unzipped(examples))
+        rows = self.encode(as_rows(examples))
         lengths = [max(map(len, row.values())) + 1 for row in rows]
         found = [(places, self.batch([rows[place] for place in places])) for places in chunks(lengths, tokens)]
         return [batch._replace(lines=torch.from_numpy(places)) for places, batch in found]
@@ -267,50 +268,18 @@ class Task(ABC):
 
     def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
         """Return (example, 2): nats of each, and the items they are a sum over; `batches` are those of `held`."""
-        found = np.zeros((len(examples[self.first]), 2))
+        found = np.zeros((count_of(examples), 2))
         for batch in batches:
             nats = model.nll(batch).double().flatten(1).sum(dim=-1)
             counts = model.counted(batch).flatten(1).sum(dim=-1)
             found[batch.lines.cpu().numpy()] = torch.stack([nats, counts], dim=-1).cpu().numpy()
         return found
 
-    def outcome(
-        self, model: Model, engine: Engine, examples: Examples, tokens: int, stop: Callable[[], None] = lambda: None
-    ) -> Outcome:
-        """Return what a model makes of examples, in batches of at most so many tokens.
-
-        `stop` is called before each batch; what it raises ends the work.
-        """
-        device = model.device
-
-        def batches() -> Iterator[Batch]:
-            for batch in self.held(examples, tokens):
-                stop()
-                yield batch.to(device)
-
-        def answers() -> list[Prediction]:
-            found: dict[int, Prediction] = {}
-            with torch.inference_mode():
-                for batch in batches():
-                    found |= zip(batch.lines.tolist(), self.predict(engine, batch), strict=True)
-            return [found[place] for place in range(len(found))]
-
-        def losses() -> Statistics:
-            with torch.inference_mode():
-                return self.losses(model, batches(), examples)
-
-        return Outcome(examples, answers, losses)
-
 
 def ends(columns: Iterable[str]) -> tuple[str, str]:
     """Return the first and the last name."""
     names = list(columns)
     return names[0], names[-1]
-
-
-def unzipped(examples: Examples) -> list[dict[str, str]]:
-    """Return columns of values as examples."""
-    return [dict(zip(examples, values, strict=True)) for values in zip(*examples.values(), strict=True)]
 
 
 def _listed(place: tuple[int, int] | None) -> list[int] | None:

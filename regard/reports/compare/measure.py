@@ -26,12 +26,12 @@ from regard.predictor import Predictor, load
 from regard.registry import Choice
 from regard.reports.compare.plan import Contender, PlannedRun
 from regard.reports.compare.progress import Event, events, spent_at
-from regard.reports.evaluation import count_of
 from regard.reports.timing import Rate, Spent, timed
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
 from regard.tasks import Examples, Measure, Outcome, Wording
+from regard.tasks.examples import count_of
 from regard.training import checkpoint as files
 from regard.training.best_checkpoints import FINAL
 from regard.training.progress import METRICS_FILE

@@ -11,9 +11,10 @@ from regard.evaluation.scripts import words
 from regard.reports.compare.measure import Judge, Result
 from regard.reports.compare.plan import Contender, Publication, differing_settings
 from regard.reports.compare.statistics import Difference, Figure, Tables, figures, gains, spread
-from regard.reports.evaluation import count_of, length_buckets
+from regard.reports.length_buckets import length_buckets
 from regard.reports.timing import Rate, Spent
 from regard.tasks import Wording
+from regard.tasks.examples import count_of
 
 SHOWN = 4  # names in a title
 LEAST = 30  # sentences of a bucket: of fewer, an interval is too wide to tell anything

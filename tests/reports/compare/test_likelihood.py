@@ -13,6 +13,7 @@ from regard.reports import evaluate
 from regard.reports.compare.statistics import figures
 from regard.runs.validation import Validation
 from regard.tasks import LanguageModelTask
+from regard.tasks.outcome import outcome_of
 
 LINES = ["the man has a cat", "", "the dog sees a cow", "a", "", "the cow sees the man"]
 DECOMPOSED = ["cafe\u0301 e\u0301te\u0301", "", "a", "bad \ud800 sign", "the man"]  # NFD, and a lone surrogate
@@ -22,7 +23,7 @@ BITS, PERPLEXITY, BY_WORD = LIKELIHOODS
 
 def tables_of(model, task, lines, tokens=1000):
     """Of each measure: nats and counts line by line."""
-    outcome = task.outcome(model, engine_of(model, task), {"text": lines}, tokens)
+    outcome = outcome_of(task, model, engine_of(model, task), {"text": lines}, tokens)
     return [measure.statistics(outcome) for measure in LIKELIHOODS]
 
 
