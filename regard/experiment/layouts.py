@@ -12,7 +12,7 @@ from regard.experiment.formats import holds_sentences
 from regard.experiment.settings import Experiment
 
 TASKS_OF = {"label": "classification", "tags": "tagging"}  # by what files hold beside texts
-UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None, ",")}  # who says others of them knows the table
+UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # who says others of them knows the table
 
 
 def with_layouts(

@@ -1,22 +1,17 @@
 """Which field of a table is the label and which are texts, told by its rows."""
 
-import json
 import re
-from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.data.readers.csv import csv_rows
-from regard.data.readers.lines import read_lines
+from regard.data.readers.table_rows import table_rows
 from regard.errors import DataError
 
-LOOKED_AT = 100_000  # rows: a table may be sorted by its labels
 MOST, LONGEST_LABEL = 1_000, 80  # labels there may be, and characters of one
 NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarity", "topic", "intent", "target", "y"])
 OFTEN = 5  # times that the values of a label come on average, where none is asked for
-SHOWN = 5  # labels, and lines, that are told
+SHOWN = 5  # labels that are told
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
 _SENTENCE = re.compile(
     r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}"
@@ -31,7 +26,7 @@ class TableLayout(NamedTuple):
     fields: Fields
     header: bool  # the first line names the fields
     labels: tuple[str, ...]
-    odd: str = ""  # which lines have another number of fields than most
+    notes: tuple[str, ...] = ()  # what else a person should see, such as lines that are left out
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the table's reader."""
@@ -42,7 +37,7 @@ class TableLayout(NamedTuple):
         places = ", ".join(f"{column} in field {field}" for column, field in texts)
         known = f"{label[0]} in field {label[1]} ({told_labels(self.labels)})"
         named = ", the first line names the fields" if self.header else ""
-        return f"{known}, {places}{named}" + (f"; {self.odd}" if self.odd else "")
+        return "; ".join([f"{known}, {places}{named}", *self.notes])
 
 
 def told_labels(labels: Sequence[str]) -> str:
@@ -60,33 +55,33 @@ def label_layout(path: Path, kind: str, columns: Sequence[str], like: Fields | N
     without a header has the same. Lines with another number of fields than most are not looked at, and told.
     Raises DataError where no field looks like a label.
     """
-    fields, names, label, header, odd = _looked_at(path, kind)
+    fields, names, label, header, notes = _described(path, kind)
     known = {one.key: one for one in fields}
     if label is None and like is not None and known.keys() >= set(like.values()):
         found = {column: known[like[column]] for column in columns}
     else:
         found = _found(path, fields, names, columns, label)
     labels = tuple(sorted(found[columns[-1]].values))
-    return TableLayout({column: one.key for column, one in found.items()}, header, labels, odd)
+    return TableLayout({column: one.key for column, one in found.items()}, header, labels, notes)
 
 
 def holds_pairs(path: Path, kind: str) -> bool:
     """Return whether exactly two fields beside the label are texts: most of their values are more than one word."""
-    fields, _, label, *_ = _looked_at(path, kind)
+    fields, _, label, *_ = _described(path, kind)
     label = label or _likely(fields)
     return label is not None and sum(one.is_text for one in fields if one is not label) == 2
 
 
 def label_field(path: Path, kind: str) -> Any:
     """Return the field that looks like a label, whose values come five times each on average; None for none."""
-    fields, _, label, *_ = _looked_at(path, kind)
+    fields, _, label, *_ = _described(path, kind)
     found = label or _likely(fields)
     return found.key if found is not None and found.rows >= OFTEN * len(found.values) and not found.is_text else None
 
 
 def field_with(path: Path, kind: str, labels: Container[str]) -> Any:
     """Return the field of a table with the most different values that are among `labels`; None where none has one."""
-    counts = {one.key: sum(value in labels for value in one.values) for one in _looked_at(path, kind).fields}
+    counts = {one.key: sum(value in labels for value in one.values) for one in _described(path, kind).fields}
     best = max(counts, key=counts.__getitem__, default=None)
     return best if best is not None and counts[best] else None
 
@@ -125,28 +120,29 @@ class _Table(NamedTuple):
     """The fields of a table, their names in the first line, and the field that a header calls a label."""
 
     fields: list[_Field]
-    names: list[str]
+    names: Sequence[str]
     label: _Field | None
     header: bool
-    odd: str  # see TableLayout
+    notes: tuple[str, ...]  # see TableLayout
 
 
-def _looked_at(path: Path, kind: str) -> _Table:
-    keys, rows, odd = _objects(path) if kind == "jsonl" else _cells(path, kind)
-    first = next(rows, [])
+def _described(path: Path, kind: str) -> _Table:
+    """What the fields of a table are like, by its first rows."""
+    keys, rows, notes = table_rows(path, kind)
+    first = [] if keys else next(rows, [])
     fields = [_Field(key) for key in keys or range(1, len(first) + 1)]
     for row in rows:
         _add(fields, row)
-    names = keys or [cell.strip().lower() for cell in first]
+    names = keys or tuple(cell.strip().lower() for cell in first)
     label = next(
         (one for one, name in zip(fields, names, strict=True) if name in NAMES and name not in one.values), None
     )
-    if label is None and kind != "jsonl" and _names_fields(first, fields):
+    if label is None and first and _names_fields(first, fields):
         label = _likely(fields)
-    header = kind != "jsonl" and label is not None
-    if not header:
+    header = bool(first) and label is not None
+    if first and not header:
         _add(fields, first)
-    return _Table(fields, names, label, header, odd)
+    return _Table(fields, names, label, header, notes)
 
 
 def _names_fields(first: Sequence[str], fields: Sequence[_Field]) -> bool:
@@ -184,45 +180,3 @@ def _found(
 def _add(fields: Sequence[_Field], row: Sequence[str]) -> None:
     for field, value in zip(fields, row, strict=True):
         field.add(value)
-
-
-def _cells(path: Path, kind: str) -> tuple[list[str], Iterator[list[str]], str]:
-    """No names, the rows of a table that have as many cells as most have, and words for the others."""
-    widths = {line: len(row) for line, row in _rows(path, kind)}
-    ((usual, _),) = Counter(widths.values()).most_common(1) or [(0, 0)]
-    fewer = [line for line, width in widths.items() if width < usual]
-    more = [line for line, width in widths.items() if width > usual]
-    told = [_lines(fewer, f"fewer fields than {usual}"), _lines(more, f"more fields than {usual}, which are not read")]
-    return [], (row for _, row in _rows(path, kind) if len(row) == usual), "; ".join(filter(None, told))
-
-
-def _rows(path: Path, kind: str) -> Iterator[tuple[int, list[str]]]:
-    """The first rows that are not empty, with their lines' numbers."""
-    tabs = ((number, line.split("\t") if line else []) for number, line in enumerate(read_lines(path), start=1))
-    return islice(((line, row) for line, row in (tabs if kind == "tsv" else csv_rows(path)) if row), LOOKED_AT)
-
-
-def _lines(lines: Sequence[int], problem: str) -> str:
-    """Words for lines that have a problem; "" for none."""
-    shown = ", ".join(map(str, lines[:SHOWN])) + (" …" if len(lines) > SHOWN else "")
-    if len(lines) == 1:
-        return f"line {shown} has {problem}"
-    return f"{len(lines):,} lines have {problem} (lines {shown})" if lines else ""
-
-
-def _objects(path: Path) -> tuple[list[str], Iterator[list[str]], str]:
-    """The names of the first object, and the values of all; what is no object is told by the reader."""
-
-    def objects() -> Iterator[dict[str, Any]]:
-        for line in islice(filter(str.strip, read_lines(path)), LOOKED_AT):
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(row, dict):
-                yield row
-
-    names = list(next(objects(), {}))
-    if not names:
-        raise DataError(path, "holds no JSON object", hint="one object a line, no array around them")
-    return names, ([str(row.get(name, "")) for name in names] for row in objects()), ""

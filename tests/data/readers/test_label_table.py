@@ -131,7 +131,16 @@ def test_an_array_of_objects_is_no_table(tmp_path):
         label_layout(tmp_path / "a.jsonl", "jsonl", ("text", "label"))
 
 
-def test_another_delimiter_is_offered(tmp_path):
-    (tmp_path / "a.csv").write_text('"a film";good\n"a book";bad\n')
-    with pytest.raises(DataError, match=r"a\.csv:1: not CSV.*delimiter: ';'"):
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+@pytest.mark.parametrize("header", [False, True])
+def test_another_delimiter_is_found_and_told(sign, header, tmp_path):
+    rows = [("label", "text"), *ROWS] if header else ROWS  # each text holds one comma
+    found = label_layout(saved(tmp_path / "a.csv", rows, sign), "csv", ("text", "label"))
+    assert (found.fields, found.header, found.labels) == ({"text": 2, "label": 1}, header, ("neg", "pos", "so so"))
+    assert str(found).endswith(f"; the delimiter is {sign!r}")
+
+
+def test_a_rare_delimiter_is_offered(tmp_path):
+    (tmp_path / "a.csv").write_text('"a film"#good\n"a book"#bad\n')
+    with pytest.raises(DataError, match=r"a\.csv:1: not CSV with the delimiter ','.*delimiter: '#'"):
         label_layout(tmp_path / "a.csv", "csv", ("text", "label"))

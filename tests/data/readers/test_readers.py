@@ -292,6 +292,28 @@ def test_csv_faults_name_the_line(tmp_path):
         list(read("csv", file=path))
 
 
+@pytest.mark.parametrize(
+    ("lines", "delimiter"),
+    [
+        (["a;b", "c, d;e, f"], ";"),
+        (["a, b;c", "d, e;f"], ";"),  # both cut every line in two, one is followed by spaces
+        (["a,b; c", "d,e; f"], ","),
+        (["a, b", "c, d"], ","),
+        (['"a;b";c', '"d', 'e";f'], ";"),
+        (['"a;b","c;d"', '"e;f",g'], ","),
+        (["a\tb", "c, d\te"], "\t"),
+        (["a|b;c", "d|e"], "|"),
+    ],
+)
+def test_csv_finds_the_delimiter_that_cuts_lines_alike(lines, delimiter, tmp_path):
+    path = save(tmp_path / "pairs.csv", lines)
+    assert list(read("csv", file=path)) == list(read("csv", file=path, delimiter=delimiter))
+    readers = [
+        READERS.build(Choice("csv", {"file": str(path), "delimiter": sign}), COLUMNS) for sign in (None, delimiter)
+    ]
+    assert readers[0].key() == readers[1].key()
+
+
 def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
     german = '<tuv xml:lang="DE"><seg>ein <bpt i="1">&lt;b&gt;</bpt><hi>Hund</hi></seg></tuv>'
     unit = f'<tu>{german}<tuv lang="en-US"><seg>a\n   dog</seg></tuv></tu>'
