@@ -47,14 +47,14 @@ def html_document(
     html: str, *, language: str | None = None, limit: int = LIMIT, budget: SizeBudget | None = None
 ) -> Document:
     """Return HTML as a Document; malformed parts are kept. Raises TooLarge if the budget is exceeded."""
-    reader = _Reader(language, limit, budget or SizeBudget())
+    reader = _BlockReader(language, limit, budget or SizeBudget())
     for token in tokens(html):
         reader.take(token)
     reader.finish()
     return Document(reader.segments, "".join(reader.kept), Style(_escaped, reader.sources.__getitem__), _relabelled)
 
 
-class _Reader:
+class _BlockReader:
     """Collects the text of a block until the next one starts."""
 
     def __init__(self, language: str | None, limit: int, budget: SizeBudget) -> None:

@@ -12,8 +12,8 @@ from regard.evaluation.ranking import MeanAveragePrecision, MeanReciprocalRank
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
 from regard.evaluation.relation_f1 import RelationF1
 from regard.evaluation.significance import (
-    Comparison,
     Interval,
+    SignificanceTest,
     compare,
     compare_statistics,
     confidence_interval,
@@ -53,12 +53,12 @@ METRICS: Registry[Metric] = Registry(
 
 __all__ = [
     "METRICS",
-    "Comparison",
     "Corpus",
     "GoldAlignment",
     "Interval",
     "Metric",
     "Score",
+    "SignificanceTest",
     "alignment_error_rate",
     "compare",
     "compare_statistics",

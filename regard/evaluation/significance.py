@@ -21,7 +21,7 @@ class Interval(NamedTuple):
     high: float
 
 
-class Comparison(NamedTuple):
+class SignificanceTest(NamedTuple):
     """Two systems on the same sentences."""
 
     a: Score
@@ -45,7 +45,7 @@ def compare(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> Comparison:
+) -> SignificanceTest:
     """How surely the second system differs from the first.
 
     Sentences are drawn with replacement, the same ones for both; d* is the difference of the figures of a draw.
@@ -66,7 +66,7 @@ def compare_statistics(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> Comparison:
+) -> SignificanceTest:
     """`compare` for two systems whose statistics (sentence, statistic) are known."""
     statistics = np.stack([statistics_a, statistics_b])
     a, b = (
@@ -74,7 +74,7 @@ def compare_statistics(
     )
     figures = resampled(measure, statistics, resamples=resamples, seed=seed)
     differences = figures[:, 1] - figures[:, 0]
-    return Comparison(a, b, b.value - a.value, _interval(differences), two_sided(differences))
+    return SignificanceTest(a, b, b.value - a.value, _interval(differences), two_sided(differences))
 
 
 def interval_of(measure: Measure, statistics: Statistics, *, resamples: int = RESAMPLES, seed: int = SEED) -> Interval:

@@ -9,12 +9,11 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from regard.explain.looked_at import LookedAt, looked_at
-from regard.explain.scale import amount, largest, scaled
+from regard.explain.scale import amount, largest, scaled, shade
+from regard.explain.token_weights import TokenWeights, token_weights
 from regard.explain.tokens import is_end, visible_line
 from regard.results import Prediction
 
-SHADES = " ░▒▓█"
 WEAK, STRONG = (238, 240, 255), (129, 120, 255)  # backgrounds, from the weakest word that has one to the strongest
 FAINT = 0.12  # of the strongest word: below, a word has no background
 BAR = 24  # cells of a whole bar
@@ -28,7 +27,7 @@ def answer_lines(prediction: Prediction) -> list[RenderableType]:
         return []
     values, found = prediction.source.split("\t"), prediction.explanation
     names = [*found.columns][: len(values)] if found is not None else []
-    looked = {} if found is None else {one.column: one for one in looked_at(found)}
+    weighed = {} if found is None else {one.column: one for one in token_weights(found)}
     parts: list[RenderableType] = []
     if prediction.answers != "tags":
         parts.append(Text(visible_line(prediction.text), "bold"))
@@ -38,14 +37,14 @@ def answer_lines(prediction: Prediction) -> list[RenderableType]:
     for value, name in zip_longest(values, names, fillvalue=""):
         if len(names) > 1:
             parts.append(Text(name, "dim"))
-        parts.append(_column(prediction, value, start, looked.get(name)))
-        if name in looked:
-            parts.append(Text(_named(value, looked[name]), "dim"))
+        parts.append(_column(prediction, value, start, weighed.get(name)))
+        if name in weighed:
+            parts.append(Text(_named(value, weighed[name]), "dim"))
         start += len(value) + 1
-    return [*parts, *(_table(one) for one in looked.values() if one.column not in names)]
+    return [*parts, *(_table(one) for one in weighed.values() if one.column not in names)]
 
 
-def _column(prediction: Prediction, text: str, start: int, seen: LookedAt | None) -> RenderableType:
+def _column(prediction: Prediction, text: str, start: int, seen: TokenWeights | None) -> RenderableType:
     """A given text, which begins at that character of all, with what there is to say of its words."""
     details = prediction.details()
     match prediction.answers:
@@ -71,7 +70,7 @@ def _bars(probabilities: Mapping[str, float]) -> Text:
     return text
 
 
-def _marks(text: str, seen: LookedAt | None) -> list[tuple[int, int, float]]:
+def _marks(text: str, seen: TokenWeights | None) -> list[tuple[int, int, float]]:
     """Each word of a text as (start, end, strength); the strongest has 1."""
     if seen is None:
         return []
@@ -82,7 +81,7 @@ def _marks(text: str, seen: LookedAt | None) -> list[tuple[int, int, float]]:
     ]
 
 
-def _named(text: str, seen: LookedAt) -> str:
+def _named(text: str, seen: TokenWeights) -> str:
     """The words of a text that were looked at most; the end symbol is one of them."""
     weights, words = seen.of_words(), seen.spelt(text)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
@@ -90,14 +89,14 @@ def _named(text: str, seen: LookedAt) -> str:
     return "  ← " + ", ".join(f"{visible_line(words[place])} {amount(weights[place], seen.shares)}" for place in worth)
 
 
-def _table(seen: LookedAt) -> Text:
+def _table(seen: TokenWeights) -> Text:
     """A row for each unit that was looked at, a column for each question."""
     most = 1.0 if seen.shares else largest(seen.weights)
     units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
     columns = [
         [
             visible_line(name),
-            *(f"{_shade(scaled(row[one], most)) * 2} {amount(row[one], seen.shares)}" for one in units),
+            *(f"{shade(scaled(row[one], most)) * 2} {amount(row[one], seen.shares)}" for one in units),
         ]
         for name, row in zip(seen.questions, seen.weights, strict=True)
     ]
@@ -109,10 +108,6 @@ def _table(seen: LookedAt) -> Text:
         text.append(f"{told}\n", None if number else "cyan")
     text.rstrip()
     return text
-
-
-def _shade(strong: float) -> str:
-    return SHADES[round(abs(strong) * (len(SHADES) - 1))]
 
 
 @dataclass(frozen=True)
@@ -135,7 +130,7 @@ class ColouredText:
                 continue
             yield Text("  " + "".join(letters))
             blocks = [
-                _shade(strong) * cell_len(letter) for letter, strong in zip(letters, strengths[first:last], strict=True)
+                shade(strong) * cell_len(letter) for letter, strong in zip(letters, strengths[first:last], strict=True)
             ]
             if "".join(blocks).strip():
                 yield Text("  " + "".join(blocks).rstrip())

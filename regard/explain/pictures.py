@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from regard.errors import RegardError
 from regard.explain.alignment import Weights, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
-from regard.explain.looked_at import LookedAt, looked_at, without_questions
 from regard.explain.scale import bounded, largest, legend, scaled
+from regard.explain.token_weights import TokenWeights, token_weights, without_questions
 from regard.explain.tokens import is_end, right_to_left, visible, visible_line
 from regard.results import Explanation
 
@@ -52,7 +52,7 @@ def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") ->
     map, one below the other. With the `source` of the prediction words are spelt as there. Raises RegardError for what
     looked at no words.
     """
-    looked, texts = looked_at(found), dict(zip(found.columns, source.split("\t"), strict=False))
+    looked, texts = token_weights(found), dict(zip(found.columns, source.split("\t"), strict=False))
     drawings = [_looked(one, [*found.columns.values()][-1][0], texts.get(one.column, "")) for one in looked]
     views = alignment_views(without_questions(found)) if looked else _views(found)
     return _document([*drawings, *(_drawn(*_by_words(seen), title=_title(found, seen, title)) for seen in views)])
@@ -163,7 +163,7 @@ def _drawn(
     return _Drawing(width, height, parts)
 
 
-def _looked(seen: LookedAt, answer: str, given: str) -> _Drawing:
+def _looked(seen: TokenWeights, answer: str, given: str) -> _Drawing:
     """The words of a text, or its units below each other, as a learned question looked at them.
 
     Words are spelt as in the text that was `given`, where it is known.

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from regard.explain.alignment import Weights
 
+SHADES = " ░▒▓█"  # of a terminal, from nothing to the strongest
 SLACK = 0.01  # of a sum: weights may come from bfloat16
 ROUNDED = 5e-5  # of each weight: maps keep four digits
 
@@ -31,6 +32,11 @@ def largest(weights: Weights) -> float:
 def scaled(weight: float, most: float) -> float:
     """From -1 to 1, where 1 is the strongest colour; 0 for what is no number."""
     return min(max(weight / most, -1.0), 1.0) if math.isfinite(weight) else 0.0
+
+
+def shade(strength: float) -> str:
+    """Return the shade of a strength from -1 to 1: the nearest of 0, 1/4, 1/2, 3/4 and 1, whatever its sign."""
+    return SHADES[round(abs(strength) * (len(SHADES) - 1))]
 
 
 def amount(weight: float, shares: bool) -> str:

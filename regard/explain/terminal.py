@@ -9,13 +9,13 @@ from rich.text import Text
 from regard.explain.alignment import Weights, merge, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.answer_lines import answer_lines
-from regard.explain.looked_at import without_questions
-from regard.explain.scale import amount, are_shares, largest, legend, scaled
+from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
+from regard.explain.token_weights import without_questions
 from regard.explain.tokens import is_end, told_apart, visible, visible_line
 from regard.pieces import END
 from regard.results import Prediction
 
-SHADES, BAR = " ░▒▓█", "-"  # the bar marks what is below zero
+BAR = "-"  # marks what is below zero
 SHOWN = 3  # source words named beside a target word
 LEAST = 0.05  # of the strongest: worth a name
 LARGEST = 40  # source words in a heat map; wider ones do not fit a terminal
@@ -111,5 +111,5 @@ def _lines(columns: Sequence[str], rows: Sequence[str], weights: Weights, *, sha
 
 def _shade(strong: float) -> str:
     """Two columns."""
-    shade = SHADES[round(abs(strong) * (len(SHADES) - 1))]
-    return shade + (BAR if strong < 0 and shade != SHADES[0] else shade)
+    block = shade(strong)
+    return block + (BAR if strong < 0 and block != SHADES[0] else block)

@@ -25,7 +25,7 @@ from regard.models.settings import (
     HeadChoice,
     PositionChoice,
 )
-from regard.models.translator import ROUTE, Reader, Route, Translator
+from regard.models.translator import ROUTE, EmbeddedEncoder, Route, Translator
 from regard.ops.dropout import Dropout
 from regard.registry import Choice
 
@@ -79,4 +79,4 @@ def captioner(
     if chooses.copies:
         raise PartError(f"'{head.name}' copies words, and a grid has none", "model.head=linear", setting="head")
     route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
-    return Translator({ROUTE: Reader(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
+    return Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)

@@ -60,7 +60,7 @@ class Writing(NamedTuple):
         return self._replace(decoder=self.decoder.select(rows), encoded=encoded, mask=mask)
 
 
-class Reader(nn.Module):
+class EmbeddedEncoder(nn.Module):
     """An embedder and the encoder above it."""
 
     def __init__(self, embedder: Embedder, encoder: Encoder) -> None:
@@ -79,7 +79,7 @@ class Translator(Generator):
 
     def __init__(
         self,
-        encoders: Mapping[str, Reader],
+        encoders: Mapping[str, EmbeddedEncoder],
         decoders: Mapping[str, Decoder],
         heads: Mapping[str, Head],
         routes: Mapping[str, Route],
@@ -210,7 +210,7 @@ def translator(
     if chooses.needs_weights:
         _need_shares(attention, head)
     route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
-    model = Translator({ROUTE: Reader(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
+    model = Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
     draw_uniform(model, init_uniform)
     return model
 

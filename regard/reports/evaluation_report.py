@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from regard.evaluation import Comparison, Interval, Score
+from regard.evaluation import Interval, Score, SignificanceTest
 from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
 from regard.reports.confusion import text_of
@@ -32,7 +32,7 @@ class Evaluation(NamedTuple):
 
     examples: int
     systems: tuple[System, ...]
-    comparisons: tuple[tuple[str, Comparison], ...]  # of each later system with the first
+    comparisons: tuple[tuple[str, SignificanceTest], ...]  # of each later system with the first
     buckets: tuple[Bucket, ...]
 
     def __str__(self) -> str:

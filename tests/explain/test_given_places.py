@@ -11,8 +11,8 @@ from small_runs import regard as command
 
 import regard
 from regard.explain import render, svg_of, to_json
-from regard.explain.answer_lines import SHADES
-from regard.explain.looked_at import looked_at
+from regard.explain.scale import SHADES
+from regard.explain.token_weights import token_weights
 from regard.results import AttentionMap, Explanation, LabelPrediction
 
 TEXT = "The plot is dull but the ending isn't good"
@@ -35,7 +35,7 @@ def by_hand() -> LabelPrediction:
 
 
 def test_each_word_has_the_weight_of_its_own_token():
-    (seen,) = looked_at(by_hand().explanation)
+    (seen,) = token_weights(by_hand().explanation)
     places = seen.places(TEXT)
     assert [TEXT[slice(*place)] for place in places[:-1]] == TEXT.split()
     assert places[-1] is None and seen.of_words() == pytest.approx(WEIGHTS)
@@ -44,7 +44,7 @@ def test_each_word_has_the_weight_of_its_own_token():
 def test_a_word_of_several_pieces_stands_where_they_do():
     places = {"text": [[0, 3], [3, 4], [3, 4], [5, 7], None]}
     found = explained("café so", [" caf", "<0xC3>", "<0xA9>", " so", "</s>"], [0.2] * 5, offsets=places)
-    (seen,) = looked_at(found.explanation)
+    (seen,) = token_weights(found.explanation)
     assert seen.places("café so") == [(0, 4), (5, 7), None]
 
 
@@ -94,7 +94,7 @@ def folder(tmp_path_factory):
 def test_a_classifier_tells_where_the_words_stand_that_it_read(folder, text, words):
     (found,) = regard.load(folder).predict([text], explain=True)
     told = found.explanation
-    for seen in looked_at(told):
+    for seen in token_weights(told):
         assert [text[slice(*place)] for place in seen.places(found.source) if place is not None] == words
         assert len(seen.words) == len(words) + 1
     assert len(told.columns["text"]) == len(words) + 1 == len(told.offsets.get("text", [None]))

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.collate import ended
-from regard.data.columns.tokenized import TokenizedColumn
+from regard.data.columns.tokenizer_column import TokenizerColumn
 from regard.pieces import SPECIALS, byte_of
 from regard.records import Sequences
 from regard.text import Tokenizer
 from regard.text.offsets import Place
 
 
-class TextColumn(TokenizedColumn):
+class TextColumn(TokenizerColumn):
     """Pieces of a text, the end symbol behind them: ids (batch, longest + 1)."""
 
     def __init__(self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False) -> None:

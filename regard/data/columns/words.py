@@ -7,12 +7,12 @@ import torch
 from numpy.typing import NDArray
 
 from regard.data.columns.column import FIRST, STRIDE
-from regard.data.columns.tokenized import TokenizedColumn
+from regard.data.columns.tokenizer_column import TokenizerColumn
 from regard.records import PAD, Sequences
 from regard.text import Tokenizer
 
 
-class WordsColumn(TokenizedColumn):
+class WordsColumn(TokenizerColumn):
     """Words parted by spaces, each cut into pieces by itself: ids (batch, word, piece), nothing behind the last word.
 
     So there are as many words as the text has, whatever the tokenizer does. In a flat row the first piece of a word

@@ -5,23 +5,14 @@ from typing import Annotated, Literal
 import numpy as np
 
 from regard.config import Doc
-from regard.data.readers.seeded import (
-    Examples,
-    Length,
-    Seed,
-    SeededReader,
-    Shortest,
-    drawn_length,
-    length_range,
-    spanned,
-)
+from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, Seed, Shortest, SyntheticReader
 from regard.text.numbers import write_rows
 
 STEPS = 10_000  # to the unit: values have four digits, so that texts stay short
 MARKERS = 2
 
 
-class AddingReader(SeededReader):
+class AddingReader(SyntheticReader):
     """Rows of a value and a marker, 1 at two of them and 0 elsewhere, and what the marked values x and y make.
 
     add: 0.5 + (x + y) / 4 of values from -1 to 1; multiply: x · y of values from 0 to 1. Lengths of T to 1.1 T are
@@ -35,16 +26,16 @@ class AddingReader(SeededReader):
         operation: Annotated[Literal["add", "multiply"], Doc("What is made of both values.")] = "add",
         length: Length = 100,
         shortest: Shortest = None,
-        examples: Examples = 10_000,
+        examples: ExampleCount = 10_000,
         seed: Seed = 1,
     ) -> None:
-        self._adds, self._lengths = operation == "add", length_range(length, shortest, least=MARKERS)
+        self._adds, self._lengths = operation == "add", LengthRange(length, shortest, least=MARKERS)
         made = "sums" if self._adds else "products"
-        super().__init__(columns, 2, f"{made} of two of {spanned(self._lengths)} values", examples, seed)
+        super().__init__(columns, 2, f"{made} of two of {self._lengths} values", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         """Return the rows and the answer."""
-        length = drawn_length(self._lengths, draws)
+        length = self._lengths.draw(draws)
         rows = np.zeros((length, 2))
         rows[:, 0] = draws.integers(-STEPS if self._adds else 0, STEPS + 1, length) / STEPS
         first, second = int(draws.integers(length)), int(draws.integers(length - 1))

@@ -6,20 +6,11 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.seeded import (
-    Examples,
-    Length,
-    Seed,
-    SeededReader,
-    Shortest,
-    drawn_length,
-    length_range,
-    spanned,
-)
+from regard.data.readers.synthetic import ExampleCount, Length, LengthRange, Seed, Shortest, SyntheticReader
 from regard.text.numbers import write_rows
 
 
-class CopyingReader(SeededReader):
+class CopyingReader(SyntheticReader):
     """Rows of random bits, and the same once more: `{name: copying, length: 20, shortest: 1, examples: 20000}`."""
 
     def __init__(
@@ -29,14 +20,14 @@ class CopyingReader(SeededReader):
         width: Annotated[Size, Doc("Bits of a row.")] = 8,
         length: Length = 20,
         shortest: Shortest = 1,
-        examples: Examples = 10_000,
+        examples: ExampleCount = 10_000,
         seed: Seed = 1,
     ) -> None:
-        self._width, self._lengths = width, length_range(length, shortest)
-        super().__init__(columns, 2, f"copying {spanned(self._lengths)} rows of {width} bits", examples, seed)
+        self._width, self._lengths = width, LengthRange(length, shortest)
+        super().__init__(columns, 2, f"copying {self._lengths} rows of {width} bits", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         """Return the bits twice."""
-        bits = draws.integers(0, 2, (drawn_length(self._lengths, draws), self._width))
+        bits = draws.integers(0, 2, (self._lengths.draw(draws), self._width))
         text = write_rows(bits.tolist())
         return text, text

@@ -6,10 +6,10 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.seeded import Examples, Seed, SeededReader, drawn_length, length_range, spanned
+from regard.data.readers.synthetic import ExampleCount, LengthRange, Seed, SyntheticReader
 
 
-class CountingReader(SeededReader):
+class CountingReader(SyntheticReader):
     """So many times a, and as often b: `a a a b b b`. From the first b on all that follows is certain."""
 
     def __init__(
@@ -18,13 +18,13 @@ class CountingReader(SeededReader):
         *,
         length: Annotated[Size, Doc("Most times that a line says a.")] = 19,
         shortest: Annotated[Size | None, Doc("Fewest times that a line says a; null: all lines are alike.")] = 1,
-        examples: Examples = 10_000,
+        examples: ExampleCount = 10_000,
         seed: Seed = 1,
     ) -> None:
-        self._lengths = length_range(length, shortest)
-        super().__init__(columns, 1, f"counting {spanned(self._lengths)}", examples, seed)
+        self._lengths = LengthRange(length, shortest)
+        super().__init__(columns, 1, f"counting {self._lengths}", examples, seed)
 
     def make(self, draws: np.random.Generator) -> tuple[str, ...]:
         """Return a line."""
-        count = drawn_length(self._lengths, draws)
+        count = self._lengths.draw(draws)
         return (" ".join("a" * count + "b" * count),)

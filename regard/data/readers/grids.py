@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.config import Doc
 from regard.config.bounds import Size
-from regard.data.readers.seeded import Examples, Seed, SeededReader
+from regard.data.readers.synthetic import ExampleCount, Seed, SyntheticReader
 from regard.errors import PartError
 from regard.text.numbers import write_rows
 
@@ -15,7 +15,7 @@ SHAPES = ("circle", "square", "triangle", "star")
 BETWEEN = " and "  # two of the things that a caption names
 
 
-class GridsReader(SeededReader):
+class GridsReader(SyntheticReader):
     """Cells of a grid, row by row, and the marked ones in words: `red circle and blue star and green square`.
 
     A cell is as many numbers as there are colours, shapes and one more: 1 at its colour, at its shape, and at the last
@@ -29,7 +29,7 @@ class GridsReader(SeededReader):
         *,
         size: Annotated[Size, Doc("Rows of a grid, and as many columns.")] = 4,
         marked: Annotated[Size, Doc("Cells that are marked.")] = 3,
-        examples: Examples = 10_000,
+        examples: ExampleCount = 10_000,
         seed: Seed = 1,
     ) -> None:
         if marked > size * size:

@@ -12,15 +12,15 @@ from regard.decoding.features.feature import Feature
 from regard.records import Batch, Step
 
 
-class Looked(NamedTuple):
+class CoverageState(NamedTuple):
     """How much each source word was looked at."""
 
     sums: Tensor  # (rows, source)
     mask: Tensor  # (rows, source)
 
-    def select(self, rows: Tensor) -> "Looked":
+    def select(self, rows: Tensor) -> "CoverageState":
         """Rows in that order."""
-        return Looked(self.sums[rows], self.mask[rows])
+        return CoverageState(self.sums[rows], self.mask[rows])
 
 
 class CoverageFeature(Feature):
@@ -44,19 +44,19 @@ class CoverageFeature(Feature):
         self.rewards = weight < 0
         self.least = least  # what a word that was never looked at counts as: log 0 would forbid it
 
-    def start(self, batch: Batch) -> Looked:
+    def start(self, batch: Batch) -> CoverageState:
         """Nothing was looked at."""
         mask = batch.sequences("source").mask
-        return Looked(torch.zeros(mask.shape, device=mask.device), mask)
+        return CoverageState(torch.zeros(mask.shape, device=mask.device), mask)
 
-    def step(self, step: Step, ids: Tensor, state: Looked) -> tuple[Tensor, Looked]:
+    def step(self, step: Step, ids: Tensor, state: CoverageState) -> tuple[Tensor, CoverageState]:
         """Adds up the weights; scores of words are left alone."""
         nothing = step.log_probs.new_zeros(1, 1)
         if step.weights is None:
             return nothing, state
         return nothing, state._replace(sums=state.sums + step.weights.float())
 
-    def finish(self, state: Looked) -> Tensor:
+    def finish(self, state: CoverageState) -> Tensor:
         """(rows,) what was left out."""
         shares = state.sums.clamp(min=self.least, max=1.0).log().masked_fill(~state.mask, 0.0)
         return self.weight * shares.sum(dim=-1)

@@ -12,7 +12,7 @@ from regard.results import Explanation
 NEAR = 120  # letters that may stand between two words that a model read
 
 
-class LookedAt(NamedTuple):
+class TokenWeights(NamedTuple):
     """A column, and the weights that each question gave to its tokens."""
 
     column: str
@@ -51,7 +51,7 @@ class LookedAt(NamedTuple):
         return [sum(row[piece] for row in self.weights for piece in word.pieces) / count for word in self.words]
 
 
-def looked_at(found: Explanation) -> list[LookedAt]:
+def token_weights(found: Explanation) -> list[TokenWeights]:
     """Return what was looked at of each column; [] where no question was learned, or links tell of its words.
 
     Of a given text its first map tells; of units of several words, as sentences, each map is a question.
@@ -70,12 +70,12 @@ def looked_at(found: Explanation) -> list[LookedAt]:
         )
         shares = all(are_shares(head) for one in maps for head in one.weights)
         offsets = found.offsets.get(column, ())
-        views.append(LookedAt(column, list(found.columns[column]), names, rows, shares, offsets))
+        views.append(TokenWeights(column, list(found.columns[column]), names, rows, shares, offsets))
     return views
 
 
 def without_questions(found: Explanation) -> Explanation:
-    """Return the rest of an explanation, once `looked_at` is told."""
+    """Return the rest of an explanation, without what `token_weights` tells."""
     if found.alignment or not found.columns:
         return found
     return replace(found, weights=[], maps=[one for one in found.maps if one.queries])

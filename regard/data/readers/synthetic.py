@@ -12,13 +12,13 @@ from regard.data.examples import Example
 from regard.data.readers.reader import Reader
 from regard.errors import PartError
 
-Examples = Annotated[Size, Doc("How many examples are made.")]
+ExampleCount = Annotated[Size, Doc("How many examples are made.")]
 Seed = Annotated[Count, Doc("Number that all draws come from: another one makes other examples.")]
 Length = Annotated[Size, Doc("Rows of the longest example.")]
 Shortest = Annotated[Size | None, Doc("Rows of the shortest example; null: all are of one length.")]
 
 
-class SeededReader(Reader):
+class SyntheticReader(Reader):
     """Each example is a function of (rule, seed, number) alone: any part of them can be made again."""
 
     files = ()
@@ -44,22 +44,23 @@ class SeededReader(Reader):
             yield Example(number, dict(zip(self.columns, self.make(draws), strict=True)))
 
 
-def length_range(length: int, shortest: int | None, least: int = 1) -> range:
-    """Return the lengths that examples may have. Raises PartError for a range of nothing, or of fewer than `least`."""
-    first = length if shortest is None else shortest
-    if first > length:
-        raise PartError(f"is {first}, more than the length of {length}", "a smaller number", setting="shortest")
-    if first < least:
-        setting = "length" if shortest is None else "shortest"
-        raise PartError(f"is {first}", f"at least {least}", setting=setting)
-    return range(first, length + 1)
+class LengthRange:
+    """The lengths that examples may have, from the shortest to the longest; in words 5, or 2 to 5."""
 
+    def __init__(self, length: int, shortest: int | None, least: int = 1) -> None:
+        """Raise PartError for a range of nothing, or of fewer than `least`. `shortest` None: all are of one length."""
+        self.first, self.last = length if shortest is None else shortest, length
+        if self.first > length:
+            raise PartError(
+                f"is {self.first}, more than the length of {length}", "a smaller number", setting="shortest"
+            )
+        if self.first < least:
+            setting = "length" if shortest is None else "shortest"
+            raise PartError(f"is {self.first}", f"at least {least}", setting=setting)
 
-def spanned(lengths: range) -> str:
-    """Return lengths in words: 5, or 2 to 5."""
-    return str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+    def __str__(self) -> str:
+        return f"{self.last}" if self.first == self.last else f"{self.first} to {self.last}"
 
-
-def drawn_length(lengths: range, draws: np.random.Generator) -> int:
-    """Return one of the lengths, each as likely as any other."""
-    return int(draws.integers(lengths.start, lengths.stop))
+    def draw(self, draws: np.random.Generator) -> int:
+        """Return one of the lengths, each as likely as any other."""
+        return int(draws.integers(self.first, self.last + 1))

@@ -10,7 +10,7 @@ from regard.registry import Choice
 from regard.text import Tokenizer, load_tokenizer, train_tokenizer
 
 
-class TokenizedColumn(Column):
+class TokenizerColumn(Column):
     """Texts and the tokenizer that was learnt from them, which is all that is kept."""
 
     tokenizer: Tokenizer
