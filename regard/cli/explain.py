@@ -60,7 +60,7 @@ def explain_command(
     if svg_file is not None and found is not None:
         _keep(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
     if png_file is not None and found is not None:
-        _keep(png_file, png_of(found, title=title))
+        _keep(png_file, png_of(found, title=title, source=predictions[0].source))
 
 
 def _keep(path: Path, content: bytes) -> None:

@@ -18,6 +18,8 @@ class AlignmentView(NamedTuple):
     rows: list[str]
     weights: Sequence[Sequence[float]]  # (row, column)
     about: str = ""  # where it is not the decoder's own alignment
+    keys: str = ""  # the column that is looked at, of an example in columns
+    queries: str = ""  # the column that looks; "": the answer
 
 
 def alignment_view(found: Explanation) -> AlignmentView | None:
@@ -83,5 +85,6 @@ def _by_column(found: Explanation) -> list[AlignmentView]:
         if each is not None:
             weights = mean_of_heads(each)
             rows = found.columns[each.queries] if each.queries else [*found.columns[answer]] * len(weights)
-            views.append(AlignmentView(found.columns[text], rows, weights, f"{each.queries or answer} looks at {text}"))
+            about = f"{each.queries or answer} looks at {text}"
+            views.append(AlignmentView(found.columns[text], rows, weights, about, text, each.queries))
     return views

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,7 +11,7 @@ from regard.errors import RegardError
 from regard.explain.diagnosis import diagnose
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.scale import are_shares
-from regard.explain.tokens import visible_line, words_of
+from regard.explain.tokens import Word, given_words, visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
 FORMAT = 1
@@ -27,9 +27,9 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
     prediction: {answers, source, text, score, finished, log_probs: [number per target piece],
                  alternatives: [prediction], flags: [{kind, side, word, value}],
                  details (where there are any): what the prediction tells besides, explanation: null or
-      {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position]}],
+      {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position], unknown: true, if it is}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
-       columns (where an example has several): {name: {tokens, words}},
+       columns (where an example has several): {name: {tokens, words}}, words as given where offsets are known,
        offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
@@ -83,22 +83,26 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
         "finished": prediction.finished,
         "log_probs": [_number(value) for value in prediction.log_probs],
         "flags": [{**flag._asdict(), "value": _number(flag.value)} for flag in diagnose(prediction)],
-        "explanation": None if found is None else _explanation(found),
+        "explanation": None if found is None else _explanation(found, prediction.source),
         "alternatives": [_prediction(other) for other in prediction.alternatives],
         **({"details": _plain(details)} if details else {}),
     }
 
 
-def _explanation(found: Explanation) -> dict[str, Any]:
+def _explanation(found: Explanation, source: str) -> dict[str, Any]:
+    texts = dict(zip(found.columns, source.split("\t"), strict=False))
     columns = {
-        name: {"tokens": list(tokens), "words": [word._asdict() for word in words_of(tokens)]}
+        name: {
+            "tokens": list(tokens),
+            "words": _words(given_words(words_of(tokens), found.offsets.get(name), texts.get(name, ""))),
+        }
         for name, tokens in found.columns.items()
     }
     return {
         "source_tokens": list(found.source_tokens),
         "target_tokens": list(found.target_tokens),
-        "source_words": [word._asdict() for word in words_of(found.source_tokens)],
-        "target_words": [word._asdict() for word in words_of(found.target_tokens)],
+        "source_words": _words(words_of(found.source_tokens)),
+        "target_words": _words(words_of(found.target_tokens)),
         "alignment": [list(link) for link in found.alignment],
         "weights": _matrix(found.weights),
         "shares": are_shares(found.weights),
@@ -106,6 +110,10 @@ def _explanation(found: Explanation) -> dict[str, Any]:
         **({"columns": columns} if columns else {}),
         **({"offsets": {name: list(places) for name, places in found.offsets.items()}} if found.offsets else {}),
     }
+
+
+def _words(words: Iterable[Word]) -> list[dict[str, Any]]:
+    return [{"text": word.text, "pieces": word.pieces, **({"unknown": True} if word.unknown else {})} for word in words]
 
 
 def _map(each: AttentionMap) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from regard.explain.alignment import Weights, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.scale import bounded, largest, legend, scaled
 from regard.explain.token_weights import TokenWeights, token_weights, without_questions
-from regard.explain.tokens import is_end, right_to_left, visible, visible_line
+from regard.explain.tokens import Word, given_words, is_end, right_to_left, visible, visible_line
+from regard.pieces import SPECIALS, UNK
 from regard.results import Explanation
 
 CELL = 26  # pixels
@@ -32,30 +33,32 @@ PLOT_FONTS = (  # the first that is there leads, the rest fill in what it lacks
     "Microsoft YaHei",
     "Arial Unicode MS",
 )
+STAR = "*"  # behind a word that the model does not know
 WIDE = 0x1100  # from here on most letters are as wide as they are high
 
 Heat = tuple[Sequence[str], Sequence[str], Weights]  # words looked at, words that look, weights
 
 
-def by_words(found: Explanation) -> tuple[list[str], list[str], list[list[float]]]:
+def by_words(found: Explanation) -> Heat:
     """What `svg` and `png` take: (words looked at, words written, weights) of an explanation, end symbols left out.
 
     Raises RegardError for what looked at no words.
     """
-    return _by_words(_views(found)[0])
+    return _heat(_views(found)[0], found)[0]
 
 
 def svg_of(found: Explanation, *, title: str = "Attention", source: str = "") -> str:
     """All that a terminal shows of an explanation as one SVG document: of several texts a heat map each.
 
     Words that a learned question looked at stand as in their text, coloured; units such as sentences are the rows of a
-    map, one below the other. With the `source` of the prediction words are spelt as there. Raises RegardError for what
-    looked at no words.
+    map, one below the other. With the `source` of the prediction words are spelt as there, and those that the model
+    does not know have a star. Raises RegardError for what looked at no words.
     """
-    looked, texts = token_weights(found), dict(zip(found.columns, source.split("\t"), strict=False))
+    looked, texts = token_weights(found), _texts(found, source)
     drawings = [_looked(one, [*found.columns.values()][-1][0], texts.get(one.column, "")) for one in looked]
     views = alignment_views(without_questions(found)) if looked else _views(found)
-    return _document([*drawings, *(_drawn(*_by_words(seen), title=_title(found, seen, title)) for seen in views)])
+    maps = [_heat(seen, found, title, source) for seen in views]
+    return _document([*drawings, *(_drawn(*heat, title=about) for heat, about in maps)])
 
 
 def svg(
@@ -82,12 +85,13 @@ def png(
     return _plotted([((source_tokens, target_tokens, weights), title)], dpi)
 
 
-def png_of(found: Explanation, *, title: str = "Attention", dpi: int = 150) -> bytes:
+def png_of(found: Explanation, *, title: str = "Attention", source: str = "", dpi: int = 150) -> bytes:
     """The heat maps of an explanation as a PNG file's bytes: of several texts one each, below each other.
 
-    Raises RegardError for what looked at no words, and when matplotlib is not installed.
+    With the `source` of the prediction words are spelt as in `svg_of`. Raises RegardError for what looked at no words,
+    and when matplotlib is not installed.
     """
-    return _plotted([(_by_words(seen), _title(found, seen, title)) for seen in _views(found)], dpi)
+    return _plotted([_heat(seen, found, title, source) for seen in _views(found)], dpi)
 
 
 class _Drawing(NamedTuple):
@@ -120,14 +124,34 @@ def _views(found: Explanation) -> list[AlignmentView]:
     return views
 
 
-def _title(found: Explanation, seen: AlignmentView, title: str) -> str:
-    """Of several texts who looks at whom."""
-    return seen.about if found.columns and seen.about else title
+def _texts(found: Explanation, source: str) -> dict[str, str]:
+    """The given text of each column."""
+    return dict(zip(found.columns, source.split("\t"), strict=False)) if source else {}
 
 
-def _by_words(seen: AlignmentView) -> tuple[list[str], list[str], list[list[float]]]:
-    sources, targets, weights, _ = word_alignment(seen.columns, seen.rows, seen.weights)
-    return [word.text for word in sources], [word.text for word in targets], weights
+def _heat(seen: AlignmentView, found: Explanation, title: str = "", source: str = "") -> tuple[Heat, str]:
+    """A map of words as the `source` has them, and its title: of several texts who looks at whom."""
+    words, texts = word_alignment(seen.columns, seen.rows, seen.weights), _texts(found, source)
+    columns, rows = (
+        given_words(side, found.offsets.get(name), texts.get(name, ""))
+        for name, side in ((seen.keys, words.source_words), (seen.queries, words.target_words))
+    )
+    heat = [_starred(word) for word in columns], [_starred(word) for word in rows], words.weights
+    return heat, _footnoted(seen.about if found.columns and seen.about else title, [*columns, *rows])
+
+
+def _starred(word: Word) -> str:
+    """A word, with a star where the model does not know what is shown."""
+    return word.text + STAR * _hides_unknown(word)
+
+
+def _footnoted(title: str, words: Sequence[Word]) -> str:
+    """A title that says what a star means, where there is one."""
+    return f"{title} ({STAR} unknown to the model)" if any(map(_hides_unknown, words)) else title
+
+
+def _hides_unknown(word: Word) -> bool:
+    return word.unknown and word.text != SPECIALS[UNK]
 
 
 def _drawn(
@@ -173,15 +197,15 @@ def _looked(seen: TokenWeights, answer: str, given: str) -> _Drawing:
         units = [place for place in range(len(seen.tokens)) if not is_end(seen.tokens, place)]
         rows = [[row[place] for row in seen.weights] for place in units]
         return _drawn(seen.questions, [seen.tokens[place].strip() for place in units], rows, title=title, spaces=True)
-    words = seen.spelt(given) if given else [word.text for word in seen.words]
-    texts, weights, x, y = [*map(visible, words)], seen.of_words(), 16, 36
+    words = given_words(seen.words, seen.offsets, given)
+    texts, weights, x, y = [visible(_starred(word)) for word in words], seen.of_words(), 16, 36
     most, parts = max(map(abs, weights), default=0.0) or 1.0, list[str]()
-    for text, weight in zip(texts, weights, strict=True):
+    for word, text, weight in zip(words, texts, weights, strict=True):
         size = _width(text) + 8
         if x > 16 and x + size > LINE:
             x, y = 16, y + LEADING
         left = LINE - x - size + 16 if right_to_left(texts) else x
-        tip = escape(f"{visible_line(answer)} → {text}: {weight:.3f}")
+        tip = escape(f"{visible_line(answer)} → {visible(word.text)}: {weight:.3f}")
         parts.append(
             f'<g><rect x="{left}" y="{y}" width="{size}" height="{LEADING - 4}" rx="5" '
             f'fill="{SHADE if weight >= 0 else BELOW}" fill-opacity="{0.55 * abs(weight) / most:.3f}">'
@@ -190,7 +214,7 @@ def _looked(seen: TokenWeights, answer: str, given: str) -> _Drawing:
         )
         x += size + 2
     height = y + LEADING + 10
-    return _Drawing(LINE + 16, height, [*_titled(title, LINE + 16, height), *parts])
+    return _Drawing(LINE + 16, height, [*_titled(_footnoted(title, words), LINE + 16, height), *parts])
 
 
 def _titled(title: str, width: int, height: int) -> list[str]:
@@ -219,7 +243,7 @@ def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
     file = io.BytesIO()
     with rc_context({"font.family": fonts}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
-        width = max(2 + 0.36 * len(columns) for columns, *_ in drawn)
+        width = max(max(2 + 0.36 * len(columns), 1 + 0.09 * len(title)) for columns, *_, title in drawn)
         heights = [2 + 0.36 * len(rows) for _, rows, *_ in drawn]
         figure = Figure(figsize=(width, sum(heights)), dpi=dpi, layout="constrained")
         for axes, each in zip(
@@ -241,6 +265,7 @@ def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weigh
     axes.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor", **plain)
     axes.set_yticks(range(len(rows)), rows, **plain)
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.set_anchor("W")  # there is room for the title to the right
     axes.set_title(title, loc="left", **plain)
     axes.set_xticks([place + 0.5 for place in range(len(columns) - 1)], minor=True)
     axes.set_yticks([place + 0.5 for place in range(len(rows) - 1)], minor=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from regard.explain.alignment_view import mean_of_heads
 from regard.explain.scale import are_shares
-from regard.explain.tokens import Word, words_of
+from regard.explain.tokens import Word, given_words, word_spans, words_of
 from regard.results import Explanation
 
 NEAR = 120  # letters that may stand between two words that a model read
@@ -34,16 +34,13 @@ class TokenWeights(NamedTuple):
 
     def places(self, text: str) -> list[tuple[int, int] | None]:
         """Where each word stands in the text; without offsets it is searched for."""
-        words = self.words
         if not self.offsets:
-            return search_words(text, [word.text for word in words])
-        spans = [[span for piece in word.pieces if (span := self.offsets[piece]) is not None] for word in words]
-        return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in spans]
+            return search_words(text, [word.text for word in self.words])
+        return word_spans(self.words, self.offsets)
 
     def spelt(self, text: str) -> list[str]:
         """Each word as the text has it; as it was read where it stands nowhere, like the end symbol."""
-        pairs = zip(self.words, self.places(text), strict=True)
-        return [word.text if place is None else text[slice(*place)] for word, place in pairs]
+        return [word.text for word in given_words(self.words, self.offsets, text)]
 
     def of_words(self) -> list[float]:
         """The weight of each word: the sum of its pieces, the mean over the questions."""

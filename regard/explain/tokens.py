@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from regard.pieces import END, byte_of
+from regard.pieces import END, SPECIALS, UNK, byte_of
 from regard.scripts import HAN, KANA
 
 SPACE_MARK = "▁"  # U+2581, the space before a piece
@@ -22,6 +22,7 @@ class Word(NamedTuple):
 
     text: str
     pieces: list[int]
+    unknown: bool = False  # to the model: read as <unk>
 
 
 def visible(text: str) -> str:
@@ -67,7 +68,26 @@ def words_of(tokens: Sequence[str]) -> list[Word]:
             groups[-1].append(position)
         else:
             groups.append([position])
-    return [Word(_joined([tokens[piece] for piece in group]), group) for group in groups]
+    return [_word([tokens[piece] for piece in group], group) for group in groups]
+
+
+def given_words(words: Sequence[Word], offsets: Sequence[Sequence[int] | None] | None, text: str) -> list[Word]:
+    """The words, spelt as in the text that was given where the place of a piece in it is known.
+
+    >>> [word.text for word in given_words(words_of([" the", "<unk>", "</s>"]), [[0, 3], [4, 8], None], "The plot")]
+    ['The', 'plot', '</s>']
+    """
+    if not offsets or not text:
+        return list(words)
+    spans = word_spans(words, offsets)
+    pairs = zip(words, spans, strict=True)
+    return [word if span is None else word._replace(text=text[slice(*span)]) for word, span in pairs]
+
+
+def word_spans(words: Sequence[Word], offsets: Sequence[Sequence[int] | None]) -> list[tuple[int, int] | None]:
+    """The first character of each word and the first one behind it, by the offsets of its pieces; None without one."""
+    places = [[place for piece in word.pieces if (place := offsets[piece]) is not None] for word in words]
+    return [(min(one[0] for one in each), max(one[1] for one in each)) if each else None for each in places]
 
 
 def told_apart(words: Sequence[str]) -> list[str]:
@@ -103,6 +123,10 @@ def _continues(before: str, token: str) -> bool:
     if before in (SPACE_MARK, " "):
         return not token.startswith((SPACE_MARK, " "))
     return _joins(before, -1) and _joins(token, 0)
+
+
+def _word(tokens: Sequence[str], pieces: list[int]) -> Word:
+    return Word(_joined(tokens), pieces, SPECIALS[UNK] in tokens)
 
 
 def _joins(token: str, end: int) -> bool:

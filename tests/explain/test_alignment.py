@@ -82,8 +82,8 @@ def test_pieces_become_words_and_end_symbols_go():
         [0.0, 0.0, 0.0, 1.0],
     ]
     found = word_alignment(source, target, weights)
-    assert [tuple(word) for word in found.source_words] == [("ab", [0, 1]), ("c", [2])]
-    assert [tuple(word) for word in found.target_words] == [("x", [0]), ("yz", [1, 2])]
+    assert [(word.text, word.pieces) for word in found.source_words] == [("ab", [0, 1]), ("c", [2])]
+    assert [(word.text, word.pieces) for word in found.target_words] == [("x", [0]), ("yz", [1, 2])]
     assert found.weights == [[0.5, 0.25], [0.25, 0.5]]
     assert found.links == [(0, 0), (1, 1)]
 

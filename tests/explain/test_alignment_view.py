@@ -42,7 +42,7 @@ def test_a_terminal_shows_it_and_says_where_the_rest_is():
 
 def test_an_alignment_comes_before_it():
     found = replace(OWNED, source_tokens=["▁das", "</s>"], weights=[[0.9, 0.1], [0.1, 0.9]])
-    assert alignment_view(found) == (["▁das", "</s>"], ["▁the", "</s>"], [[0.9, 0.1], [0.1, 0.9]], "")
+    assert alignment_view(found)[:4] == (["▁das", "</s>"], ["▁the", "</s>"], [[0.9, 0.1], [0.1, 0.9]], "")
 
 
 def test_what_is_cut_off_has_as_many_columns_as_weights():

@@ -61,7 +61,7 @@ function columnOf(prediction, column, t, several) {
   const marks = { tags: tagged, span: marked }[prediction.answers]?.(prediction, column) ?? [];
   return element("div", { class: "given", "data-column": column.name },
     several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
-    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column)])),
+    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column, t)])),
     seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, column, t))));
 }
 
@@ -84,10 +84,12 @@ function named(seen, { text }, t) {
 }
 
 // Marks as [start, end, element]; the strongest word of a text has the full colour.
-function coloured(seen, { text }) {
+function coloured(seen, { text }, t) {
   return !seen ? [] : placed(seen, text).flatMap((place, at) => {
     if (!place) return [];
-    const made = element("span", { class: "seen", "data-weight": seen.weights[at], title: amount(seen, seen.weights[at]) }, visible(text.slice(...place), false));
+    const { unknown } = seen.words[at];
+    const tip = [amount(seen, seen.weights[at]), ...(unknown ? [t("unknown")] : [])].join(" · ");
+    const made = element("span", { class: unknown ? "seen unknown" : "seen", "data-weight": seen.weights[at], title: tip }, visible(text.slice(...place), false));
     made.style.setProperty("--weight", `${(100 * Math.abs(seen.weights[at]) / (seen.most || 1)).toFixed(1)}%`);
     return [[...place, made]];
   });

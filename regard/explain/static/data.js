@@ -42,13 +42,15 @@ export function sidesOf({ columns }, kind) {
   return [kind === "encoder" ? "source" : "target", kind === "decoder" ? "target" : "source"];
 }
 
-// The words or pieces of a side: [{text, pieces, special, whole}]; whole is a unit of several words.
+// The words or pieces of a side: [{text, pieces, unknown, special, whole}]; whole is a unit of several words. A piece
+// that the model does not know is shown as the word that was given.
 export function units(explanation, side, { unit, end }) {
   const { tokens, words } = explanation.columns?.[side] ?? { tokens: explanation[`${side}_tokens`], words: explanation[`${side}_words`] };
   const last = tokens.length - 1;
+  const unknown = new Map(words.filter((word) => word.unknown && word.pieces.length === 1).map((word) => [word.pieces[0], word]));
   const all = unit === "words"
     ? words
-    : tokens.map((text, position) => ({ text, pieces: [position] }));
+    : tokens.map((text, position) => unknown.get(position) ?? { text, pieces: [position] });
   return all
     .map((each) => ({ ...each, whole: side in (explanation.columns ?? {}) && /\S \S/.test(each.text), special: tokens[last] === END && each.pieces[0] === last }))
     .filter((each) => end || !each.special);

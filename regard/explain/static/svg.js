@@ -14,9 +14,9 @@ export function svgMap(viewer, map) {
   const picture = svgElement("svg", { width: map.width, height: map.height, viewBox: `0 0 ${map.width} ${map.height}`,
     "font-family": FONTS, "font-size": map.size, role: "grid", "aria-labelledby": `${viewer.prefix}caption`,
     "aria-rowcount": map.rows, "aria-colcount": map.columns });
-  const columns = map.labels.columns.map((text, column) => columnLabel(map, text, column));
+  const columns = map.labels.columns.map((text, column) => columnLabel(map, text, column, view.columns[column]));
   const rows = map.labels.rows.map((text, row) => svgElement("text", { x: map.left - 8, "text-anchor": "end",
-    y: map.yOf(row) + 0.5 * map.cell + map.size * 0.36, fill: PALETTE.ink }, text));
+    y: map.yOf(row) + 0.5 * map.cell + map.size * 0.36, fill: PALETTE.ink, ...underlined(view.rows[row]) }, text));
   const lines = view.rows.map((_, row) => svgElement("g", { role: "row", "aria-rowindex": row + 1 }));
   const marks = svgElement("g");
   const cells = new Map();
@@ -59,12 +59,17 @@ export function bands(map, row, column) {
   return found;
 }
 
-function columnLabel(map, text, column) {
+function columnLabel(map, text, column, unit) {
   const x = map.xOf(column) + map.cell / 2;
   const place = map.upright
     ? { x, y: map.top - 8, "text-anchor": "middle" }
     : { transform: `translate(${x + 3} ${map.top - 7}) rotate(-45)` };
-  return svgElement("text", { ...place, fill: PALETTE.ink }, text);
+  return svgElement("text", { ...place, fill: PALETTE.ink, ...underlined(unit) }, text);
+}
+
+// A word that the model does not know has dots below it.
+function underlined({ unknown }) {
+  return unknown ? { "text-decoration": "underline dotted" } : {};
 }
 
 function cell(viewer, map, row, column) {

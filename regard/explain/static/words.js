@@ -53,7 +53,8 @@ function token(viewer, unit, at, line, value) {
   const made = button({ class: "token", tabindex: at === 0 ? "0" : "-1", "aria-pressed": "false" }, () => viewer.pin({ line, at }),
     element("bdi", { class: confidence(value) }, unitText(unit)));
   made.classList.toggle("special", unit.special);
-  const tips = [value === null ? "" : viewer.t("chance", percent(value)), hiddenCodes(unit.text)].filter(Boolean);
+  made.firstChild.classList.toggle("unknown", Boolean(unit.unknown));
+  const tips = [value === null ? "" : viewer.t("chance", percent(value)), unit.unknown ? viewer.t("unknown") : "", hiddenCodes(unit.text)].filter(Boolean);
   if (tips.length) made.title = tips.join(" · ");
   made.addEventListener("pointerenter", () => viewer.point({ line, at }));
   made.addEventListener("pointerleave", () => viewer.point(null));

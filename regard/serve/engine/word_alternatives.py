@@ -116,5 +116,5 @@ def _word(column: TextColumn, hypothesis: Hypothesis, number: int, begin: int) -
     words = words_of([*column.pieces(hypothesis.ids), END])
     if number >= len(words) - 1 or words[number].pieces[0] != begin:
         return "", 0.0
-    text, pieces = words[number]
-    return text, math.exp(sum(hypothesis.log_probs[piece] for piece in pieces))
+    word = words[number]
+    return word.text, math.exp(sum(hypothesis.log_probs[piece] for piece in word.pieces))
