@@ -10,23 +10,15 @@ at norm 1 and a step of Adam, float32. The unit is words of reviews a second, pa
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from rounds import Contender, races_against, turns
+from training_runs import batches_of, prepare_run, regard
 
-from regard.experiment import read_experiment
-from regard.objectives import OBJECTIVES, Context
-from regard.ops.memory import keep_memory
 from regard.records import Batch
-from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.assembly import model_of, task_of
-from regard.runs.texts import learn_run_columns, training_batches
-from regard.training.updater import Updater
 
 os.environ.setdefault("KERAS_BACKEND", "torch")  # before keras is imported, in every process
 
@@ -54,38 +46,9 @@ COMMON = [
 ]
 
 
-def prepare(folder: Path, network: str) -> RunFolder:
-    """A run folder with settings and a vocabulary, no model yet."""
-    run = RunFolder(folder / network)
-    experiment = read_experiment(None, [*COMMON, *SETTINGS[network], f"run={run.path}"])
-    with run.created(), run.preparing(experiment):
-        columns = learn_run_columns(experiment, run, print)
-        batches_of(run, columns)  # makes the corpus once for all
-    return run
-
-
-def batches_of(run: RunFolder, columns: Any = None) -> Iterator[Batch]:
-    """The training stream of a prepared run."""
-    experiment = run.experiment()
-    found = run.columns(experiment) if columns is None else columns
-    stream = training_batches(experiment, run, task_of(experiment, found), found, lambda text: None)
-    for _, batch in stream.stream(workers=experiment.training.workers):
-        yield batch
-
-
 def words_of(batch: Batch) -> int:
     """The words that are read."""
     return int(batch.sequences("text").mask.sum())
-
-
-def regard(run: RunFolder, words: int) -> Contender:
-    """The trainer's own updater, with its allocator setting."""
-    keep_memory()
-    experiment = run.experiment()
-    model = model_of(experiment, run.columns(experiment)).train()
-    settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
-    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
-    return Contender(turns(batches_of(run), lambda batch: updater.update([batch], 1), words_of, words), model, [])
 
 
 def keras(run: RunFolder, network: str, words: int) -> Contender:
@@ -136,8 +99,8 @@ NETWORKS = {"cnn": _cnn, "bilstm": _bilstm, "transformer": _transformer}
 
 def contenders(folder: Path, network: str, words: int) -> dict[str, Any]:
     """Regard and Keras, which learn from the same batches."""
-    run = prepare(folder, network)
-    return {"regard": (regard, (run, words)), "keras": (keras, (run, network, words))}
+    run = prepare_run(folder / network, [*COMMON, *SETTINGS[network]])
+    return {"regard": (regard, (run, RATE, words_of, words)), "keras": (keras, (run, network, words))}
 
 
 def main() -> None:

@@ -9,24 +9,17 @@ that are ready: they are cut, tagged and sorted by length into batches before th
 """
 
 import logging
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from rounds import Contender, races_against, turns
+from training_runs import batches_of, prepare_run, regard
 
-from regard.experiment import read_experiment
 from regard.models.tagger import TAGS, TEXT
-from regard.objectives import OBJECTIVES, Context
-from regard.ops.memory import keep_memory
 from regard.records import Batch
-from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.assembly import model_of, task_of
-from regard.runs.texts import learn_run_columns, training_batches, training_readers
-from regard.training.updater import Updater
+from regard.runs.texts import training_readers
 
 RATE, DIM, HIDDEN, DROPOUT, NORM = 1e-3, 128, 128, 0.5, 1.0
 HEADS = ("linear", "crf")
@@ -42,36 +35,9 @@ COMMON = [
 ]
 
 
-def prepare(folder: Path, head: str) -> RunFolder:
-    """A run folder with settings and a vocabulary, no model yet."""
-    run = RunFolder(folder / head)
-    experiment = read_experiment(None, [*COMMON, f"model.head={head}", f"run={run.path}"])
-    with run.created(), run.preparing(experiment):
-        batches_of(run, learn_run_columns(experiment, run, print))  # makes the corpus once for all
-    return run
-
-
-def batches_of(run: RunFolder, columns: Any = None) -> Iterator[Batch]:
-    """The training stream of a prepared run."""
-    experiment = run.experiment()
-    found = run.columns(experiment) if columns is None else columns
-    stream = training_batches(experiment, run, task_of(experiment, found), found, lambda text: None)
-    return (batch for _, batch in stream.stream(workers=experiment.training.workers))
-
-
 def words_of(batch: Batch) -> int:
     """The words that are read."""
     return batch.count
-
-
-def regard(run: RunFolder, words: int) -> Contender:
-    """The trainer's own updater, with its allocator setting."""
-    keep_memory()
-    experiment = run.experiment()
-    model = model_of(experiment, run.columns(experiment)).train()
-    settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
-    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
-    return Contender(turns(batches_of(run), lambda batch: updater.update([batch], 1), words_of, words), model, [])
 
 
 def flair(run: RunFolder, head: str, words: int) -> Contender:
@@ -119,8 +85,8 @@ def flair(run: RunFolder, head: str, words: int) -> Contender:
 
 def contenders(folder: Path, head: str, words: int) -> dict[str, Any]:
     """Regard and Flair, which learn from the same batches."""
-    run = prepare(folder, head)
-    return {"regard": (regard, (run, words)), "flair": (flair, (run, head, words))}
+    run = prepare_run(folder / head, [*COMMON, f"model.head={head}"])
+    return {"regard": (regard, (run, RATE, words_of, words)), "flair": (flair, (run, head, words))}
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ batches are made meanwhile as each side makes them. The unit is real target toke
 import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,13 @@ from rounds import Contender, machine, race, save, table
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
+from training_runs import batches_of, training_stream, updater_of
 from workload import need_transformers, parser_of, prepare
 
 from regard.data.batches import Batches
-from regard.objectives import OBJECTIVES, Context
 from regard.ops.memory import keep_memory
 from regard.records import BOS, EOS, PAD
-from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.assembly import model_of, task_of
-from regard.runs.texts import training_batches
-from regard.training.updater import Updater
 
 RATE, SENTENCES, IGNORED = 1e-4, 64, -100
 REFERENCE = "marian"
@@ -41,26 +36,15 @@ REFERENCE = "marian"
 Example = tuple[Sequence[int], Sequence[int]]
 
 
-def batches_of(run: RunFolder) -> Batches:
-    """The training stream of a prepared run."""
-    experiment = run.experiment()
-    columns = run.columns(experiment)
-    return training_batches(experiment, run, task_of(experiment, columns), columns, lambda text: None)
-
-
 def regard(run: RunFolder, tokens: int) -> Contender:
     """The trainer's own updater and stream, with its allocator setting and number of workers."""
-    keep_memory()
-    experiment = run.experiment()
-    model = model_of(experiment, run.columns(experiment)).train()
-    settings = replace(experiment.training, learning_rate=RATE, schedule=Choice("constant"))
-    updater = Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings)
-    stream = batches_of(run).stream(workers=experiment.training.workers)
+    updater, model = updater_of(run, RATE)
+    batches = batches_of(run)
 
     def turn() -> float:
         done = 0
         while done < tokens:
-            done += updater.update([next(stream)[1]], 1).tokens
+            done += updater.update([next(batches)], 1).tokens
         return done
 
     return Contender(turn, model, [])
@@ -74,7 +58,7 @@ def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
     model = marian(experiment, len(run.columns(experiment)["source"])).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
     smoothing = experiment.objective.settings["label_smoothing"]
-    stream = _loaded(batches_of(run), bucketed)
+    stream = _loaded(training_stream(run), bucketed)
 
     def update(batch: dict[str, Any]) -> int:
         labels = batch.pop("labels")
@@ -131,7 +115,7 @@ def main() -> None:
     need_transformers()
     with tempfile.TemporaryDirectory() as folder:
         run = prepare(Path(folder), chosen.changes)
-        batches_of(run)  # makes the corpus once for all
+        training_stream(run)  # makes the corpus once for all
         contenders: dict[str, Any] = {
             "regard": (regard, (run, chosen.tokens)),
             REFERENCE: (peer, (run, chosen.tokens, True, False)),

@@ -9,10 +9,12 @@ from torch import nn
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention, Heads, Part, Score, Sockets, Span, Weighting
 from regard.attention.spans.all_of import AllOf
 from regard.config import note, notes_at
+from regard.encoders import ENCODERS
+from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
-from regard.models.settings import AttentionSettings
+from regard.models.settings import HEADS_OF_FOUR, AttentionSettings
 from regard.registry import Choice
 
 
@@ -48,6 +50,11 @@ def build_embedder(choice: Choice, position: Choice | None, size: int, dim: int,
     """An embedder of `size` ids with its positions."""
     positions = None if position is None else POSITIONS.build(position, dim)
     return EMBEDDERS.build(choice, size, dim, positions, given={"dropout": dropout})
+
+
+def build_encoder(choice: Choice, dim: int, self_attention: AttentionSettings, dropout: float) -> Encoder:
+    """An encoder of vectors (..., dim) that looks at nothing but the sequence it reads."""
+    return ENCODERS.build(choice, dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout})
 
 
 def draw_uniform(model: nn.Module, bound: float | None) -> None:

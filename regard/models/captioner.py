@@ -24,6 +24,7 @@ from regard.models.settings import (
     EmbedderChoice,
     HeadChoice,
     PositionChoice,
+    WordPosition,
 )
 from regard.models.translator import ROUTE, EmbeddedEncoder, Route, Translator
 from regard.ops.dropout import Dropout
@@ -57,9 +58,7 @@ def captioner(
     ] = Choice("learned"),
     encoder: Annotated[EncoderChoice, Doc("What reads the cells.")] = Choice("embeddings"),
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = None,
+    position: WordPosition = None,
     decoder: Annotated[DecoderChoice, Doc("What writes the caption.")] = Choice("recurrent", {"cell": Choice("lstm")}),
     attention: Annotated[AttentionChoice, Doc("How the decoder looks at the cells.")] = HEADS_OF_FOUR,
     self_attention: Annotated[

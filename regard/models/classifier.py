@@ -7,23 +7,15 @@ from torch import Tensor, nn
 
 from regard.attention import name_columns
 from regard.config import Doc, PartOf
-from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
-from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.build import build_embedder, build_encoder, draw_uniform
 from regard.models.label_model import LabelModel
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    InitUniform,
-    PositionChoice,
-)
+from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -70,24 +62,18 @@ class Classifier(LabelModel):
 def classifier(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = Choice("sinusoidal"),
+    position: WordPosition = Choice("sinusoidal"),
     encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
-    self_attention: Annotated[
-        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
-    ] = PROJECTED_HEADS,
+    self_attention: SelfAttention = PROJECTED_HEADS,
     pooling: Annotated[PoolingChoice, Doc("How the states of a text become one vector.")] = Choice("attention"),
     dropout: DropoutShare = 0.1,
     init_uniform: InitUniform = None,
 ) -> Classifier:
     """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
     reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
-    encodes = ENCODERS.build(
-        encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
-    )
+    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
     model = Classifier(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
     draw_uniform(model, init_uniform)
     return model

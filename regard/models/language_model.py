@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from regard.attention import name_columns
 from regard.config import Doc
-from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
@@ -22,12 +21,13 @@ from regard.models.model import Generator
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
-    AttentionChoice,
     EmbedderChoice,
     HeadChoice,
     InitUniform,
-    PositionChoice,
+    ModelDim,
+    SelfAttention,
     Tied,
+    WordPosition,
 )
 from regard.models.translator import shifted
 from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
@@ -118,15 +118,11 @@ class LanguageModel(Generator):
 def language_model(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = Choice("sinusoidal"),
+    position: WordPosition = Choice("sinusoidal"),
     decoder: Annotated[DecoderChoice, Doc("What writes the text.")] = Choice("transformer"),
-    self_attention: Annotated[
-        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
-    ] = PROJECTED_HEADS,
+    self_attention: SelfAttention = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
     tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",

@@ -8,25 +8,17 @@ from torch import Tensor, nn
 
 from regard.attention import EACH, name_columns
 from regard.config import Doc, PartOf
-from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
-from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.build import build_embedder, build_encoder, draw_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
 from regard.models.label_model import LabelModel
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    InitUniform,
-    PositionChoice,
-)
+from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -107,15 +99,11 @@ def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Te
 def pair_classifier(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = None,
+    position: WordPosition = None,
     encoder: Annotated[EncoderChoice, Doc("What reads each of the texts.")] = Choice("embeddings"),
-    self_attention: Annotated[
-        AttentionChoice, Doc("How a text looks at itself, in the encoders that do so.")
-    ] = PROJECTED_HEADS,
+    self_attention: SelfAttention = PROJECTED_HEADS,
     comparison: Annotated[Choice, PartOf(COMPARISONS), Doc("What two texts have in common, as one vector.")] = Choice(
         "decomposable"
     ),
@@ -130,9 +118,7 @@ def pair_classifier(
     if columns[FIRST] is not columns[SECOND]:
         raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
     reads = build_embedder(embedder, position, len(columns[FIRST]), dim, dropout)
-    encodes = ENCODERS.build(
-        encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
-    )
+    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
     compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": dropout})
     model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=dropout)
     draw_uniform(model, init_uniform)

@@ -27,7 +27,8 @@ from regard.models.settings import (
     AttentionChoice,
     AttentionSettings,
     EmbedderChoice,
-    PositionChoice,
+    SelfAttention,
+    WordPosition,
 )
 from regard.records import EOS, PAD, Batch, Sequences
 from regard.registry import Choice
@@ -126,9 +127,7 @@ def reader(
     *,
     dim: Annotated[Size, Doc("Width of the embeddings.")] = 128,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = None,
+    position: WordPosition = None,
     encoder: Annotated[EncoderChoice, Doc("What reads the passage, the question in mind.")] = Choice("recurrent"),
     question_encoder: Annotated[EncoderChoice, Doc("What reads the question.")] = Choice("recurrent"),
     pooling: Annotated[
@@ -140,9 +139,7 @@ def reader(
         "aligned"
     ),
     attention: Annotated[AttentionChoice, Doc("How a word of the passage looks at the question.")] = RELU_DOT,
-    self_attention: Annotated[
-        AttentionChoice, Doc("How a text looks at itself, in the encoders that do so.")
-    ] = PROJECTED_HEADS,
+    self_attention: SelfAttention = PROJECTED_HEADS,
     head: Annotated[Choice, PartOf(SPAN_HEADS), Doc("What points at the answer.")] = Choice("pointers"),
     dropout: DropoutShare = 0.1,
 ) -> SpanReader:

@@ -11,14 +11,14 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare, HiddenDim
 from regard.data.columns import Columns
-from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import PartError
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_sockets
+from regard.models.build import build_encoder
 from regard.models.classifier import PoolingChoice
 from regard.models.number_model import GIVEN, WANTED, Answer, NumberModel, number_columns, refuse_smoothing
-from regard.models.settings import HEADS_OF_FOUR, PROJECTED_HEADS, AttentionChoice
+from regard.models.settings import PROJECTED_HEADS, AttentionChoice
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
 from regard.registry import Choice
@@ -95,7 +95,6 @@ def sequence_regressor(
     if wanted.rows > 1:
         problem = f"answers one row of numbers, and '{WANTED}' has up to {wanted.rows}"
         raise PartError(problem, "model=neural_turing_machine writes several of bits, as many as are given")
-    sockets = build_sockets(HEADS_OF_FOUR, self_attention)
-    encodes = None if encoder is None else ENCODERS.build(encoder, dim, sockets, given={"dropout": dropout})
+    encodes = None if encoder is None else build_encoder(encoder, dim, self_attention, dropout)
     pools = POOLINGS.build(pooling, dim if encodes is None else encodes.dim)
     return SequenceRegressor(given.width, dim, encodes, pools, hidden_dim, wanted.width, dropout=dropout)

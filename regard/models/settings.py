@@ -40,8 +40,13 @@ SOCKET = FieldsOf(
     weighting=Annotated[Choice, PartOf(WEIGHTINGS)],
 )
 AttentionChoice = Annotated[AttentionSettings, SOCKET]
+SelfAttention = Annotated[AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")]
 EmbedderChoice = Annotated[Choice, PartOf(EMBEDDERS), Doc("How pieces become vectors.")]
 PositionChoice = Annotated[Choice, PartOf(POSITIONS)]
+ModelDim = Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")]
+WordPosition = Annotated[
+    PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
+]
 HeadChoice = Annotated[Choice, PartOf(HEADS), Doc("What chooses a piece from a state of the decoder.")]
 Tied = Annotated[
     Literal["all", "target", "none"],

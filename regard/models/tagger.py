@@ -8,24 +8,16 @@ from torch import Tensor, nn
 
 from regard.attention import name_columns
 from regard.config import Doc, PartOf
-from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
-from regard.encoders import ENCODERS, EncoderChoice
+from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.build import build_embedder, build_encoder, draw_uniform
 from regard.models.model import Model
-from regard.models.settings import (
-    HEADS_OF_FOUR,
-    PROJECTED_HEADS,
-    AttentionChoice,
-    EmbedderChoice,
-    InitUniform,
-    PositionChoice,
-)
+from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.records import PAD, Batch, Sequences
 from regard.registry import Choice
 
@@ -126,15 +118,11 @@ class Tagger(Model):
 def tagger(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = None,
+    position: WordPosition = None,
     encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("recurrent"),
-    self_attention: Annotated[
-        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
-    ] = PROJECTED_HEADS,
+    self_attention: SelfAttention = PROJECTED_HEADS,
     pool_pieces: PoolPieces = "before",
     head: TagHeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
@@ -145,9 +133,7 @@ def tagger(
     if tokenizer is None:
         raise ConfigError("model", f"reads words, and the column '{TEXT}' has none", "task=tagging")
     reads = build_embedder(embedder, position, len(tokenizer), dim, dropout)
-    encodes = ENCODERS.build(
-        encoder, reads.dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
-    )
+    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
     model = Tagger(reads, encodes, TAG_HEADS.build(head, encodes.dim, len(columns[TAGS]) - 1), pool_pieces=pool_pieces)
     draw_uniform(model, init_uniform)
     return model

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
 from regard.config import Doc
-from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
@@ -28,8 +27,10 @@ from regard.models.settings import (
     EmbedderChoice,
     HeadChoice,
     InitUniform,
-    PositionChoice,
+    ModelDim,
+    SelfAttention,
     Tied,
+    WordPosition,
 )
 from regard.ops.modules import module_dict
 from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
@@ -173,17 +174,13 @@ class Translator(Generator):
 def translator(
     columns: Columns,
     *,
-    dim: Annotated[Size, Doc("Width of the embeddings, and of the states of a transformer.")] = 256,
+    dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
-    position: Annotated[
-        PositionChoice | None, Doc("How places of words are told; null: not at all, as recurrent networks want it.")
-    ] = Choice("sinusoidal"),
+    position: WordPosition = Choice("sinusoidal"),
     encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
     decoder: Annotated[DecoderChoice, Doc("What writes the target.")] = Choice("transformer"),
     attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source.")] = HEADS_OF_FOUR,
-    self_attention: Annotated[
-        AttentionChoice, Doc("How a text looks at itself, in the parts that do so.")
-    ] = PROJECTED_HEADS,
+    self_attention: SelfAttention = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
     tied: Tied = "all",

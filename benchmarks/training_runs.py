@@ -1,0 +1,56 @@
+"""Regard's side of benchmarks of training: a prepared run, its stream of batches, and the trainer's own updates."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rounds import Contender, turns
+from torch import nn
+
+from regard.data.batches import Batches
+from regard.experiment import read_experiment
+from regard.objectives import OBJECTIVES, Context
+from regard.ops.memory import keep_memory
+from regard.records import Batch
+from regard.registry import Choice
+from regard.runs import RunFolder
+from regard.runs.assembly import model_of, task_of
+from regard.runs.texts import learn_run_columns, training_batches
+from regard.training.updater import Updater
+
+
+def prepare_run(folder: Path, settings: Sequence[str]) -> RunFolder:
+    """Return a run folder with settings, vocabularies and a corpus, no model yet."""
+    run = RunFolder(folder)
+    experiment = read_experiment(None, [*settings, f"run={run.path}"])
+    with run.created(), run.preparing(experiment):
+        learn_run_columns(experiment, run, print)
+    training_stream(run)
+    return run
+
+
+def training_stream(run: RunFolder) -> Batches:
+    """Return the training stream of a prepared run; the first call makes its corpus."""
+    experiment = run.experiment()
+    columns = run.columns(experiment)
+    return training_batches(experiment, run, task_of(experiment, columns), columns, lambda text: None)
+
+
+def batches_of(run: RunFolder) -> Iterator[Batch]:
+    """Return batches to learn from, without end, made by as many workers as the settings say."""
+    return (batch for _, batch in training_stream(run).stream(workers=run.experiment().training.workers))
+
+
+def updater_of(run: RunFolder, rate: float) -> tuple[Updater, nn.Module]:
+    """Return the trainer's updater at a constant learning rate, with its allocator setting, and its new model."""
+    keep_memory()
+    experiment = run.experiment()
+    model = model_of(experiment, run.columns(experiment)).train()
+    settings = replace(experiment.training, learning_rate=rate, schedule=Choice("constant"))
+    return Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings), model
+
+
+def regard(run: RunFolder, rate: float, count_words: Callable[[Batch], int], words: int) -> Contender:
+    """Return the contender that updates a new model, so many words a turn."""
+    updater, model = updater_of(run, rate)
+    return Contender(turns(batches_of(run), lambda batch: updater.update([batch], 1), count_words, words), model, [])
