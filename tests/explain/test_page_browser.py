@@ -97,14 +97,21 @@ def test_inside_the_translation_a_word_looks_at_those_before_it(visit, house):
 
 def test_a_text_without_a_source_is_called_no_translation(visit, house):
     own = [each for each in house.explanation.maps if each.kind == "decoder"]
-    seen = visit(replace(house, source="", explanation=Explanation([], house.explanation.target_tokens, [], [], own)))
+    found = Explanation([], house.explanation.target_tokens, [], [], own)
+    unsure = [-2.0] * len(found.target_tokens)
+    seen = visit(replace(house, source="the old", explanation=found, log_probs=unsure))
+    warnings = ["The model is unsure of most of this text: do not rely on it.", "模型对这段文本大多没有把握，请勿依赖。"]
+    assert seen.texts(".warnings p") == warnings[:1]
     for told in (("Text", "Inside the text", "Translation"), ("文本", "文本内部", "译文")):
         text, inside, translation = told
         assert seen.all(".side-title").all_text_contents() == [text, text]
         assert not [title for title in seen.all("h2, .note").all_text_contents() if translation in title]
         assert seen.tab.locator("select").first.locator("option").all_inner_texts() == [inside]
         assert translation not in seen.all("figcaption").first.inner_text()
+        assert not re.search("translat|译", seen.all("#main").inner_text(), re.IGNORECASE)
         seen.all("#language").click()
+    seen.all("#language").click()
+    assert seen.texts(".warnings p") == warnings[1:]
 
 
 def test_one_cell_follows_the_arrows(visit, house):

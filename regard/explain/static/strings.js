@@ -80,19 +80,25 @@ const STRINGS = {
 
 // What a text without a source is called: a language model translates nothing.
 export const ALONE = {
-  en: { target: "Text", decoder: "Inside the text", candidates: "Choose a text", none: "There is no attention to show for this text." },
-  zh: { target: "文本", decoder: "文本内部", candidates: "可选结果", none: "此文本没有注意力数据。" },
+  en: {
+    target: "Text", decoder: "Inside the text", candidates: "Choose a continuation", none: "There is no attention to show for this text.",
+    mostlyUnsure: "The model is unsure of most of this text: do not rely on it.",
+  },
+  zh: {
+    target: "文本", decoder: "文本内部", candidates: "可选续写", none: "此文本没有注意力数据。",
+    mostlyUnsure: "模型对这段文本大多没有把握，请勿依赖。",
+  },
 };
 
 // What the view of labels, tags and the like says otherwise.
 const rowsAndColumns = (rows, columns) => `Rows: ${rows.toLowerCase()}. Columns: ${columns.toLowerCase()}, which the rows look at. The stronger the colour, the more attention.`;
 export const ANSWERED = {
   en: {
-    source: "Given", target: "Answer", alignment: "Answer → given", none: "This model looks at no single words.", caption: rowsAndColumns,
+    source: "Given", target: "Answer", alignment: "Answer → given", candidates: "Choose an answer", none: "This model looks at no single words.", caption: rowsAndColumns,
     mostlyUnread: "The model does not know most of these characters: do not rely on this answer.",
   },
   zh: {
-    source: "输入", target: "答案", alignment: "答案 → 输入", none: "此模型不关注单个词语。",
+    source: "输入", target: "答案", alignment: "答案 → 输入", candidates: "可选答案", none: "此模型不关注单个词语。",
     mostlyUnread: "模型不认识其中大部分字符，请勿依赖此答案。",
     caption: (rows, columns) => `行：${rows}；列：${columns}，即行所关注的对象。颜色越鲜明，权重越大。`,
   },

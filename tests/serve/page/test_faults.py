@@ -20,7 +20,7 @@ TOLD = {  # by what the server says: status, a piece of the page's words in Engl
     "Invalid request: q: what else": (400, "refused this: q: what else", "拒绝了此请求：q: what else", False),
     "Slowdown: 5 per 1 minute": (429, "Too many requests", "过于频繁", True),
     "request timed out before the model came to it": (503, "too busy", "太忙", True),
-    "Internal server error": (500, "could not translate this text", "未能翻译", True),
+    "Internal server error": (500, "could not process this text", "未能处理", True),
 }  # fmt: skip
 EXPLAINED = """async ([message, status, language]) => {
     const [{ explained }, { Refused }, { TEXTS }, { speaker }] = await Promise.all(
@@ -53,7 +53,7 @@ def test_after_a_fault_no_earlier_translation_stands_beside_the_text(visit, serv
     page.button("Copy").click()
     server.refusals = [(500, {}, "Internal server error")]
     page.field.fill("das Haus")
-    expect(alert(page)).to_contain_text("The server could not translate this text.")
+    expect(alert(page)).to_contain_text("The server could not process this text.")
     expect(page.output).to_be_empty()
     expect(page.output).to_have_attribute("aria-busy", "false")
     for name in ("Copy", "Share", "Map (SVG)"):
