@@ -100,7 +100,10 @@ def test_a_text_without_a_source_is_called_no_translation(visit, house):
     found = Explanation([], house.explanation.target_tokens, [], [], own)
     unsure = [-2.0] * len(found.target_tokens)
     seen = visit(replace(house, source="the old", explanation=found, log_probs=unsure))
-    warnings = ["The model is unsure of most of this text: do not rely on it.", "模型对这段文本大多没有把握，请勿依赖。"]
+    warnings = [
+        "The model is unsure of most of this text: do not rely on it.",
+        "模型对这段文本大多没有把握，请勿依赖。",
+    ]
     assert seen.texts(".warnings p") == warnings[:1]
     for told in (("Text", "Inside the text", "Translation"), ("文本", "文本内部", "译文")):
         text, inside, translation = told
