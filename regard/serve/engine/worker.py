@@ -26,8 +26,8 @@ from regard.decoding import Unwanted
 from regard.errors import RegardError
 from regard.results import Prediction, as_line
 from regard.serve.engine.answering import Answered, Answering, Refused, line_of
+from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime
 from regard.serve.engine.options import BEAT, LANES, Options
-from regard.serve.engine.turns import Turn, Turns
 from regard.serve.engine.wire import HEAD, packed, to_plain, unpacked
 from regard.serve.engine.work import Work
 
@@ -85,7 +85,7 @@ class Desk:
 
     def __init__(self, answering: Answering, threads: int, say: Say) -> None:
         self.answering, self.say = answering, say
-        self._turns, self._works = Turns(threads, [lane.share for lane in LANES]), dict[str, Work]()
+        self._scheduler, self._works = CoreScheduler(threads, [lane.share for lane in LANES]), dict[str, Work]()
         self._free = SimpleQueue[Answering]()
         for slot in [answering, *(answering.beside() for _ in range(len(LANES) * threads - 1))]:
             self._free.put(slot)
@@ -109,14 +109,14 @@ class Desk:
         elif "count" in message:
             self.say({**count(self.answering, message), "number": message.get("number")})
         else:
-            work = Work(Turn(self._turns, message.get("lane", 0)))
+            work = Work(CoreTime(self._scheduler, message.get("lane", 0)))
             self._works[name := str(message.get("batch"))] = work
             self._pool.submit(self._answer, name, work, message)
 
     def _answer(self, name: str, work: Work, message: Message) -> None:
         answering = self._free.get()
         try:
-            with work.turn:
+            with work.core_time:
                 told = answer(answering, message, work)
         except BaseException as error:  # whatever ends this thread, those who wait are told
             _LOG.exception("a thread of the model was ended")
@@ -124,7 +124,7 @@ class Desk:
         finally:
             self._free.put(answering)
             self._works.pop(name, None)
-        self.say({**told, "number": message.get("number"), "seconds": work.turn.seconds})
+        self.say({**told, "number": message.get("number"), "seconds": work.core_time.seconds})
 
     def _beat(self) -> None:
         """Until the end, or until the server is gone."""

@@ -3,24 +3,24 @@
 import threading
 import time
 
-from regard.serve.engine.turns import Turn, Turns
+from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime
 
 STEP = 0.002
 
 
-def run_beside(turns, lane, steps, seconds, done, end=None):
+def run_beside(scheduler, lane, steps, seconds, done, end=None):
     """A thread that makes steps of so long, or until an event, and notes how many others made meanwhile."""
 
     def work():
-        turn, before = Turn(turns, lane), list(done)
-        with turn:
+        core_time, before = CoreTime(scheduler, lane), list(done)
+        with core_time:
             for _ in range(steps):
                 if end is not None and end.is_set():
                     break
                 time.sleep(seconds)
                 done[lane] += 1
-                turn.give_way()
-        seen.append((lane, [after - one for after, one in zip(done, before, strict=True)], turn.seconds))
+                core_time.give_way()
+        seen.append((lane, [after - one for after, one in zip(done, before, strict=True)], core_time.seconds))
 
     seen = []
     thread = threading.Thread(target=work)
@@ -29,11 +29,11 @@ def run_beside(turns, lane, steps, seconds, done, end=None):
 
 
 def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
-    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
-    long, _ = run_beside(turns, 1, 200, STEP, done)
+    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
+    long, _ = run_beside(scheduler, 1, 200, STEP, done)
     while not done[1]:
         time.sleep(STEP / 10)
-    short, seen = run_beside(turns, 0, 20, STEP, done)
+    short, seen = run_beside(scheduler, 0, 20, STEP, done)
     short.join()
     before = seen[0][1][1]
     long.join()
@@ -42,11 +42,11 @@ def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
 
 def test_time_is_shared_and_not_the_number_of_steps():
     """Steps of the one are eight times as long: of the other there are more."""
-    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
-    long, _ = run_beside(turns, 1, 30, 8 * STEP, done)
+    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
+    long, _ = run_beside(scheduler, 1, 30, 8 * STEP, done)
     while not done[1]:
         time.sleep(STEP / 10)
-    short, seen = run_beside(turns, 0, 40, STEP, done)
+    short, seen = run_beside(scheduler, 0, 40, STEP, done)
     short.join()
     assert seen[0][1][1] <= 12
     long.join()
@@ -54,11 +54,11 @@ def test_time_is_shared_and_not_the_number_of_steps():
 
 def test_shares_divide_the_time():
     """Of three parts the one lane has two."""
-    turns, done = Turns(1, [4.0, 2.0]), [0, 0]
-    long, _ = run_beside(turns, 1, 200, STEP, done)
+    scheduler, done = CoreScheduler(1, [4.0, 2.0]), [0, 0]
+    long, _ = run_beside(scheduler, 1, 200, STEP, done)
     while not done[1]:
         time.sleep(STEP / 10)
-    short, seen = run_beside(turns, 0, 60, STEP, done)
+    short, seen = run_beside(scheduler, 0, 60, STEP, done)
     short.join()
     assert 15 <= seen[0][1][1] <= 45
     long.join()
@@ -66,22 +66,22 @@ def test_shares_divide_the_time():
 
 def test_neither_lane_starves():
     """Short batches one after the other: the long one gets its half."""
-    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
-    long, seen = run_beside(turns, 1, 50, STEP, done)
+    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
+    long, seen = run_beside(scheduler, 1, 50, STEP, done)
     while not seen:
-        run_beside(turns, 0, 5, STEP, done)[0].join()
+        run_beside(scheduler, 0, 5, STEP, done)[0].join()
     long.join()
     assert done[0] < 200
 
 
 def test_who_had_nothing_to_do_is_owed_nothing():
-    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
-    run_beside(turns, 1, 50, STEP, done)[0].join()
+    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
+    run_beside(scheduler, 1, 50, STEP, done)[0].join()
     end = threading.Event()
-    short, _ = run_beside(turns, 0, 10**6, STEP, done, end)
+    short, _ = run_beside(scheduler, 0, 10**6, STEP, done, end)
     while not done[0]:
         time.sleep(STEP / 10)
-    long, seen = run_beside(turns, 1, 10, STEP, done)
+    long, seen = run_beside(scheduler, 1, 10, STEP, done)
     long.join()
     end.set()
     short.join()
@@ -89,10 +89,10 @@ def test_who_had_nothing_to_do_is_owed_nothing():
 
 
 def test_as_many_at_a_time_as_cores():
-    turns, most, now, lock = Turns(2, [1.0, 1.0]), [], [0], threading.Lock()
+    scheduler, most, now, lock = CoreScheduler(2, [1.0, 1.0]), [], [0], threading.Lock()
 
     def work(lane):
-        with Turn(turns, lane) as turn:
+        with CoreTime(scheduler, lane) as core_time:
             for _ in range(10):
                 with lock:
                     now[0] += 1
@@ -100,7 +100,7 @@ def test_as_many_at_a_time_as_cores():
                 time.sleep(STEP / 4)
                 with lock:
                     now[0] -= 1
-                turn.give_way()
+                core_time.give_way()
 
     threads = [threading.Thread(target=work, args=(number % 2,)) for number in range(4)]
     for thread in threads:
@@ -111,10 +111,10 @@ def test_as_many_at_a_time_as_cores():
 
 
 def test_a_batch_that_fails_gives_its_core_back():
-    turns = Turns(1, [1.0, 1.0])
+    scheduler = CoreScheduler(1, [1.0, 1.0])
     for lane in (0, 1, 0):
         try:
-            with Turn(turns, lane):
+            with CoreTime(scheduler, lane):
                 raise ValueError
         except ValueError:
             continue
@@ -122,9 +122,9 @@ def test_a_batch_that_fails_gives_its_core_back():
 
 def test_seconds_are_those_with_a_core():
     """What the other lane had meanwhile is not among them."""
-    turns, done = Turns(1, [1.0, 1.0]), [0, 0]
-    long, first = run_beside(turns, 1, 40, STEP, done)
-    short, second = run_beside(turns, 0, 40, STEP, done)
+    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
+    long, first = run_beside(scheduler, 1, 40, STEP, done)
+    short, second = run_beside(scheduler, 0, 40, STEP, done)
     began = time.perf_counter()
     long.join()
     short.join()

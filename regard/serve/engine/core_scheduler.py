@@ -1,4 +1,4 @@
-"""In the model's process: lanes of long and short texts take turns on the cores, a step of a search each."""
+"""In the model's process: lanes of long and short texts share the cores by time, a step of a search each."""
 
 import time
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Turns:
+class CoreScheduler:
     """So many cores for several lanes. Those that have something to do divide the time as their shares have it."""
 
     def __init__(self, cores: int, shares: Sequence[float]) -> None:
@@ -64,24 +64,24 @@ class Turns:
         return min(waiting, key=lambda lane: self._used[lane], default=None)
 
 
-class Turn:
+class CoreTime:
     """A batch's time with a core, which it lends to other lanes between two steps."""
 
-    def __init__(self, turns: Turns, lane: int) -> None:
-        self.turns, self.lane, self.seconds = turns, lane, 0.0
+    def __init__(self, scheduler: CoreScheduler, lane: int) -> None:
+        self.scheduler, self.lane, self.seconds = scheduler, lane, 0.0
         self._since = 0.0
 
     def __enter__(self) -> Self:
-        self.turns.begin(self.lane)
+        self.scheduler.begin(self.lane)
         self._since = time.perf_counter()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.turns.end(self.lane, self._passed())
+        self.scheduler.end(self.lane, self._passed())
 
     def give_way(self) -> None:
         """Between two steps."""
-        if self.turns.give_way(self.lane, self._passed()):
+        if self.scheduler.give_way(self.lane, self._passed()):
             self._since = time.perf_counter()
 
     def _passed(self) -> float:
