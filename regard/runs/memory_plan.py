@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Mapping
+from itertools import cycle, islice
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.data.columns import Columns, example_values, small_columns
 from regard.data.streams import AHEAD
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment
 from regard.experiment.time_plan import TRAINING
 from regard.models import MODELS, Model
@@ -19,11 +20,14 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import choose_device
+from regard.runs.texts import learnt_columns, part_reader
 from regard.training.optimizers import OPTIMIZERS
 
 NUMBER = 4  # bytes of a weight
 WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
 LENGTH, ROWS = 5, 64  # example texts in a row of the batch that is tried, and its rows
+PIECES = 20  # of a text whose tokenizer is yet to be learnt
+FIRST = 16  # examples of the data that tell how wide and long all are
 TRIED = 1.0  # seconds of batches whose speed is measured
 PROCESS = 500e6  # bytes of Python and torch
 SMALL = 2**14  # pieces of a batch that fit wherever the model does
@@ -48,7 +52,11 @@ class MemoryPlan(NamedTuple):
 
 def check_weights(experiment: Experiment) -> None:
     """Raise ConfigError for a model, or a queue of batches, that cannot fit into memory; nothing large is built."""
-    free, columns = free_bytes(torch.device(choose_device(experiment.device))), _columns(experiment)
+    _check(experiment, _sample(experiment))
+
+
+def _check(experiment: Experiment, sample: "_Sample") -> None:
+    free, columns = free_bytes(torch.device(choose_device(experiment.device))), sample.columns
     parameters = _parameters(experiment, columns)
     weights = parameters * _bytes_of_a_weight(experiment)
     if parameters > FEW and weights > free:
@@ -56,7 +64,7 @@ def check_weights(experiment: Experiment) -> None:
             f"its {parameters:,} weights need about {_read(weights)} of memory to be trained, {_read(free)} are free"
         )
         raise ConfigError("model", problem, "smaller dims, fewer layers or a smaller vocabulary")
-    waiting = _waiting(experiment, _tokens(experiment), len(columns))
+    waiting = _waiting(experiment, _tokens(experiment, sample), len(columns))
     if waiting > free:
         names = "training.workers" if experiment.training.accumulate == 1 else "training.accumulate"
         problem = f"the batches that wait for an update need about {_read(waiting)} of memory, {_read(free)} are free"
@@ -65,12 +73,12 @@ def check_weights(experiment: Experiment) -> None:
 
 def memory_plan(experiment: Experiment) -> MemoryPlan:
     """Return the estimate. Raises ConfigError for a model that cannot fit into memory."""
-    check_weights(experiment)
-    columns = _columns(experiment)
+    sample = _sample(experiment)
+    _check(experiment, sample)
+    columns = sample.columns
     model, task = model_of(experiment, cast(Columns, columns)).train(), task_of(experiment, cast(Columns, columns))
     objective = objective_of(experiment, model, task).train()
-    values = {name: [one] * ROWS for name, (one, _) in example_values(experiment.columns, LENGTH).items()}
-    batch, *_ = task.held(values, tokens=10**9)
+    batch, *_ = task.held(_repeated(sample.values, sample.rows), tokens=10**9)
     turn = objective.turns[-1]
     saved = dict[int, int]()
     own = {one.untyped_storage().data_ptr() for one in (*model.parameters(), *model.buffers())}
@@ -88,7 +96,7 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
     while time.perf_counter() - start < TRIED:
         objective.loss(batch, turn).sum.backward()
         count += 1
-    seconds, tokens = (time.perf_counter() - start) / count, _tokens(experiment)
+    seconds, tokens = (time.perf_counter() - start) / count, _tokens(experiment, sample)
     scale = tokens / _size(batch)
     parameters = sum(one.numel() for one in model.parameters())
     accumulate = experiment.training.accumulate
@@ -105,11 +113,12 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
 def lines_of(plan: MemoryPlan, experiment: Experiment) -> list[str]:
     """Return the plan as a person reads it."""
     training, pieces = experiment.training, ", ".join(f"{name} {count:,}" for name, count in plan.pieces.items())
+    vocabulary = f"; vocabulary of at most {pieces} pieces" if pieces else ""
     device = torch.device(choose_device(experiment.device))
     minutes = training.max_minutes
     updates = f"; max_minutes={minutes:g} is about {minutes * 60 * TRAINING / plan.seconds:,.0f}" if minutes else ""
     return [
-        f"model     {plan.parameters:,} weights; vocabulary of at most {pieces or 'no'} pieces",
+        f"model     {plan.parameters:,} weights{vocabulary}",
         f"weights   {_read(plan.weights)}, with gradients and the averages of {training.optimizer.name}",
         f"a batch   {_read(plan.batch)} for {training.batch_size}",
         f"waiting   {_read(plan.waiting)} of batches that are made ahead",
@@ -120,7 +129,7 @@ def lines_of(plan: MemoryPlan, experiment: Experiment) -> list[str]:
 
 def halvings(experiment: Experiment, device: torch.device) -> int:
     """Return how many times batches must be halved to fit into memory; small ones are not tried."""
-    if _tokens(experiment) <= SMALL:
+    if _tokens(experiment, _sample(experiment)) <= SMALL:
         return 0
     plan = memory_plan(experiment)
     room = max(free_bytes(device) - plan.weights - plan.waiting, 1.0)
@@ -153,10 +162,10 @@ def _waiting(experiment: Experiment, tokens: float, columns: int) -> float:
     return (training.accumulate + AHEAD * training.workers) * tokens * columns * 9
 
 
-def _tokens(experiment: Experiment) -> float:
+def _tokens(experiment: Experiment, sample: "_Sample") -> float:
     """Pieces of a full batch, padding included."""
     training = experiment.training
-    limits = [training.batch_tokens, training.batch_sentences and training.batch_sentences * 20]
+    limits = [training.batch_tokens, training.batch_sentences and training.batch_sentences * sample.longest]
     return float(min(limit for limit in limits if limit))
 
 
@@ -182,6 +191,37 @@ class _Sized:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._small, name)
+
+
+class _Sample(NamedTuple):
+    """What stands for the examples of a run."""
+
+    columns: Mapping[str, Any]  # of the sizes that the settings ask for
+    values: Mapping[str, list[str]]  # by column
+    longest: int  # pieces of an example in a full batch; rows, where it has rows of numbers
+    rows: int = ROWS  # of the batch that is tried
+
+
+def _sample(experiment: Experiment) -> _Sample:
+    """The first examples of the data where no column cuts texts, since they tell their own sizes; else made-up ones."""
+    columns, reader = _columns(experiment), part_reader(experiment, "train")
+    if reader is None or any(column.tokenizer is not None for column in columns.values()):
+        values = {name: [one] for name, (one, _) in example_values(experiment.columns, LENGTH).items()}
+        return _Sample(columns, values, PIECES)
+    filled = (one for one in reader if all(map(str.strip, one.texts.values())))
+    first = [*islice(filled, FIRST)]
+    if not first:
+        raise DataError(reader.place, "has no example", hint="give some to learn from")
+    learnt = learnt_columns(experiment, [first], reader.place)
+    values = {name: [one.texts[name] for one in first] for name in learnt}
+    batch, *_ = task_of(experiment, learnt).held(values, tokens=10**9)
+    longest = _size(batch) // len(first)
+    return _Sample(learnt, values, longest, min(ROWS, max(1, SMALL // longest)))
+
+
+def _repeated(values: Mapping[str, list[str]], count: int) -> dict[str, list[str]]:
+    """So many examples, the same ones again and again."""
+    return {name: [*islice(cycle(each), count)] for name, each in values.items()}
 
 
 def _columns(experiment: Experiment) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The examples of a run: readers of its parts, columns learnt from them, and the training corpus."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, save_columns
+from regard.data.examples import Example
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
 from regard.data.streams import PlannedStream
@@ -77,19 +78,24 @@ def read_examples(
     return {column: [texts[column] for texts in found] for column in reader.columns} if found else None
 
 
+def learnt_columns(experiment: Experiment, corpora: Sequence[Iterable[Example]], place: str) -> Columns:
+    """What columns know by the examples of corpora; `place` is what faults name. Raises DataError."""
+    try:
+        return learn_columns(experiment.columns, corpora, experiment.text.tokenizer, shared=experiment.text.shared)
+    except DataError as error:
+        if error.path in COLUMNS:  # a column knows no file
+            problem = f"column {error.path}: {error.problem}"
+            raise DataError(place, problem, line=error.line, hint=error.hint) from error
+        raise
+
+
 def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Columns:
     """Learns and saves what the columns of a run have to know: tokenizers and labels."""
     readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
     files = dict.fromkeys(name for reader in readers for name in reader.names)
     kinds = dict.fromkeys(choice.name if kind == "text" else kind for kind in experiment.columns.values())
     say(f"learning {', '.join(kinds)} from {', '.join(files)}")
-    try:
-        columns = learn_columns(experiment.columns, readers, choice, shared=experiment.text.shared)
-    except DataError as error:
-        if error.path in COLUMNS:  # a column knows no file
-            problem = f"column {error.path}: {error.problem}"
-            raise DataError(readers[0].place, problem, line=error.line, hint=error.hint) from error
-        raise
+    columns = learnt_columns(experiment, readers, readers[0].place)
     for name, column in columns.items():
         if rare := column.rare():
             shown = ", ".join(f"'{value:.60}'" for value in rare[:SHOWN]) + (" …" if len(rare) > SHOWN else "")

@@ -12,12 +12,15 @@ import torch
 from typer.testing import CliRunner
 
 from regard.cli.app import app
+from regard.data.columns.numbers import NumbersColumn
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.ops import memory
 from regard.runs import memory_plan as plans
 from regard.runs.assembly import model_of
 
+ADDING = {"given": NumbersColumn(2, 30, bits=False), "wanted": NumbersColumn(1, 1, bits=False)}
+COPYING = dict.fromkeys(("given", "wanted"), NumbersColumn(3, 9))
 CONFIGS = sorted(Path("configs").rglob("*.yaml"))[::6]  # all take half a minute
 
 
@@ -104,6 +107,31 @@ def test_the_plan_is_told_and_nothing_written(texts, tmp_path):
     ]  # fmt: skip
     assert "max_minutes=3 is about" in done.stdout
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("reader", "model", "rows", "columns"),
+    [
+        ("{name: adding, length: 30}", "{name: sequence_regressor, dim: 8}", 30, ADDING),
+        ("{name: copying, length: 9, shortest: 9, width: 3}", "{name: neural_turing_machine, dim: 8}", 9, COPYING),
+    ],
+)
+def test_rows_of_numbers_tell_their_count_and_width(reader, model, rows, columns, tmp_path, monkeypatch):
+    """Waiting: ids of 8 bytes and a mask of one, for each row of both columns."""
+    monkeypatch.setattr(plans, "TRIED", 1e-3)
+    batches = ["training.batch_sentences=7", "training.batch_tokens=null", "training.workers=0"]
+    settings = ["task=algorithmic", f"model={model}", f"data.train={reader}", f"run={tmp_path}/run", *batches]
+    experiment = read_experiment(None, settings)
+    plan = plans.memory_plan(experiment)
+    assert plan.waiting == 7 * rows * 2 * 9
+    trained = model_of(experiment, columns)
+    assert plan.parameters == sum(one.numel() for one in trained.parameters())
+
+
+def test_a_row_of_another_width_is_told_with_its_file(tmp_path):
+    (tmp_path / "a.tsv").write_text("0 1; 1 0\t1\n0 1 1\t0\n")
+    done = CliRunner().invoke(app, ["train", "task=algorithmic", f"data.train={tmp_path}/a.tsv", f"run={tmp_path}/run"])
+    assert (done.exit_code, f"{tmp_path}/a.tsv:2: column numbers: rows of 3 numbers" in done.stderr) == (2, True)
 
 
 def test_free_memory_obeys_the_limit_of_the_process():
