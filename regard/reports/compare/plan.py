@@ -1,26 +1,21 @@
-"""The runs of a comparison: each config in each combination of the grids, with each seed; and the texts they share."""
+"""The runs of a comparison: each config in each combination of the grids, with each seed."""
 
 import json
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import product, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.config import as_values, deferred_warnings, parse_changes
-from regard.data.columns import small_columns
-from regard.errors import ConfigError, DataError, Fault
-from regard.experiment import DataSettings, Experiment, read_changes, read_experiment
+from regard.errors import ConfigError, Fault
+from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
+from regard.reports.compare.grid import Combination, combinations, flat_settings, value_name
 from regard.runs.rehearsal import rehearse
-from regard.runs.resuming import origins_of
-from regard.runs.texts import HeldOut, held_out, part_reader, test_examples
-from regard.tasks import TASKS, Examples
 
 Changes = tuple[str, ...]
-Combination = list[tuple[str, Any]]  # (setting, value) of each grid
 SEEDS = 3  # trainings of each contender, unless a request says otherwise
 SHOWN = 3  # contenders named in an error that several share
 MAX_NAME_BYTES = 200  # of 255 for a file name: a seed, and the marks of a file that is being written, come on top
@@ -161,70 +156,6 @@ def publication_of(config: Path) -> Publication:
     return Publication(fields.get("paper"), fields.get("published"))
 
 
-# Grids: --grid KEY=A,B
-
-
-def combinations(grids: Sequence[str]) -> list[Combination]:
-    """Every combination of one value of each grid."""
-    axes = [_axis(grid) for grid in grids]
-    keys = [axis[0][0] for axis in axes]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ConfigError(f"--grid {key}", "is given twice", "one list of values with commas between them")
-    for axis in axes:
-        _check_values(axis)
-    return [list(one) for one in product(*axes)]
-
-
-def _axis(grid: str) -> Combination:
-    key, equals, listed = grid.partition("=")
-    if not equals or not key.strip() or not listed.strip():
-        example = "--grid model.attention.score=dot,bilinear"
-        raise ConfigError(f"--grid {grid}", "a setting and its values are written KEY=VALUE,VALUE", example)
-    try:
-        values = parse_changes([f"values=[{listed}]"])["values"]
-    except ConfigError as error:
-        raise ConfigError.of(fault._replace(place=f"--grid {grid}") for fault in error.faults) from error
-    return [(key.strip(), value) for value in values]
-
-
-def _check_values(axis: Combination) -> None:
-    """Raises ConfigError where two values have the same name."""
-    seen = dict[str, str]()
-    for key, value in axis:
-        name, text = value_name(key, value), json.dumps(value, ensure_ascii=False)
-        if seen.get(name) == text:
-            raise ConfigError(f"--grid {key}", f"{text} is given twice", "each value once")
-        if name in seen:
-            problem = f"{seen[name]} and {text} would both be called '{name}'"
-            raise ConfigError(f"--grid {key}", problem, "leave one out")
-        seen[name] = text
-
-
-def value_name(key: str, value: Any) -> str:
-    """The value of a setting as part of a folder's name."""
-    last = key.rpartition(".")[2]
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, Mapping):
-        parts = dict(flat_settings(value))
-        text = "-".join([str(parts.pop("", last)), *(f"{name}-{item}" for name, item in parts.items())])
-    elif isinstance(value, list):
-        text = "+".join(value_name(key, item) for item in value)
-    else:
-        text = f"{last}-{json.dumps(value)}"
-    return re.sub(r"[^\w.+-]+", "-", text).strip("-.") or last
-
-
-def flat_settings(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested groups → dotted names; a part without settings is the same as its name."""
-    if not isinstance(value, Mapping):
-        yield place, value
-        return
-    for name, item in value.items():
-        yield from flat_settings(item, place if name == "name" else f"{place}.{name}".lstrip("."))
-
-
 # Names and changes
 
 
@@ -280,98 +211,3 @@ def _with_names(fault: Fault, names: list[str], count: int) -> Fault:
         return fault
     some = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     return fault._replace(place=f"{some}: {fault.place}")
-
-
-# Texts
-
-
-class TextOrigins:
-    """What contenders learn from, by content. Files named alike are read once."""
-
-    def __init__(self) -> None:
-        self._known: list[tuple[DataSettings, dict[str, Any]]] = []
-
-    def of(self, one: Contender) -> dict[str, Any]:
-        """The texts of a training, with the settings that leave out some of them."""
-        data = one.experiment.data
-        for known, found in self._known:
-            if known == data:
-                return found
-        found = with_settings(origins_of(one.experiment), held_out(one.experiment), data.max_length)
-        self._known.append((data, found))
-        return found
-
-
-def with_settings(origins: Mapping[str, Any], shares: HeldOut, max_length: int) -> dict[str, Any]:
-    """The origins of a run, with what leaves out some of its training texts."""
-    train = {**origins["train"], "held_out": shares, "max_length": max_length}
-    return dict.fromkeys(("train", "dev")) | {**origins, "train": train}
-
-
-def common_test(contenders: Sequence[Contender], origins: TextOrigins, *, any_data: bool) -> Examples:
-    """The sentences that all are judged on. Raises ConfigError of all that is not the same for all.
-
-    With `any_data` they may learn from other texts, but are still judged on the same ones.
-    """
-    first, *others = _by_data(contenders)
-    test, texts = _test(first.experiment), origins.of(first)
-    if test is None:
-        named = [f"data.test.{column}" for column in first.experiment.columns]
-        hint = " ".join(f"{name}=FILE" for name in named)
-        raise ConfigError(named[0], f"must be given: '{first.name}' names no test part to be judged on", hint)
-    faults = []
-    for other in others:
-        if _test(other.experiment) != test:
-            faults.append(_other_texts("test", "is judged on", first, other, ""))
-        if not any_data:
-            their = origins.of(other)
-            parts = [part for part in {**texts, **their} if texts.get(part) != their.get(part)]
-            faults += [_other_texts(part, "learns from", first, other, ", or --any-data") for part in parts]
-    if faults:
-        raise ConfigError.of(faults)
-    return test
-
-
-def fold_tests(contenders: Sequence[Contender], seeds: int) -> list[Examples]:
-    """The test part of each fold that is trained; [] without folds. Raises DataError for an empty one."""
-    first, found = contenders[0].experiment, []
-    if first.data.folds is None:
-        return []
-    for fold in range(1, seeds + 1):
-        test = _test(replace(first, data=replace(first.data, fold=fold)))
-        if test is None:
-            raise DataError("data.folds", f"fold {fold} of {first.data.folds} has no example", hint="fewer folds")
-        found.append(test)
-    return found
-
-
-def _test(experiment: Experiment) -> Examples | None:
-    """The test part of a contender. What of it is judged depends on the settings of the task alone."""
-    columns = small_columns(experiment.columns, shared=experiment.text.shared)
-    return test_examples(experiment, TASKS.build(experiment.task, columns))
-
-
-def _by_data(contenders: Sequence[Contender]) -> Iterator[Contender]:
-    """The first contender of each way to say where the texts are."""
-    seen: list[DataSettings] = []
-    for one in contenders:
-        if one.experiment.data not in seen:
-            seen.append(one.experiment.data)
-            yield one
-
-
-def _other_texts(part: Any, verb: str, first: Contender, other: Contender, more: str) -> Fault:
-    problem = f"'{other.name}' {verb} {_files(other, part)}, '{first.name}' {verb} {_files(first, part)}"
-    files = " ".join(f"data.{part}.{column}=FILE" for column in first.experiment.columns)
-    return Fault(f"data.{part}", problem, f"say the same for all: {files}{more}")
-
-
-def _files(one: Contender, part: Any) -> str:
-    reader = part_reader(one.experiment, part)
-    if reader is None:
-        return "no such file"
-    names = " and ".join(map(str, reader.files)) or reader.place
-    if part == "train":
-        share, longest = sum(held_out(one.experiment)[:2]), one.experiment.data.max_length
-        names += f" up to {longest} pieces" + (f" without a share of {share:g}" if share else "")
-    return names

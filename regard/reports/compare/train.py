@@ -1,8 +1,6 @@
 """Trains the planned runs, several at once, each in a process of its own; what is there already is gone on with.
 
-In the folder of a comparison:
-trainings.jsonl   one JSON object per training that was begun or resumed: {"run", "jobs", "threads", "resumed"}
-logs/RUN.log      why a run failed, where one line does not tell it all
+In the folder of a comparison logs/RUN.log tells why a run failed, where one line does not tell it all.
 """
 
 import json
@@ -14,35 +12,28 @@ import tempfile
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, cast
+from typing import IO, Any, cast
 
 import torch
 
 from regard.config import as_values
-from regard.data.streams import epoch_of, saved_place
-from regard.errors import ConfigError, Fault, RegardError
-from regard.experiment import OPEN, SETTINGS_FILE, Experiment
-from regard.experiment.reading import LIMITS
-from regard.reports.compare.plan import Contender, PlannedRun, TextOrigins, flat_settings, with_settings
+from regard.errors import RegardError
+from regard.reports.compare.conditions import TRAININGS, Conditions
+from regard.reports.compare.plan import PlannedRun
 from regard.reports.compare.progress import Watch
+from regard.reports.compare.stages import Stage
 from regard.runs import RunFolder
-from regard.runs.folder import ENVIRONMENT, environment
-from regard.runs.texts import held_out
-from regard.training import checkpoint as files
 from regard.training.interrupt import Interrupted, listening
 
-TRAININGS, LOGS = "trainings.jsonl", "logs"
+LOGS = "logs"
 WORKER = (sys.executable, "-m", "regard.reports.compare.worker")
 DONE, FAULT, INTERRUPTED = 0, 2, 75  # exit codes of a worker, as those of `regard train`
 ERROR, WARNING = "error: ", "warning: "  # how its lines on stderr begin
 TRACEBACK = "Traceback (most recent call last):"
 KILL_AFTER = 30.0  # seconds that a process gets to end at once
-BY_CONTENT = ("run", "data")  # compared by the texts themselves: a folder may be moved
-HINT = "another --run FOLDER, or delete what is there"
-Stage = Literal["new", "begun", "finished"]
 Failed = dict[str, str]  # run → why it has no result
 
 
@@ -136,7 +127,7 @@ def job_of(run: PlannedRun, *, resume: bool, threads: int) -> dict[str, Any]:
     return {"experiment": experiment, "resume": resume, "threads": threads, "parent": os.getpid()}
 
 
-def _begin(run: PlannedRun, conditions: "Conditions", watch: Watch, *, resume: bool) -> Child:
+def _begin(run: PlannedRun, conditions: Conditions, watch: Watch, *, resume: bool) -> Child:
     watch.begin(run)
     values = {"run": run.name, **conditions._asdict(), "resumed": resume}
     with suppress(OSError), (run.path.parent / TRAININGS).open("a", encoding="utf-8") as file:
@@ -206,156 +197,3 @@ def _logged(run: PlannedRun, lines: Sequence[str]) -> str:
         log.write_text("".join(lines), encoding="utf-8", errors="replace")
         return f" (see {log})"
     return ""
-
-
-# What is there of a run already
-
-
-def stage_of(run: PlannedRun, origins: TextOrigins) -> Stage:
-    """How far a run is. Raises ConfigError where its folder holds something else, or a run of other settings or texts.
-
-    Limits may change as long as the run is not beyond them; with other limits than it had, it has not finished.
-    """
-    folder, after = RunFolder(run.path), run.experiment()
-    if not folder.exists:
-        return "new"
-    if not (folder.path / SETTINGS_FILE).is_file():
-        raise ConfigError("run", "is no run folder, but a run of this comparison would go there", HINT)
-    before = folder.experiment()
-    changed = _changed(before, after)
-    limits = [name for name in changed if name.removeprefix("training.") in LIMITS]
-    done = _done(folder) if limits else {}
-    faults = [
-        Fault(name, f"was {_text(then)} when it was trained, is {_text(now)} now", HINT)
-        for name, (then, now) in changed.items()
-        if name.partition(".")[0] not in OPEN and not (name in limits and (now is None or done[name] <= now))
-    ]
-    noted = folder.origins()
-    texts = with_settings(noted, held_out(before), before.data.max_length) if noted else {}
-    if noted and not faults and texts != origins.of(run.contender):
-        faults.append(Fault("data", "was trained on other texts", HINT))
-    if faults:
-        raise ConfigError.of(faults)
-    return "finished" if folder.finished and not limits else "begun"
-
-
-def stages_of(runs: Sequence[PlannedRun], origins: TextOrigins) -> dict[str, Stage]:
-    """The stage of each run by its name. Raises one ConfigError of all that is wrong with any."""
-    stages, faults = dict[str, Stage](), dict[Fault, list[Path]]()
-    for run in runs:
-        try:
-            stages[run.name] = stage_of(run, origins)
-        except ConfigError as error:
-            for fault in error.faults:
-                faults.setdefault(fault, []).append(run.path)
-    if faults:
-        raise ConfigError.of(
-            fault._replace(place=f"{some[0]}{f' and {len(some) - 1} more' if some[1:] else ''}: {fault.place}")
-            for fault, some in faults.items()
-        )
-    return stages
-
-
-def prepare_folders(runs: Sequence[PlannedRun], stages: Mapping[str, Stage]) -> None:
-    """Gives finished runs the settings that a trained model leaves open."""
-    for run in runs:
-        folder = RunFolder(run.path)
-        if stages[run.name] == "finished":
-            with folder.held():
-                folder.keep(run.experiment())
-
-
-def same_models(contenders: Iterable[Contender]) -> list[list[str]]:
-    """Names of contenders that differ in nothing but what a trained model leaves open."""
-    found: list[tuple[dict[str, Any], list[str]]] = []
-    for one in contenders:
-        learnt = {name: value for name, value in as_values(one.experiment).items() if name not in (*OPEN, "run")}
-        names = next((names for known, names in found if known == learnt), None)
-        if names is None:
-            found.append((learnt, [one.name]))
-        else:
-            names.append(one.name)
-    return [names for _, names in found if len(names) > 1]
-
-
-def _changed(before: Experiment, after: Experiment) -> dict[str, tuple[Any, Any]]:
-    """setting → (before, after), where they differ."""
-    groups = [
-        {name: value for name, value in as_values(one).items() if name not in BY_CONTENT} for one in (before, after)
-    ]
-    old, new = (dict(flat_settings(group)) for group in groups)
-    return {name: (old.get(name), new.get(name)) for name in {**old, **new} if old.get(name) != new.get(name)}
-
-
-def _done(folder: RunFolder) -> dict[str, float]:
-    """How far a run has come, by the setting that limits it."""
-    state = files.latest_valid(folder.path, training=False)[0].state if folder.started else {}
-    found = {"max_updates": state.get("update", 0), "max_epochs": epoch_of(saved_place(state))}
-    spent = {"max_minutes": state.get("seconds", 0.0) / 60, "max_core_minutes": state.get("core_seconds", 0.0) / 60}
-    return {f"training.{name}": value for name, value in {**found, **spent}.items()}
-
-
-def _text(value: Any) -> str:
-    return "nothing" if value is None else str(value)
-
-
-# Under what conditions runs were trained
-
-
-class Conditions(NamedTuple):
-    """The share of the machine that a training had."""
-
-    jobs: int  # trainings at once
-    threads: int  # of each
-
-
-def conditions_of(folder: Path) -> dict[str, list[Conditions]]:
-    """run → the conditions of every call that trained it, since it was begun."""
-    found = dict[str, list[Conditions]]()
-    for line in _read(folder / TRAININGS).splitlines():
-        with suppress(ValueError, KeyError, TypeError):  # killed while it was written
-            values = json.loads(line)
-            earlier = found.get(values["run"], []) if values["resumed"] else []
-            found[values["run"]] = [*earlier, Conditions(int(values["jobs"]), int(values["threads"]))]
-    return found
-
-
-def environment_of(runs: Sequence[PlannedRun]) -> dict[str, Any]:
-    """The machine that trained the runs, name → value; where runs differ, every value."""
-    machines = list[dict[str, Any]]()
-    for run in runs:
-        with suppress(ValueError):
-            values = json.loads(_read(run.path / ENVIRONMENT))
-            machines += [values] if isinstance(values, dict) and values else []
-    calls = conditions_of(runs[0].path.parent) if runs else {}
-    found = {name: [one[name] for one in machines or [environment()] if name in one] for name in environment()}
-    found["threads"] += [one.threads for run in runs for one in calls.get(run.name, [])]
-    return {name: _range(values) for name, values in found.items() if values}
-
-
-def condition_notes(runs: Sequence[PlannedRun], jobs: int) -> list[str]:
-    """What the speeds of runs rest on. `jobs` is taken for runs that noted none."""
-    calls = conditions_of(runs[0].path.parent) if runs else {}
-    at_once = [one.jobs for run in runs for one in calls.get(run.name, [Conditions(jobs, 1)])]
-    notes, threads = [], torch.get_num_threads()
-    if max(at_once, default=1) > 1:
-        count = _range(at_once)
-        notes.append(f"{count} trainings ran at once: what the clock on the wall tells of them is of a shared machine.")
-    if environment_of(runs).get("threads") != threads:
-        count = "1 thread" if threads == 1 else f"{threads} threads"
-        notes.append(f"The test part was worked on by one run after another, with {count}.")
-    return notes
-
-
-def _read(file: Path) -> str:
-    with suppress(OSError):
-        return file.read_text(encoding="utf-8", errors="replace")
-    return ""
-
-
-def _range(values: Iterable[Any]) -> Any:
-    """One value as it is; 1 to 4; cpu, NVIDIA H200"""
-    each = list(dict.fromkeys(values))
-    if len(each) == 1:
-        return each[0]
-    return f"{min(each)} to {max(each)}" if all(isinstance(one, int) for one in each) else ", ".join(map(str, each))

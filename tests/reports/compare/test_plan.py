@@ -10,20 +10,17 @@ from regard.config import read_settings
 from regard.errors import ConfigError
 from regard.experiment import DataSettings, Experiment
 from regard.registry import Choice
+from regard.reports.compare.grid import combinations, flat_settings, value_name
 from regard.reports.compare.plan import (
     Budget,
     Contender,
     Publication,
-    TextOrigins,
-    combinations,
-    common_test,
     contenders_of,
     differing_settings,
-    flat_settings,
     publication_of,
     runs_of,
-    value_name,
 )
+from regard.reports.compare.shared_texts import TextOrigins, common_test
 from regard.reports.compare.train import job_of
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").rglob("*.yaml"))
