@@ -71,7 +71,10 @@ class DataSettings:
     test_share: Annotated[Fraction, Doc("Share of train that is held out when there is no test part.")] = 0.0
     folds: Annotated[
         Annotated[int, Ge(2)] | None,
-        Doc("Cut train into so many parts, of which one is the test part: cross-validation. null: not at all."),
+        Doc(
+            "Cut train into so many parts, of which one is the test part: cross-validation. Texts are drawn whatever "
+            "their labels are, equal ones together. null: not at all."
+        ),
     ] = None
     fold: Annotated[Size, Doc("Which of the folds is the test part, from 1 on; compare takes one after another.")] = 1
     fold_seed: Annotated[Count, Doc("Number that the folds are drawn from.")] = 0
