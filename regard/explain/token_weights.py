@@ -72,7 +72,7 @@ def token_weights(found: Explanation) -> list[TokenWeights]:
 
 
 def without_questions(found: Explanation) -> Explanation:
-    """Return the rest of an explanation, without what `token_weights` tells."""
+    """Return an explanation without what `token_weights` tells."""
     if found.alignment or not found.columns:
         return found
     return replace(found, weights=[], maps=[one for one in found.maps if one.queries])
