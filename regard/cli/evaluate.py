@@ -42,12 +42,14 @@ def evaluate_command(
     confusion: Matrix = None,
     as_json: Json = False,
 ) -> None:
-    """Score translations (BLEU, chrF, ... with signatures); several are compared with the first, with p-values.
+    """Score answers (BLEU, accuracy, F1 ... with intervals); several are compared with the first, with p-values.
 
     Language models are scored by perplexity and bits per character, of their test part or --text; classifiers also by
     the precision, recall and F1 of each class, and a confusion matrix.
 
     regard evaluate runs/en-de --source test.en --target test.de
+
+    regard evaluate runs/reviews data.test=new-reviews.tsv
 
     regard evaluate runs/a runs/b
     """

@@ -30,7 +30,7 @@ def explain_command(
     png_file: Png = None,
     as_json: Json = False,
 ) -> None:
-    """Show what each word of a translation, or a label, looked at.
+    """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.
 
     regard explain runs/en-de "The old man reads a book." --html page.html
 

@@ -60,12 +60,15 @@ def predict_command(
     raw: Raw = False,
     as_json: Json = False,
 ) -> None:
-    """Translate (the same as `regard translate`): one line out for each line in, as soon as it is read.
+    """Translate, label, tag, answer or go on with: one line out for each line in, as soon as it is read.
 
     A line may hold several sentences; addresses, numbers and emoji in it are kept. With --raw or --alignment a line is
     one sentence. Web pages, subtitles and Word files keep their markup and layout.
 
-    A language model goes on with each line; after an empty one it begins a text.
+    A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
+    question, are one line with a tab between them; --json tells probabilities and places.
+
+    `regard translate` is the same command.
 
     echo "Good morning!" | regard predict runs/en-de
 
@@ -82,6 +85,8 @@ def predict_command(
     predictor = _loaded(run, changed, n_best)
     if alignment and not {"source", "target"} <= predictor.task.columns.keys():
         raise ConfigError("--alignment", "links words of a source, and this model reads none", "leave it out")
+    if predictor.task.answers != "text":
+        _check_searched(search, n_best)
     name = str(input_file or "stdin")
     if document:
         return _write(_document(predictor, document), output_file)
@@ -148,6 +153,13 @@ def _loaded(run: Path, changes: list[str], n_best: int) -> "Predictor":
         option = Fault("--n-best", "needs a search that finds several", "--search beam or --search sampling")
         told = [option if n_best > 1 and fault.place == N_BEST else fault for fault in error.faults]
         raise ConfigError.of(told) from error
+
+
+def _check_searched(search: str | None, n_best: int) -> None:
+    """Raise ConfigError for options of a search, where nothing is searched: the model weighs all answers there are."""
+    for option, given in (("--n-best", n_best > 1), ("--search", search is not None)):
+        if given:
+            raise ConfigError(option, "chooses among texts, and this model writes none", "--json tells probabilities")
 
 
 def _predicted(answer: "Answer", chunks: Iterator[list[str]], name: str) -> "Iterator[list[Prediction]]":

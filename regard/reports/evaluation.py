@@ -104,7 +104,10 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
         _check_labels(experiment, task, found, runs[0])
         return found
     if target not in files:
-        raise ConfigError(f"--{target}", "must be given", "the reference, line by line")
+        place = f"--{target}" if target in OPTIONS else f"data.test.{target}"
+        raise ConfigError(
+            place, "must be given", "the reference, line by line" if target in OPTIONS else _files_hint(columns)
+        )
     missing = [column for column in given if column not in files]
     if missing and runs:
         raise ConfigError(f"--{missing[0]}", "must be given: a run reads it", f"for {runs[0]}")

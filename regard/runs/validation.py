@@ -49,9 +49,9 @@ class Validation:
 
     def _show(self, outcome: Outcome) -> None:
         """Say an answer or two, always to the same examples."""
-        texts, given = outcome.texts, self.examples[self.task.first]
+        texts, given = outcome.texts, [self.examples[name] for name in self.task.inputs]
         for place in dict.fromkeys(len(texts) * share // SAMPLES for share in range(SAMPLES) if texts):
-            self.say(f"   {_cut(given[place])}\n   → {_cut(texts[place])}")
+            self.say("\n".join([*(f"   {_cut(column[place])}" for column in given), f"   → {_cut(texts[place])}"]))
 
 
 def _cut(text: str) -> str:

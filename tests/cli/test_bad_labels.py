@@ -142,3 +142,9 @@ def test_a_test_part_whose_label_stands_elsewhere_is_told(trained, tmp_path):
 def test_a_run_without_a_test_part_is_told_how_to_name_one(trained):
     done = regard("evaluate", trained, "--source", "x")
     assert "data.test=table.tsv, or a file for each column: data.test.text=FILE data.test.label=FILE" in done.said
+
+
+def test_a_table_given_as_texts_alone_is_told_where_labels_are_missing(trained, tmp_path):
+    (tmp_path / "test.tsv").write_text("good\tx\nbad\ty\n")
+    done = regard("evaluate", trained, "--text", tmp_path / "test.tsv")
+    assert "data.test.label: must be given (data.test=table.tsv, or a file for each column" in done.said

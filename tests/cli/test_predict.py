@@ -23,12 +23,15 @@ from regard.documents.files import FileError
 from regard.errors import ConfigError, DataError
 from regard.results import Explanation, Prediction
 from regard.tasks import LanguageModelTask, TranslationTask
+from regard.tasks.classification import ClassificationTask
 
 ROOT = Path(__file__).parents[2]
 
 
 class Echo:
     """Answers each text with itself in capitals, and one worse answer."""
+
+    task = TranslationTask
 
     def translate(self, texts):
         return self.predict(texts)
@@ -175,6 +178,14 @@ def test_links_of_a_language_model_are_refused(loads, monkeypatch):
     done = predict("--alignment", text=b"x\n")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("error: --alignment: links words of a source, and this model reads none")
+
+
+@pytest.mark.parametrize("options", [("--n-best", "3"), ("--search", "beam")], ids=["best", "search"])
+def test_where_nothing_is_searched_no_search_is_named(loads, monkeypatch, options):
+    monkeypatch.setattr(Echo, "task", ClassificationTask)
+    done = predict(*options, text=b"x\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {options[0]}: chooses among texts, and this model writes none")
 
 
 @pytest.mark.parametrize("text", [b"\xef\xbb\xbfx\ny\n", b"\xef\xbb\xbfx"])

@@ -63,3 +63,12 @@ def test_two_answers_are_said_where_a_measure_asks_for_them(model_and_task):
         engine = engine_of(model, task)
         Validation(model, task, engine, PAIRS, measures, batch_tokens=1000, say=said.append)(lambda: False)
         assert [line.splitlines()[0].strip() for line in said] == PAIRS["source"][:count]
+
+
+def test_an_answer_is_said_with_all_that_it_is_made_from(model_and_task, monkeypatch):
+    model, task = model_and_task
+    engine, said, examples = engine_of(model, task), [], {"passage": ["A man met us.", "It rains.", "No."], **PAIRS}
+    monkeypatch.setattr(task, "inputs", ("passage", "source"))
+    Validation(model, task, engine, examples, [task.measure("bleu")], batch_tokens=1000, say=said.append)(lambda: False)
+    given = [[line.strip() for line in one.splitlines()[:-1]] for one in said]
+    assert given == [["A man met us.", "a dog"], ["It rains.", "two old cats"]]
