@@ -72,6 +72,11 @@ def _files_hint(columns: Sequence[str]) -> str:
     return named if options else f"data.test=table.tsv, or a file for each column: {named}"
 
 
+def _place(column: str) -> str:
+    """What faults call the file of a column: its option where there is one, else its setting."""
+    return f"--{column}" if column in OPTIONS else f"data.test.{column}"
+
+
 def _experiment(systems: Sequence[Path], changes: Sequence[str]) -> Experiment:
     """The settings of the first run, else the usual ones. Raises ConfigError for runs of several tasks."""
     runs = [path for path in systems if path.is_dir()]
@@ -99,15 +104,12 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
         task = task_of(experiment, RunFolder(runs[0]).columns(experiment))
         found = test_examples(experiment, task)
         if found is None:
-            place = f"--{target}" if target in OPTIONS else f"data.test.{target}"
-            raise ConfigError(place, f"must be given: {runs[0]} names no test part", _files_hint(columns))
+            raise ConfigError(_place(target), f"must be given: {runs[0]} names no test part", _files_hint(columns))
         _check_labels(experiment, task, found, runs[0])
         return found
     if target not in files:
-        place = f"--{target}" if target in OPTIONS else f"data.test.{target}"
-        raise ConfigError(
-            place, "must be given", "the reference, line by line" if target in OPTIONS else _files_hint(columns)
-        )
+        hint = "the reference, line by line" if target in OPTIONS else _files_hint(columns)
+        raise ConfigError(_place(target), "must be given", hint)
     missing = [column for column in given if column not in files]
     if missing and runs:
         raise ConfigError(f"--{missing[0]}", "must be given: a run reads it", f"for {runs[0]}")
