@@ -34,13 +34,19 @@ def alignment_views(found: Explanation) -> list[AlignmentView]:
     first column is the start. Where there is a memory, the slots that each of its heads was at follow, step by step.
     """
     if found.weights:
-        return [AlignmentView(found.source_tokens, found.target_tokens, found.weights), *_memories(found)]
+        alignment = AlignmentView(found.source_tokens, found.target_tokens, found.weights, keys=source_column(found))
+        return [alignment, *_memories(found)]
     if found.columns:
         return _by_column(found)
     own = [each for each in found.maps if each.kind == "decoder" and each.weights]
     if not own or not found.target_tokens:
         return []
     return [AlignmentView([START, *found.target_tokens[:-1]], found.target_tokens, mean_of_heads(own[-1]), OWN)]
+
+
+def source_column(found: Explanation) -> str:
+    """Return the column whose tokens are those of the source; "" where an example has no columns."""
+    return next((name for name, tokens in found.columns.items() if tokens == found.source_tokens), "")
 
 
 def mean_of_heads(each: AttentionMap) -> list[list[float]]:

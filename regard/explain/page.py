@@ -3,15 +3,16 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 from regard.errors import RegardError
+from regard.explain.alignment_view import source_column
 from regard.explain.diagnosis import diagnose
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.scale import are_shares
-from regard.explain.tokens import Word, given_words, visible_line, words_of
+from regard.explain.tokens import given_words, visible_line, words_of
 from regard.results import AttentionMap, Explanation, Prediction
 
 FORMAT = 1
@@ -92,17 +93,15 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
 def _explanation(found: Explanation, source: str) -> dict[str, Any]:
     texts = dict(zip(found.columns, source.split("\t"), strict=False))
     columns = {
-        name: {
-            "tokens": list(tokens),
-            "words": _words(given_words(words_of(tokens), found.offsets.get(name), texts.get(name, ""))),
-        }
+        name: {"tokens": list(tokens), "words": _words(tokens, found.offsets.get(name), texts.get(name, ""))}
         for name, tokens in found.columns.items()
     }
+    given = source_column(found)
     return {
         "source_tokens": list(found.source_tokens),
         "target_tokens": list(found.target_tokens),
-        "source_words": _words(words_of(found.source_tokens)),
-        "target_words": _words(words_of(found.target_tokens)),
+        "source_words": _words(found.source_tokens, found.offsets.get(given), texts.get(given, "")),
+        "target_words": _words(found.target_tokens),
         "alignment": [list(link) for link in found.alignment],
         "weights": _matrix(found.weights),
         "shares": are_shares(found.weights),
@@ -112,7 +111,10 @@ def _explanation(found: Explanation, source: str) -> dict[str, Any]:
     }
 
 
-def _words(words: Iterable[Word]) -> list[dict[str, Any]]:
+def _words(
+    tokens: Sequence[str], offsets: Sequence[Sequence[int] | None] | None = None, text: str = ""
+) -> list[dict[str, Any]]:
+    words = given_words(words_of(tokens), offsets, text)
     return [{"text": word.text, "pieces": word.pieces, **({"unknown": True} if word.unknown else {})} for word in words]
 
 

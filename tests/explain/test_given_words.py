@@ -83,6 +83,16 @@ def test_a_plotted_picture_is_spelt_as_the_drawn_one():
     assert png_of(FOUND, source=pair().source) != wanted  # stars
 
 
+def test_weights_of_the_answer_name_the_words_as_given():
+    """A classifier of one text tells weights of its words beside its maps."""
+    columns = {"text": COLUMNS["second"], "label": ["no"]}
+    found = Explanation(columns["text"], ["no"], [], [[0.5, 0.25, 0.25]], [], columns, {"text": OFFSETS["second"]})
+    labels = re.findall(r"<text[^>]*>([^<]*)</text>", svg_of(found, source=SECOND))
+    assert labels == ["Attention (* unknown to the model)", "The", "plot*", "no"]
+    (told,) = to_json([LabelPrediction(SECOND, "no", -0.1, explanation=found)])["predictions"]
+    assert [word["text"] for word in told["explanation"]["source_words"]] == ["The", "plot", "</s>"]
+
+
 @pytest.mark.parametrize(("locale", "tip"), [("en", "unknown to the model"), ("zh-CN", "模型不认识此词")])
 def test_the_viewer_shows_given_words_and_underlines_unknown_ones(visit, locale, tip):
     seen = visit(pair(), locale=locale)
