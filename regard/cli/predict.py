@@ -84,7 +84,11 @@ def predict_command(
         check_writable(output_file, "--output")
     predictor = _loaded(run, changed, n_best)
     if alignment and not {"source", "target"} <= predictor.task.columns.keys():
-        raise ConfigError("--alignment", "links words of a source, and this model reads none", "leave it out")
+        raise ConfigError(
+            "--alignment",
+            "links words of a text and its translation, and this model does not translate",
+            "leave it out",
+        )
     if predictor.task.answers != "text":
         _check_searched(search, n_best)
     name = str(input_file or "stdin")

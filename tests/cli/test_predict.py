@@ -177,7 +177,9 @@ def test_links_of_a_language_model_are_refused(loads, monkeypatch):
     monkeypatch.setattr(Echo, "task", LanguageModelTask, raising=False)
     done = predict("--alignment", text=b"x\n")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: --alignment: links words of a source, and this model reads none")
+    assert done.stderr.startswith(
+        "error: --alignment: links words of a text and its translation, and this model does not"
+    )
 
 
 @pytest.mark.parametrize("options", [("--n-best", "3"), ("--search", "beam")], ids=["best", "search"])

@@ -67,7 +67,7 @@ class BabiReader(Reader):
                 raise DataError(path, f"damaged archive: {error}") from error
 
     def _examples(self, path: Path, lines: Iterable[str]) -> Iterator[tuple[str, Example]]:
-        story, asked = list[str](), list[Example]()
+        story, asked, some = list[str](), list[Example](), False
         for line, text in enumerate(lines, start=1):
             found = _LINE.fullmatch(text)
             if found is None:
@@ -81,8 +81,11 @@ class BabiReader(Reader):
             if tab:
                 texts = self._texts(" ".join(story), question.strip(), answers.partition("\t")[0])
                 asked.append(Example(line, texts))
+                some = True
             else:
                 story.append(rest.strip())
+        if not some:
+            raise DataError(path, "no line asks a question", hint="its number, the question, a tab, the answer")
         yield from ((" ".join(story), example) for example in asked)
 
     def _texts(self, story: str, question: str, answer: str) -> dict[str, str]:

@@ -29,6 +29,8 @@ def router(service: Service) -> APIRouter:
         """Ask any model: a label with probabilities, a tag for each word, a place in a text, or a text."""
         question = models.PredictQuestion.of(await admitted(service, request, read_values))
         engine = _asked_engine(service, question.model)
+        if question.n_best > 1 and engine.info["answers"] != "text":
+            raise bad(f"Invalid request: n_best: {engine.name} writes no texts to choose among")
         lines = _lines(engine, question)
         check_sizes(lines, service.settings)
         if question.maps:

@@ -104,6 +104,12 @@ def test_a_line_without_a_number_is_told_with_its_line(tmp_path):
         read(file=file, task=1)
 
 
+def test_a_file_without_a_question_is_told(tmp_path):
+    (tmp_path / "qa1.txt").write_text("1 Mary moved to the garden.\n")
+    with pytest.raises(DataError, match=r"qa1.txt: no line asks a question"):
+        read(file=str(tmp_path / "qa1.txt"))
+
+
 def test_other_columns_are_refused():
     with pytest.raises(ConfigError, match="a story, a question and an answer"):
         READERS.build(Choice("babi", {"file": "qa1.txt"}), ("text",))

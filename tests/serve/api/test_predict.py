@@ -43,7 +43,6 @@ def test_labels_with_their_probabilities(client):
     ("wanted", "options"),
     [
         ({}, Options(1)),
-        ({"n_best": 3}, Options(3)),
         ({"explain": True}, Options(1, explain=True)),
         ({"maps": True}, Options(1, explain=True, maps=True)),
     ],
@@ -53,6 +52,13 @@ def test_what_a_model_is_asked_for(client, engine, wanted, options):
     assert engine.asked == [(["a fine film"], options)]
     assert found == to_json([engine._predict("a fine film", "", options)])["predictions"]
     assert (found[0]["explanation"] is not None) is options.explain
+
+
+def test_several_texts_of_a_model_that_writes(client):
+    writer = client.app.service.engines["en-de"]
+    writer.asked.clear()
+    assert ask(client, model="en-de", texts=["yes"], n_best=3).status_code == 200
+    assert writer.asked == [(["yes"], Options(3))]
 
 
 def test_examples_by_column(client):
@@ -98,6 +104,7 @@ def test_a_translator_is_asked_by_its_name(client):
         ({"model": "entailment", "texts": ["a\t"]}, "Invalid request: text 1: its second is empty"),
         ({"examples": [{"text": "\n"}]}, "Invalid request: example 1: its text is empty"),
         ({"texts": ["a"], "n_best": 11}, "Invalid request: n_best: Input should be less than or equal to 10"),
+        ({"texts": ["a"], "n_best": 2}, "Invalid request: n_best: reviews writes no texts to choose among"),
         ({"text": ["a"]}, "Invalid request: text: there is no such field (did you mean 'texts'?)"),
     ],
 )
