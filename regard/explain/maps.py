@@ -21,17 +21,17 @@ def attention_maps(
     """One sentence (`row` of the batch) of what `recording` collected in one forced pass, padding cut off.
 
     `lengths` are those of its columns, the one that is written last; what looks from or at no column has no map, but
-    with `pooled` a learned question has one. Where words were read from right to left, they are put back in their
-    order.
+    with `pooled` learned questions have one, a row for each. Where words were read from right to left, they are put
+    back in their order.
     """
     counts: dict[str, int] = {}
     maps = []
     for name, (role, answers) in records.items():
         learned = pooled and role.queries is None
-        queries, keys = 1 if learned else lengths.get(role.queries or ""), lengths.get(role.keys or "")
-        if queries is None or keys is None:
+        queries, keys = lengths.get(role.queries or ""), lengths.get(role.keys or "")
+        if keys is None or (queries is None and not learned):
             continue
-        weights = _weights(answers, row, 0 if role.crosses or learned else queries)
+        weights = _weights(answers, row, 0 if role.crosses else queries or 0)
         if weights is None:
             continue
         kind = "cross" if role.crosses else "decoder" if role.keys == [*lengths][-1] else "encoder"
@@ -60,6 +60,16 @@ def apart(records: Records, columns: Sequence[str]) -> Records:
             ]
             found[f"{name} ({column})"] = Recorded(role._replace(queries=queries, keys=keys), of_column)
     return found
+
+
+def mean_of_questions(maps: Sequence[AttentionMap], column: str) -> list[float]:
+    """Return the weights (key,) of the first pooling of a column, the mean over its heads and its questions.
+
+    [] where there is none.
+    """
+    heads = next((one.weights for one in maps if one.kind == POOLING and one.keys == column), [])
+    rows = [row for head in heads for row in head]
+    return [sum(cells) / len(rows) for cells in zip(*rows, strict=True)]
 
 
 def without_end(found: Explanation) -> Explanation:

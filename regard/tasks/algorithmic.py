@@ -11,7 +11,7 @@ from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.explain.alignment import align
 from regard.explain.alignment_view import MEMORY
-from regard.explain.maps import DIGITS, POOLING, attention_maps
+from regard.explain.maps import DIGITS, attention_maps, mean_of_questions
 from regard.models import Model
 from regard.models.number_model import GIVEN, WANTED, HeadTrace, NumberModel
 from regard.records import Batch, Sequences
@@ -96,7 +96,8 @@ class AlgorithmicTask(Task):
             read, written = (text.replace("; ", ";").replace(" ", ",").split(";") for text in (given, wanted))
             columns = {GIVEN: read, WANTED: written}
             maps = attention_maps(fit, row, {name: len(one) for name, one in columns.items()}, pooled=True)
-            weights = [line for one in maps if one.kind == POOLING for line in one.weights[0]][: len(written)]
+            mean = mean_of_questions(maps, GIVEN)
+            weights = [mean] if mean else []
             if traces:
                 columns |= {STEPS: [*read, MARK, *written], SLOTS: _numbered(traces)}
                 maps += _memory_maps(traces, row, len(columns[STEPS]))

@@ -14,11 +14,11 @@ from regard.data.readers.label_table import Fields, TableLayout, label_layout
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.evaluation.confusion import Confusion, confusion_of
-from regard.explain.maps import POOLING, apart, attention_maps
+from regard.explain.maps import apart, attention_maps, mean_of_questions
 from regard.models import LabelModel, Model
 from regard.pieces import END
 from regard.records import Batch
-from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, as_line
+from regard.results import Explanation, LabelPrediction, Prediction, as_line
 from regard.tasks.examples import Examples
 from regard.tasks.task import Task, ends
 from regard.tasks.text_predictions import rows_of
@@ -90,7 +90,8 @@ class LabelTask(Task, ABC):
             tokens |= {name: self._spelt(ids[self.first][row][:-1], one.of(row)) for name, one in units.items()}
             tokens[self.last] = [self.vocabularies[self.last].decode([label])]
             maps = attention_maps(records, row, {name: len(one) for name, one in tokens.items()}, pooled=True)
-            weights = _pooled(maps, self.first) if len(self.inputs) == 1 else []
+            mean = mean_of_questions(maps, self.first) if len(self.inputs) == 1 else []
+            weights = [mean, [0.0] * len(mean)] if mean else []
             explanations.append(Explanation(tokens[self.first], [*tokens[self.last], END], [], weights, maps, tokens))
         return explanations
 
@@ -126,12 +127,3 @@ class LabelTask(Task, ABC):
 
     def _text(self, name: str) -> TextColumn:
         return cast(TextColumn, self.vocabularies[name])
-
-
-def _pooled(maps: Sequence[AttentionMap], column: str) -> list[list[float]]:
-    """The weights (2, n) of the first pooling of a column, for the label and its end; [] where there is none."""
-    heads = next((one.weights for one in maps if one.kind == POOLING and one.keys == column), [])
-    if not heads:
-        return []
-    mean: list[float] = np.mean([head[0] for head in heads], axis=0).tolist()
-    return [mean, [0.0] * len(mean)]

@@ -65,6 +65,22 @@ def test_an_explanation_shows_the_weights_of_the_pooling(parts):
         assert sum(found.weights[0]) == pytest.approx(1.0, abs=1e-3)  # each is rounded
 
 
+def test_every_question_of_a_pooling_is_explained(parts):
+    """The weights softmax(W2 tanh(W1 Hᵀ)) of all hops, and their mean for the label."""
+    _, task = parts
+    hops = Choice("structured", {"hops": 3, "hidden_dim": 4})
+    torch.manual_seed(3)
+    model = MODELS.build(Choice("classifier", {**SMALL, "encoder": "embeddings", "pooling": hops}), task.vocabularies)
+    model.double().requires_grad_(False).eval()
+    batch = task.batch(task.encode([{"text": "a bad film", "label": "neg"}]))
+    states = model.embedder(batch.sequences("text").items)[0][0]
+    pooling = model.pooling
+    wanted = (pooling.queries @ torch.tanh(states @ pooling.to_hidden.weight.T).T).softmax(dim=-1)  # (hop, piece)
+    (found,) = task.explain(model, batch)
+    assert_close(torch.tensor(found.maps[0].weights).double(), wanted.unsqueeze(0), rtol=0, atol=1e-4)
+    assert found.weights[0] == pytest.approx(wanted.mean(dim=0).tolist(), abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("encoder", "left"),
     [
