@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.pieces import SPECIALS
+from regard.pieces import UNK
 
 ENDINGS = ".!?…。！？．"
 CLOSINGS = "\"')]}»”’」』）】"  # they belong to the sentence that ended before them
@@ -64,8 +64,8 @@ class BySentence(nn.Module):
         cores = [piece.strip("\u2581 ") for piece in pieces]
         ends = [core.rstrip(CLOSINGS).endswith(tuple(ENDINGS)) for core in cores]
         closes = [
-            end or piece in SPECIALS or not core.strip(CLOSINGS)
-            for end, piece, core in zip(ends, pieces, cores, strict=True)
+            end or number < UNK or not core.strip(CLOSINGS)  # an unknown piece is a word
+            for number, (end, core) in enumerate(zip(ends, cores, strict=True))
         ]
         self.register_buffer("ends", torch.tensor(ends), persistent=False)
         self.register_buffer("closes", torch.tensor(closes), persistent=False)

@@ -3,6 +3,7 @@
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -16,7 +17,7 @@ from regard.decoding.features import Feature
 from regard.evaluation.confusion import Confusion, confusion_of
 from regard.explain.maps import apart, attention_maps, mean_of_questions
 from regard.models import LabelModel, Model
-from regard.pieces import END
+from regard.pieces import END, SPECIALS, UNK
 from regard.records import Batch
 from regard.results import Explanation, LabelPrediction, Prediction, as_line
 from regard.tasks.examples import Examples
@@ -104,7 +105,7 @@ class LabelTask(Task, ABC):
     def _spelt(self, ids: Sequence[int], units: Sequence[Sequence[int]]) -> list[str]:
         """The text of each unit of the first column, of the places of its pieces; END for that of the end symbol."""
         texts = [[ids[place] for place in places if place < len(ids)] for places in units]
-        return [self._text(self.first).decode(one).strip() or END for one in texts]
+        return [_spelt_out(self._text(self.first), one) or END for one in texts]
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
         """Return a prediction with its texts as they were given, where a model reads less of them."""
@@ -127,3 +128,10 @@ class LabelTask(Task, ABC):
 
     def _text(self, name: str) -> TextColumn:
         return cast(TextColumn, self.vocabularies[name])
+
+
+def _spelt_out(column: TextColumn, ids: Sequence[int]) -> str:
+    """The text of some pieces, <unk> in place of those that are not known."""
+    runs = groupby(ids, key=lambda one: one == UNK)
+    parts = [SPECIALS[UNK] if unknown else column.decode(list(run)).strip() for unknown, run in runs]
+    return " ".join(filter(None, parts))

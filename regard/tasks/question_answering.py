@@ -43,11 +43,7 @@ class QuestionAnsweringTask(LabelTask):
         found = []
         for row, label in enumerate(labels):
             story = self._text(PASSAGE)
-            spelt = [
-                story.decode([stories[row][place] for place in places[shown].tolist()]).strip()
-                for places, shown in zip(sentences.places[row], sentences.mask[row], strict=True)
-                if bool(shown.any())
-            ]
+            spelt = self._spelt(stories[row][:-1], sentences.of(row))
             tokens = {
                 PASSAGE: [*story.pieces(stories[row][:-1]), END],
                 QUESTION: [*self._text(QUESTION).pieces(questions[row][:-1]), END],

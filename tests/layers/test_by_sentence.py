@@ -8,10 +8,10 @@ from torch import tensor
 from torch.testing import assert_close
 
 from regard.layers.by_sentence import BySentence, Sentences
-from regard.pieces import EOS, PAD, SPECIALS
+from regard.pieces import EOS, PAD, SPECIALS, UNK
 
 PIECES = [*SPECIALS, " a", "b", ".", "!", '"', "\u2581Mr.", "。", " (", ")", "…»"]
-WORDS, ENDS, CLOSERS = (4, 5, 11), (6, 7, 9, 10, 13), (8, 12)
+WORDS, ENDS, CLOSERS = (UNK, 4, 5, 11), (6, 7, 9, 10, 13), (8, 12)
 
 
 def by_loop(ids: list[int], max_words: int | None = None) -> list[list[int]]:
@@ -36,7 +36,7 @@ def places(sentences: Sentences, row: int) -> list[list[int]]:
 @pytest.mark.parametrize("max_words", [None, 1, 3])
 def test_sentences_equal_a_loop(max_words: int | None):
     draw = random.Random(5)
-    texts = [[draw.randrange(4, len(PIECES)) for _ in range(draw.randrange(0, 30))] + [EOS] for _ in range(50)]
+    texts = [[draw.randrange(UNK, len(PIECES)) for _ in range(draw.randrange(0, 30))] + [EOS] for _ in range(50)]
     longest = max(map(len, texts))
     ids = tensor([text + [PAD] * (longest - len(text)) for text in texts])
     found = BySentence(PIECES, max_words=max_words)(ids, ids != PAD)
@@ -47,6 +47,11 @@ def test_sentences_equal_a_loop(max_words: int | None):
 def test_quotes_and_the_end_stay_with_their_sentence():
     ids = tensor([[4, 6, 8, 5, 7, 7, 12, EOS]])  # a. "b!!) </s>
     assert places(BySentence(PIECES)(ids, ids != PAD), 0) == [[0, 1, 2], [3, 4, 5, 6, 7]]
+
+
+def test_a_word_that_is_not_known_begins_its_sentence():
+    ids = tensor([[4, 6, UNK, 5, 6, UNK, EOS]])  # a. <unk> b. <unk> </s>
+    assert places(BySentence(PIECES)(ids, ids != PAD), 0) == [[0, 1], [2, 3, 4], [5, 6]]
 
 
 @pytest.mark.parametrize(("latest", "kept"), [(False, [[0, 1], [2, 3]]), (True, [[2, 3], [4, 5]])])

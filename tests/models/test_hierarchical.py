@@ -124,3 +124,11 @@ def test_sentences_longer_than_the_positions_are_refused(columns):
     position = Choice("learned", {"max_length": 4})
     with pytest.raises(ConfigError, match=r"max_words: is 6, but model\.position\.max_length is 4"):
         build(columns, position=position)
+
+
+def test_words_that_are_not_known_are_told_in_their_sentence():
+    rows = [Example(number, {"text": "see it. so good. so good.", "label": "ab"[number % 2]}) for number in (1, 2)]
+    columns = learn_columns(ClassificationTask.columns, [rows], Choice("uncased_words"), shared=True)
+    batch = batch_of(columns, ["see it. Tarkovsky so good. Nostalghia"])
+    (found,) = ClassificationTask(columns).explain(build(columns), batch)
+    assert list(found.columns[SENTENCES]) == ["see it.", "<unk> so good.", "<unk>"]
