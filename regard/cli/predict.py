@@ -83,14 +83,7 @@ def predict_command(
     if output_file:
         check_writable(output_file, "--output")
     predictor = _loaded(run, changed, n_best)
-    if alignment and not {"source", "target"} <= predictor.task.columns.keys():
-        raise ConfigError(
-            "--alignment",
-            "links words of a text and its translation, and this model does not translate",
-            "leave it out",
-        )
-    if predictor.task.answers != "text":
-        _check_searched(search, n_best)
+    _check_options(predictor, search, n_best, alignment=alignment)
     name = str(input_file or "stdin")
     if document:
         return _write(_document(predictor, document), output_file)
@@ -159,10 +152,13 @@ def _loaded(run: Path, changes: list[str], n_best: int) -> "Predictor":
         raise ConfigError.of(told) from error
 
 
-def _check_searched(search: str | None, n_best: int) -> None:
-    """Raise ConfigError for options of a search, where nothing is searched: the model weighs all answers there are."""
+def _check_options(predictor: "Predictor", search: str | None, n_best: int, *, alignment: bool) -> None:
+    """Raise ConfigError for links where nothing is translated, and for options of a search where nothing is written."""
+    if alignment and not {"source", "target"} <= predictor.task.columns.keys():
+        problem = "links words of a text and its translation, and this model does not translate"
+        raise ConfigError("--alignment", problem, "leave it out")
     for option, given in (("--n-best", n_best > 1), ("--search", search is not None)):
-        if given:
+        if given and predictor.task.answers != "text":
             raise ConfigError(option, "chooses among texts, and this model writes none", "--json tells probabilities")
 
 
