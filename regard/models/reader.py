@@ -79,16 +79,18 @@ class SpanReader(Model):
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, piece of the answer) in nats: all of an answer's at its first piece.
 
-        One that the head never gives, as it is longer than `max_pieces`, costs as much as one of no place.
+        One that the head never gives, as it is longer than `max_pieces`, costs as much as one of no place. `smoothing`
+        takes the mean over all places where as many pieces stand.
         """
         passage, answer = batch.sequences(PASSAGE), batch.sequences(ANSWER)
         lengths = (answer.mask & (answer.items != EOS)).sum(dim=1)
         places = self.places(batch)
         stands = occurrences(passage, answer) & (lengths <= self.head.max_pieces).unsqueeze(-1)
         ends = torch.arange(stands.shape[1], device=lengths.device) + (lengths - 1).clamp(min=0).unsqueeze(-1)
+        fits = ends < (passage.mask & (passage.items != EOS)).sum(dim=1, keepdim=True)
         both = places.first + places.last.gather(1, ends.clamp(max=stands.shape[1] - 1))
         total = both.masked_fill(~stands, -torch.inf).exp().sum(dim=1)
-        smooth = (both * passage.mask).sum(dim=1) / passage.mask.sum(dim=1).clamp(min=1)
+        smooth = both.masked_fill(~fits, 0.0).sum(dim=1) / fits.sum(dim=1).clamp(min=1)
         losses = -(1 - smoothing) * total.clamp(min=TINY).log() - smoothing * smooth
         first = torch.arange(answer.mask.shape[1], device=losses.device) == 0
         return losses.unsqueeze(-1) * first

@@ -68,6 +68,17 @@ def test_losses_equal_a_loop_over_the_places(head, assert_agrees):
     assert int(model.counted(batch).sum()) == batch.count
 
 
+def test_smoothing_is_over_the_places_where_an_answer_could_stand():
+    model, task = build()
+    batch = batch_of(task)
+    plain, smooth, (first, last) = model.nll(batch), model.nll(batch, smoothing=0.25), model.places(batch)
+    for row, (passage, _, answer) in enumerate(ROWS):
+        count, pieces = (len(task.vocabularies["passage"].encode(text)) for text in (passage, answer))
+        both = [first[row, start] + last[row, start + pieces - 1] for start in range(count - pieces + 1)]
+        wanted = 0.75 * plain[row, 0] - 0.25 * torch.stack(both).mean()
+        assert_close(smooth[row, 0], wanted)
+
+
 def test_occurrences_by_hand():
     passage = torch.tensor([[4, 5, 4, 5, 4, EOS], [5, 4, EOS, PAD, PAD, PAD], [4, 4, 4, 4, 4, EOS]])
     answer = torch.tensor([[4, 5, EOS], [4, 5, EOS], [EOS, PAD, PAD]])
