@@ -65,11 +65,12 @@ def test_a_class_that_is_only_given_counts_as_never_right():
 
 
 def test_calibration_error_by_hand():
-    """Two bins: 0.6 and 0.8 of which one is right, and 0.3 which is wrong."""
-    corpus = corpus_of(["a", "b", "a"], ["a", "a", "b"])._replace(scores=tuple(map(math.log, (0.6, 0.8, 0.3))))
-    metric = CalibrationError(bins=2)
-    value = metric.value(metric.statistics(corpus).sum(axis=0))
-    assert value == pytest.approx(100 * (abs(0.6 + 0.8 - 1) + 0.3) / 3)
+    """Two bins: 0.6 and 0.8 of which one is right, or both, and 0.3 which is wrong."""
+    metric, scores = CalibrationError(bins=2), tuple(map(math.log, (0.6, 0.8, 0.3)))
+    for right, wrong_by in ((["a", "a", "b"], 0.6 + 0.8 - 1), (["a", "b", "b"], 2 - 0.6 - 0.8)):
+        corpus = corpus_of(["a", "b", "a"], right)._replace(scores=scores)
+        value = metric.value(metric.statistics(corpus).sum(axis=0))
+        assert value == pytest.approx(100 * (wrong_by + 0.3) / 3)
 
 
 def test_probabilities_that_say_how_often_they_are_right_have_no_error():

@@ -27,6 +27,7 @@ A, B = "A", "B"
         ("E-A E-A", [(A, 0, 1), (A, 1, 2)]),
         ("B-A E-A I-A", [(A, 0, 2), (A, 2, 3)]),
         ("U-A B-B I-B L-B O", [(A, 0, 1), (B, 1, 4)]),  # BILOU
+        ("B-A L-A B-A L-A U-A", [(A, 0, 2), (A, 2, 4), (A, 4, 5)]),
         ("B-A-B I-A-B", [("A-B", 0, 2)]),  # a type with a hyphen
         ("B I O B", [("_", 0, 2), ("_", 3, 4)]),  # without types
     ],

@@ -132,3 +132,13 @@ def test_words_that_are_not_known_are_told_in_their_sentence():
     batch = batch_of(columns, ["see it. Tarkovsky so good. Nostalghia"])
     (found,) = ClassificationTask(columns).explain(build(columns), batch)
     assert list(found.columns[SENTENCES]) == ["see it.", "<unk> so good.", "<unk>"]
+
+
+def test_several_questions_count_by_their_mean(columns):
+    hops = {name: Choice("structured", {"hops": 3, "hidden_dim": 4}) for name in ("pooling", "sentence_pooling")}
+    (found,) = ClassificationTask(columns).explain(build(columns, **hops), batch_of(columns, [TEXTS[0]]))
+    maps = {one.name: torch.tensor(one.weights[0]) for one in found.maps}
+    words, above = (maps[f"{name}.attention"].mean(dim=0) for name in hops)  # of three hops each
+    sentences = [len(columns["text"].encode(sentence)) for sentence in SPELT[0]]
+    factor = above.repeat_interleave(torch.tensor([*sentences[:-1], sentences[-1] + 1]))  # the end symbol, too
+    assert_close(maps[BOTH][0], words * factor, rtol=0, atol=1e-3)  # rounded
