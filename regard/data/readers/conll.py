@@ -1,16 +1,15 @@
 """CoNLL columns: a word a line with its tags beside it, an empty line behind each sentence; which are which."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from regard.aliases import alias
 from regard.config import Doc
-from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.fields import field_places
+from regard.data.readers.fields import FieldNumbers, FileName, field_places
 from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
@@ -42,11 +41,8 @@ class ConllReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: Annotated[str, Doc("File to read, plain or .gz.")],
-        fields: Annotated[
-            Mapping[str, Size] | None,
-            Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
-        ] = None,
+        file: FileName,
+        fields: FieldNumbers = None,
         delimiter: Annotated[
             str | None, Doc("What parts fields; null: tabs, and spaces where the first word's line has no tab.")
         ] = None,

@@ -8,6 +8,7 @@ from annotated_types import Ge
 from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.documents import DocumentsReader
+from regard.data.readers.fields import FileName
 from regard.data.readers.reader import Reader
 from regard.errors import PartError
 
@@ -25,7 +26,7 @@ class ConsecutiveReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        file: FileName,
         index: Annotated[
             str,
             Doc("File with a line for each document, with tabs: name, category, first line from 1, number of lines."),

@@ -1,8 +1,17 @@
-"""Columns that stand in numbered fields of a row."""
+"""Settings that readers of a file share, and columns that stand in numbered fields of a row."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
+from regard.config import Doc
+from regard.config.bounds import Size
 from regard.errors import PartError
+
+FileName = Annotated[str, Doc("File to read, plain or .gz.")]
+FieldNumbers = Annotated[
+    Mapping[str, Size] | None,
+    Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
+]
 
 
 def field_places(columns: Sequence[str], fields: Mapping[str, int] | None) -> dict[str, int]:

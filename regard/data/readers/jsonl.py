@@ -7,6 +7,7 @@ from typing import Annotated
 
 from regard.config import Doc
 from regard.data.examples import Example
+from regard.data.readers.fields import FileName
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError, nearest
@@ -21,7 +22,7 @@ class JsonlReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        file: FileName,
         fields: Annotated[
             Mapping[str, str] | None, Doc("Name in the JSON object of each column; null: the column's own.")
         ] = None,

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from regard.config import Doc
 from regard.data.examples import Example
+from regard.data.readers.fields import FileName
 from regard.data.readers.lines import check
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError
@@ -29,7 +30,7 @@ class TmxReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: Annotated[str, Doc("File to read, plain or .gz.")],
+        file: FileName,
         languages: Annotated[
             tuple[str, ...] | None, Doc("Codes of the languages of source and target; null: the two of the first unit.")
         ] = None,

@@ -1,13 +1,12 @@
 """Tab-separated values: one example a line, no quoting."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from regard.config import Doc
-from regard.config.bounds import Size
 from regard.data.examples import Example
-from regard.data.readers.fields import field_places, too_few
+from regard.data.readers.fields import FieldNumbers, FileName, field_places, too_few
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError
@@ -25,11 +24,8 @@ class TsvReader(Reader):
         self,
         columns: tuple[str, ...],
         *,
-        file: Annotated[str, Doc("File to read, plain or .gz.")],
-        fields: Annotated[
-            Mapping[str, Size] | None,
-            Doc("Number of the field, from 1, of each column; null: in the order of the columns."),
-        ] = None,
+        file: FileName,
+        fields: FieldNumbers = None,
         header: Annotated[bool, Doc("Leave out the first line.")] = False,
     ) -> None:
         self.columns = tuple(columns)
