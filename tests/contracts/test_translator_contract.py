@@ -17,7 +17,7 @@ from regard.layers.histories import HISTORIES
 from regard.layers.normalisation import NORMALISATIONS
 from regard.layers.recurrent import RECURRENT
 from regard.models import ROUTE, AttentionSettings, Translator, build_attention
-from regard.models.translator import Reader, Route, shifted
+from regard.models.translator import EmbeddedEncoder, Route, shifted
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice, Registry
 
@@ -307,5 +307,5 @@ def test_routes_may_share_an_encoder_and_write_apart(batch):
     assert_close(german, first.nll(batch))
     assert not torch.allclose(german, french)
     (german.sum() + french.sum()).backward()
-    assert isinstance(model.encoders["en"], Reader)
+    assert isinstance(model.encoders["en"], EmbeddedEncoder)
     assert all(p.grad is not None for p in model.encoders["en"].parameters())
