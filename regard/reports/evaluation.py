@@ -18,7 +18,7 @@ from regard.evaluation.metric import Statistics
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import load
-from regard.reports.evaluation_report import Bucket, Evaluation, System
+from regard.reports.evaluation_report import Evaluation, EvaluationBucket, System
 from regard.reports.length_buckets import length_buckets
 from regard.reports.timing import timed
 from regard.results import Prediction
@@ -220,10 +220,10 @@ def _fault(task: Task, example: Mapping[str, str]) -> DataError | None:
     return None
 
 
-def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) -> list[Bucket]:
+def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) -> list[EvaluationBucket]:
     first = next(iter(examples.values()))
     buckets = []
     for name, rows in length_buckets([len(words(text)) for text in first]):
         values = tuple(measure.value(np.sum(one.statistics[0][rows], axis=0)) for one in systems)
-        buckets.append(Bucket(name, len(rows), values))
+        buckets.append(EvaluationBucket(name, len(rows), values))
     return buckets

@@ -19,7 +19,7 @@ class System(NamedTuple):
     confusion: Confusion | None = None  # of answers that are labels
 
 
-class Bucket(NamedTuple):
+class EvaluationBucket(NamedTuple):
     """Examples of about one length."""
 
     words: str  # of the given text
@@ -33,7 +33,7 @@ class Evaluation(NamedTuple):
     examples: int
     systems: tuple[System, ...]
     comparisons: tuple[tuple[str, SignificanceTest], ...]  # of each later system with the first
-    buckets: tuple[Bucket, ...]
+    buckets: tuple[EvaluationBucket, ...]
 
     def __str__(self) -> str:
         lines = []

@@ -13,9 +13,8 @@ NAMES = frozenset(["label", "labels", "class", "category", "sentiment", "polarit
 OFTEN = 5  # times that the values of a label come on average, where none is asked for
 SHOWN = 5  # labels that are told
 _NUMBER = re.compile(r"[+-]?\d*[.,]?\d+(e[+-]?\d+)?", re.IGNORECASE)
-_SENTENCE = re.compile(
-    r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}"
-)  # a word and another, or a few letters of another script
+# A word and another, or a few letters of another script.
+_SENTENCE = re.compile(r"[^\W\d_]\W? [^\W\d_]|[^\x00-\x7f]{4}")
 
 Fields = Mapping[str, Any]  # column → number of its field, from 1, or its name in JSON
 

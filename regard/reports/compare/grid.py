@@ -12,7 +12,7 @@ from regard.errors import ConfigError
 Combination = list[tuple[str, Any]]  # (setting, value) of each grid
 
 
-def combinations(grids: Sequence[str]) -> list[Combination]:
+def grid_combinations(grids: Sequence[str]) -> list[Combination]:
     """Every combination of one value of each grid."""
     axes = [_axis(grid) for grid in grids]
     keys = [axis[0][0] for axis in axes]

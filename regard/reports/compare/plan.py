@@ -12,7 +12,7 @@ from regard.config import as_values, deferred_warnings, parse_changes
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, read_changes, read_experiment
 from regard.experiment.reading import LIMITS
-from regard.reports.compare.grid import Combination, combinations, flat_settings, value_name
+from regard.reports.compare.grid import Combination, flat_settings, grid_combinations, value_name
 from regard.runs.rehearsal import rehearse
 
 Changes = tuple[str, ...]
@@ -100,7 +100,7 @@ def contenders_of(
         planned = [
             (_contender_name(config, configs, one), config, _ordered(changes, one) + budget.changes())
             for config in configs
-            for one in combinations(grids)
+            for one in grid_combinations(grids)
         ]
         _check_names([name for name, *_ in planned])
         found, faults_of = [], dict[Fault, list[str]]()
@@ -179,7 +179,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 def _check_reserved(changes: Sequence[str], grids: Sequence[str], budget: Budget) -> None:
     """Raises ConfigError of settings that the comparison gives every run itself."""
-    in_grids = [f"{key}={json.dumps(value)}" for one in combinations(grids) for key, value in one]
+    in_grids = [f"{key}={json.dumps(value)}" for one in grid_combinations(grids) for key, value in one]
     limits = [one.partition("=")[0] for one in budget.changes()]
     hints = dict.fromkeys(_named(limits, in_grids), "leave --minutes, --core-minutes and --updates out")
     fixed = {

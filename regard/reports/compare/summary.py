@@ -79,7 +79,7 @@ class Row(NamedTuple):
         return [(update, mean(found), min(found), max(found)) for update, found in sorted(scores.items())]
 
 
-class Bucket(NamedTuple):
+class ComparisonBucket(NamedTuple):
     """Sentences of about one length."""
 
     words: str  # 6-10
@@ -106,7 +106,7 @@ class Compared(NamedTuple):
     higher_is_better: list[bool | None]  # metric by metric
     curve_metric: str  # the score on the dev part that the curves tell
     sentences: int  # of the test part
-    buckets: list[Bucket]  # the first metric by length
+    buckets: list[ComparisonBucket]  # the first metric by length
     differing: dict[str, list[Any]]  # setting → value of each row
     failed: dict[str, str]  # runs without a result, and why
     about: dict[str, Any]  # command, machine …
@@ -208,12 +208,12 @@ def _of_common_folds(results: Mapping[str, Sequence[Result]]) -> dict[str, list[
     return {name: [run for run in several if run.seed in common] for name, several in results.items()}
 
 
-def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[Bucket]:
+def buckets_of(tables: Tables, judge: Judge, baseline: str) -> list[ComparisonBucket]:
     """The first metric by the length of the texts; neighbours are one bucket where there are few sentences."""
     found = []
     for label, lines in length_buckets(_lengths(judge), LEAST):
         some = {name: [table[lines] for table in several] for name, several in tables.items()}
-        found.append(Bucket(label, len(lines), list(figures(judge.metrics[0], some, baseline).values())))
+        found.append(ComparisonBucket(label, len(lines), list(figures(judge.metrics[0], some, baseline).values())))
     return found
 
 
@@ -298,7 +298,7 @@ def _figure_values(figure: Figure) -> dict[str, Any]:
     }
 
 
-def _bucket_values(bucket: Bucket, names: Sequence[str]) -> dict[str, Any]:
+def _bucket_values(bucket: ComparisonBucket, names: Sequence[str]) -> dict[str, Any]:
     named = dict(zip(names, bucket.figures, strict=True))
     return {
         "words": bucket.words,

@@ -10,7 +10,7 @@ from regard.config import read_settings
 from regard.errors import ConfigError
 from regard.experiment import DataSettings, Experiment
 from regard.registry import Choice
-from regard.reports.compare.grid import combinations, flat_settings, value_name
+from regard.reports.compare.grid import flat_settings, grid_combinations, value_name
 from regard.reports.compare.plan import (
     Budget,
     Contender,
@@ -237,7 +237,7 @@ def test_names_of_values_are_names_of_folders(value, name):
 
 
 def test_values_may_hold_commas():
-    (axis,) = [cell for cell in [combinations(["a.b={name: x, y: [1, 2]}, z"])]]
+    (axis,) = [cell for cell in [grid_combinations(["a.b={name: x, y: [1, 2]}, z"])]]
     assert axis == [[("a.b", {"name": "x", "y": [1, 2]})], [("a.b", "z")]]
     assert dict(flat_settings({"a": {"name": "x", "y": 1}, "b": "z"})) == {"a": "x", "a.y": 1, "b": "z"}
 

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime
 
 STEP = 0.002
@@ -28,40 +30,31 @@ def run_beside(scheduler, lane, steps, seconds, done, end=None):
     return thread, seen
 
 
-def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
-    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
-    long, _ = run_beside(scheduler, 1, 200, STEP, done)
+def steps_meanwhile(shares, long_steps, long_seconds, short_steps):
+    """The steps that a long batch of the second lane makes while one of the first lane makes its short ones."""
+    scheduler, done = CoreScheduler(1, shares), [0, 0]
+    long, _ = run_beside(scheduler, 1, long_steps, long_seconds, done)
     while not done[1]:
         time.sleep(STEP / 10)
-    short, seen = run_beside(scheduler, 0, 20, STEP, done)
+    short, seen = run_beside(scheduler, 0, short_steps, STEP, done)
     short.join()
-    before = seen[0][1][1]
+    found = seen[0][1][1]
     long.join()
-    assert before < 60  # of the 200, of which 20 would be fair
+    return found
+
+
+def test_a_short_batch_beside_a_long_one_takes_about_twice_its_time():
+    assert steps_meanwhile([1.0, 1.0], 200, STEP, 20) < 60  # of the 200, of which 20 would be fair
 
 
 def test_time_is_shared_and_not_the_number_of_steps():
     """Steps of the one are eight times as long: of the other there are more."""
-    scheduler, done = CoreScheduler(1, [1.0, 1.0]), [0, 0]
-    long, _ = run_beside(scheduler, 1, 30, 8 * STEP, done)
-    while not done[1]:
-        time.sleep(STEP / 10)
-    short, seen = run_beside(scheduler, 0, 40, STEP, done)
-    short.join()
-    assert seen[0][1][1] <= 12
-    long.join()
+    assert steps_meanwhile([1.0, 1.0], 30, 8 * STEP, 40) <= 12
 
 
 def test_shares_divide_the_time():
     """Of three parts the one lane has two."""
-    scheduler, done = CoreScheduler(1, [4.0, 2.0]), [0, 0]
-    long, _ = run_beside(scheduler, 1, 200, STEP, done)
-    while not done[1]:
-        time.sleep(STEP / 10)
-    short, seen = run_beside(scheduler, 0, 60, STEP, done)
-    short.join()
-    assert 15 <= seen[0][1][1] <= 45
-    long.join()
+    assert 15 <= steps_meanwhile([4.0, 2.0], 200, STEP, 60) <= 45
 
 
 def test_neither_lane_starves():
@@ -111,13 +104,13 @@ def test_as_many_at_a_time_as_cores():
 
 
 def test_a_batch_that_fails_gives_its_core_back():
-    scheduler = CoreScheduler(1, [1.0, 1.0])
+    """One that did not would leave the next one waiting for ever."""
+    scheduler, begun = CoreScheduler(1, [1.0, 1.0]), []
     for lane in (0, 1, 0):
-        try:
-            with CoreTime(scheduler, lane):
-                raise ValueError
-        except ValueError:
-            continue
+        with pytest.raises(ValueError, match="failed"), CoreTime(scheduler, lane):
+            begun.append(lane)
+            raise ValueError("failed")
+    assert begun == [0, 1, 0]
 
 
 def test_seconds_are_those_with_a_core():
