@@ -1,4 +1,4 @@
-"""What format a file has whose name does not tell it."""
+"""Tells the format of a file by its first lines, where its name does not."""
 
 from collections.abc import Mapping
 from itertools import chain, islice

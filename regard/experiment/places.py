@@ -1,4 +1,4 @@
-"""Names of the literature that stand for no part: places for an attention."""
+"""Names of the literature that mean a place for an attention, not a part; a fault says which setting to use."""
 
 from typing import NamedTuple
 

@@ -82,7 +82,7 @@ def _marks(text: str, seen: TokenWeights | None) -> list[tuple[int, int, float]]
 
 
 def _named(text: str, seen: TokenWeights) -> str:
-    """The words of a text that were looked at most; the end symbol is one of them."""
+    """Return the words that were looked at most; the end symbol may be one of them."""
     weights, words = seen.of_words(), seen.spelt(text)
     order = sorted(range(len(weights)), key=lambda place: -weights[place])[:NAMED]
     worth = [place for place in order if weights[place] >= LEAST * (1.0 if seen.shares else max(map(abs, weights)))]

@@ -1,4 +1,4 @@
-"""Examples in buckets of about one length, for the tables by length."""
+"""Puts examples of about one length into buckets, for the tables by length."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -41,7 +41,7 @@ class TokenizerColumn(Column):
 
     @classmethod
     def repeated(cls, value: str, times: int) -> str:
-        """So many times the text, with spaces between."""
+        """Repeat the text so many times, with spaces between."""
         return " ".join([value] * times)
 
     def save(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""CoNLL columns: a word a line with its tags beside it, an empty line behind each sentence; which are which."""
+"""Reads CoNLL files: a word with its tags a line, a sentence up to an empty line. Finds which field holds what."""
 
 import re
 from collections.abc import Iterator, Sequence

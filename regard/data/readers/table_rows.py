@@ -80,7 +80,7 @@ def _alike(read: Callable[[], Rows]) -> TableRows:
 
 
 def _lines(lines: Sequence[int], problem: str) -> str:
-    """Words for lines that have a problem; "" for none."""
+    """Say which lines have a problem; "" for none."""
     shown = ", ".join(map(str, lines[:SHOWN])) + (" …" if len(lines) > SHOWN else "")
     if len(lines) == 1:
         return f"line {shown} has {problem}"
