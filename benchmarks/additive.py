@@ -7,12 +7,11 @@ process ever held, and below stands what of it came on top of the inputs. Withou
 sentences of Multi30k, and one step of a decoder over them.
 """
 
-import resource
 from collections.abc import Mapping
 from contextlib import nullcontext
 
 import torch
-from rounds import MEGABYTE, Contender, Record, races
+from rounds import Contender, Record, peak, races
 
 from regard.attention.scores.additive import AdditiveScore
 from regard.ops.memory import keep_memory
@@ -29,7 +28,7 @@ def contender(name: str, batch: int, num_queries: int, num_keys: int, dim: int) 
     score = AdditiveScore(dim, dim, hidden_dim=dim)
     queries, keys = torch.randn(batch, num_queries, dim), torch.randn(batch, num_keys, dim)
     calls = max(1, LEAST // (batch * num_queries * num_keys * dim))
-    peaks = [_peak()]
+    peaks = [round(peak())]
 
     def turn() -> float:
         with plain() if name == REFERENCE else nullcontext():
@@ -37,14 +36,10 @@ def contender(name: str, batch: int, num_queries: int, num_keys: int, dim: int) 
                 score.zero_grad()
                 scores = score(queries, score.prepare(keys), None)
                 scores.square().mean().backward()
-        peaks[1:] = [_peak()]
+        peaks[1:] = [round(peak())]
         return calls * batch * num_queries * num_keys
 
     return Contender(turn, score, peaks)
-
-
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // MEGABYTE
 
 
 def memory(records: Mapping[str, Record]) -> str:

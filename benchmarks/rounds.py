@@ -1,6 +1,7 @@
 """Interleaved rounds: each contender lives in its own process, and one at a time is granted a turn.
 
-A shared machine is fast now and slow then. Ratios are taken inside a round, and their median is told.
+A shared machine is fast now and slow then. Ratios are taken inside a round, and their median is told. Nothing here
+imports torch unless a contender does, so that the memory of a peer without torch is its own.
 """
 
 import argparse
@@ -16,11 +17,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import torch
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 T = TypeVar("T")
 MEGABYTE = 2**10 if sys.platform == "linux" else 2**20  # of ru_maxrss, which is in KB on Linux and in bytes on a Mac
@@ -30,13 +35,11 @@ class Contender(NamedTuple):
     """What takes part, as it lives in its process."""
 
     turn: Callable[[], float]  # does some work → units of work done, which are divided by the seconds it took
-    model: torch.nn.Module
+    model: "nn.Module | None"  # whose parameters are counted
     outputs: list[Any]  # what the last turn made, for those who want to compare
 
 
-def learner(
-    model: torch.nn.Module, run: Callable[[torch.Tensor], torch.Tensor], inputs: torch.Tensor, seconds: float
-) -> Contender:
+def learner(model: "nn.Module", run: "Callable[[Tensor], Tensor]", inputs: "Tensor", seconds: float) -> Contender:
     """Forward and backward again and again for so many seconds a turn; a unit of work is a row's place."""
 
     def turn() -> float:
@@ -67,10 +70,12 @@ def race(contenders: Mapping[str, Make], rounds: int, threads: int) -> dict[str,
     """Every contender warms up with one turn, then they take turns; the order rotates from round to round."""
     context = multiprocessing.get_context("spawn")
     pipes, processes, names = dict[str, Connection](), [], list(contenders)
-    for name, made in contenders.items():
+    for name, (make, arguments) in contenders.items():
         pipes[name], other = context.Pipe()
+        made = _importable(make), arguments
         processes.append(context.Process(target=_live, args=(made, threads, other), daemon=True))
-        processes[-1].start()
+        with _without_main():
+            processes[-1].start()
         other.close()
         _answer(pipes[name], name)
     speeds: dict[str, list[float]] = {name: [] for name in contenders}
@@ -145,6 +150,8 @@ def races_against(
     `contenders` (an empty folder, a kind, words of a turn) prepares a race; one of them bears the name of the peer.
     `option` names the kinds that are wanted. Ends the program where the peer is missing.
     """
+    import torch
+
     parser = commands(about, threads=torch.get_num_threads())
     parser.add_argument("--words", type=count, default=words, help=f"words of a turn (default {words})")
     parser.add_argument(f"--{option}", dest="kinds", nargs="+", choices=kinds, default=list(kinds))
@@ -200,6 +207,8 @@ def ratios(record: Record, reference: Record) -> list[float]:
 
 def machine(threads: int) -> dict[str, Any]:
     """What the figures belong to."""
+    import torch
+
     listed = Path("/proc/cpuinfo")
     lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -218,8 +227,9 @@ def save(path: Path, settings: Mapping[str, Any], races: Mapping[str, Mapping[st
 
 
 def _live(made: Make, threads: int, pipe: Connection) -> None:
-    torch.set_num_threads(threads)
-    torch.manual_seed(1)
+    if torch := sys.modules.get("torch"):  # a contender without it has its threads among its arguments
+        torch.set_num_threads(threads)
+        torch.manual_seed(1)
     make, arguments = made
     contender = make(*arguments)
     contender.turn()  # warm up
@@ -228,9 +238,41 @@ def _live(made: Make, threads: int, pipe: Connection) -> None:
         start = time.perf_counter()
         units = contender.turn()
         pipe.send(units / (time.perf_counter() - start))
-    parameters = sum(one.numel() for one in contender.model.parameters())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // MEGABYTE
-    pipe.send((parameters, peak, contender.outputs))
+    counted = () if contender.model is None else contender.model.parameters()
+    pipe.send((sum(one.numel() for one in counted), round(peak()), contender.outputs))
+
+
+def peak() -> float:
+    """The most megabytes that this process ever held.
+
+    Where the system tells it, of this process alone: `ru_maxrss` begins with what the parent held when it forked.
+    """
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
+    (line,) = [line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) / 2**10
+
+
+def _importable(make: Callable[..., Contender]) -> Callable[..., Contender]:
+    """The same function under the name of its file, where that file is what was started."""
+    if make.__module__ != "__main__":
+        return make
+    found: Callable[..., Contender] = getattr(
+        import_module(Path(sys.modules["__main__"].__file__ or "").stem), make.__name__
+    )
+    return found
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A process that is started here imports the module of its contender, not the benchmark that was started."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _answer(pipe: Connection, name: str) -> Any:

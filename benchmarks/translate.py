@@ -1,74 +1,87 @@
-"""Decoding speed: Regard's predictor against generate of Hugging Face transformers, texts in, texts out.
+"""Decoding speed: Regard's predictor, CTranslate2 and Hugging Face with the same weights; texts in, texts out.
 
-    REGARD_DATA=PATH python benchmarks/translate.py [--rounds 5] [--json FILE]    (needs: pip install transformers)
-    python benchmarks/translate.py --run FOLDER                                   a trained run, with real stopping
+    REGARD_DATA=PATH python benchmarks/translate.py [--rounds 5] [--json FILE]   (pip install ctranslate2 transformers)
+    python benchmarks/translate.py --run FOLDER                                  a trained run, with real stopping
+    python benchmarks/translate.py --sizes S --beams 1 --rounds 3 --only "CTranslate2 float32"        a quick look
 
-The 1,000 sentences of test2016, float32, the same tokenizer on both sides, batches sorted by length on both sides.
-Without a run, weights are random, so every sentence is written to the same number of pieces, and the peer is
-MarianMTModel. With a run the peer is M2M100ForConditionalGeneration, which has the same architecture, with the very
-weights of the run: how many of its translations are the same is told.
-A beam stops by default when nothing better can come; the peer stops earlier, by a rule of thumb, as `stop: full` does.
+The 1,000 sentences of test2016, the same tokenizer, batches sorted by length on every side.
+  regard                        the predictor, as `regard predict` uses it
+  regard, stop: full            a beam stops as those of the peers do; by default it goes on while better may come
+  CTranslate2 float32, int8     as many workers of one thread as there are threads
+  Hugging Face                  M2M100ForConditionalGeneration, which has the same architecture
+
+Sizes are those of the shipped Multi30k config (S), and 3+3 layers of 512 with a feed-forward of 2,048 and 8 heads (B).
+Without a run weights are random, so every translation is LENGTH pieces long. How many translations are the reference's
+is told. With --sweep each contender first tries some sizes of batches, and races with its best.
 """
 
 import argparse
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from hugging_face import copied, marian, padded
-from rounds import Contender, Record, machine, race, save, table
-from workload import need_transformers, parser_of, prepare
+from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
+from hugging_face import copied, padded
+from rounds import Contender, Make, Record, machine, race, save, table
+from workload import SIZES, need_transformers, parser_of, prepare
 
 from regard.decoding import SEARCHES
+from regard.models import ROUTE, Translator
 from regard.predictor import Predictor
-from regard.records import PAD
+from regard.records import BOS, PAD
 from regard.registry import Choice
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import model_of
 from regard.runs.texts import test_examples
 from regard.tasks import TranslationTask
+from regard.text.subwords import FILE
 
 LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
-UNIT = "sentences/s"
+UNIT, REFERENCE = "sentences/s", "CTranslate2 float32"
+BATCHES = {  # tokens, of Hugging Face sentences; the first is raced with unless there is a sweep
+    "regard": (24576, 4096, 8192),
+    "CTranslate2": (4096, 2048, 8192),
+    "Hugging Face": (128, 64, 256),
+}
+SWEPT = 512  # sentences of a sweep
 
 
-def regard(run: RunFolder, beam: int, lines: int, trained: bool, stop: str) -> Contender:
-    """Our predictor; to a fixed length where the weights are random. `stop`: of a beam."""
-    experiment = run.experiment()
-    columns = run.columns(experiment)
-    limits = {} if trained else {"min_length": LENGTH, "max_ratio": 0.0, "max_extra": LENGTH}
+def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, stop: str, tokens: int) -> Contender:
+    """Our predictor on batches of so many tokens. `length`: of every translation, in pieces; `stop`: of a beam.
+
+    Translations of a fixed length are taken as they are: random weights write loops, which are cut else.
+    """
+    columns = run.columns(run.experiment())
+    limits = {} if length is None else {"min_length": length, "max_ratio": 0.0, "max_extra": length}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": stop, **limits})
-    task = TranslationTask(columns)
-    model = assemble(run).model if trained else model_of(experiment, columns)
-    engine = task.engine(model, SEARCHES.build(choice))
-    predictor = Predictor(model, task, engine, batch_tokens=experiment.decoding.batch_tokens)
-    texts, outputs = _texts(run)[:lines], list[str]()
+    task, model = TranslationTask(columns), weights(run)
+    predictor = Predictor(model, task, task.engine(model, SEARCHES.build(choice)), batch_tokens=tokens)
+    outputs = list[str]()
 
     def turn() -> float:
-        outputs[:] = [prediction.text for prediction in predictor.predict(texts)]
+        outputs[:] = [prediction.text for prediction in predictor.predict(texts, safeguards=length is None)]
         return len(outputs)
 
     return Contender(turn, model, outputs)
 
 
-def peer(run: RunFolder, beam: int, lines: int, trained: bool, sentences: int) -> Contender:
+def hugging_face(run: RunFolder, texts: list[str], beam: int, length: int | None, sentences: int) -> Contender:
     """`generate` with its cache, on batches of so many sentences."""
     from transformers import GenerationConfig
 
     experiment = run.experiment()
-    tokenizer = run.columns(run.experiment())["source"]
-    model = copied(assemble(run).model, experiment, len(tokenizer)) if trained else marian(experiment, len(tokenizer))
-    model = model.eval()
+    tokenizer = run.columns(experiment)["source"]
+    model = copied(weights(run), experiment, len(tokenizer)).eval()
     told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}
     settings = {f"{name}_token_id": value for name, value in told.items()}
-    settings |= {"num_beams": beam, "do_sample": False, "use_cache": True}
-    texts, outputs = _texts(run)[:lines], list[str]()
+    settings |= {"num_beams": beam, "do_sample": False, "use_cache": True, "min_new_tokens": length}
+    outputs = list[str]()
 
     def translate(rows: list[list[int]]) -> list[list[int]]:
         items = padded([[*ids, told["eos"]] for ids in rows])
-        most = items.shape[1] * 2 + 10 if trained else LENGTH
-        config = GenerationConfig(**settings, max_new_tokens=most, min_new_tokens=None if trained else LENGTH)
+        config = GenerationConfig(**settings, max_new_tokens=length or items.shape[1] * 2 + 10)
         with torch.inference_mode():
             found = model.generate(input_ids=items, attention_mask=(items != PAD).long(), generation_config=config)
         return [[token for token in ids if token not in told.values()] for ids in found.tolist()]
@@ -86,7 +99,23 @@ def peer(run: RunFolder, beam: int, lines: int, trained: bool, sentences: int) -
     return Contender(turn, model, outputs)
 
 
-def _texts(run: RunFolder) -> list[str]:
+def weights(run: RunFolder) -> Translator:
+    """The model of a run; where it is not trained, with random weights, the same ones in every process.
+
+    Random weights write a word again and again: neither padding nor the symbol of the beginning, which Regard never
+    writes and its peers may.
+    """
+    if run.started:
+        return assemble(run).model  # type: ignore[return-value]  # its task is translation
+    experiment = run.experiment()
+    model: Any = model_of(experiment, run.columns(experiment)).eval()
+    with torch.no_grad():
+        model.encoders[ROUTE].embedder.table[[PAD, BOS]] = 0
+    return model
+
+
+def texts_of(run: RunFolder) -> list[str]:
+    """The sentences of the test part."""
     experiment = run.experiment()
     examples = test_examples(experiment, TranslationTask(run.columns(experiment)))
     if examples is None:
@@ -94,41 +123,87 @@ def _texts(run: RunFolder) -> list[str]:
     return examples["source"]
 
 
-def measure(run: RunFolder, chosen: argparse.Namespace) -> dict[str, dict[str, Record]]:
-    """The races, each printed as it ends."""
-    races = {}
-    trained = chosen.run is not None
+def contenders(
+    run: RunFolder, converted: Path, texts: list[str], beam: int, threads: int
+) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Name → who makes it, and of what; a size of batches comes after that."""
+    length = None if run.started else LENGTH
+    tokenizer = run.text / "shared" / FILE
+    found: dict[str, tuple[Any, tuple[Any, ...]]] = {"regard": (regard, (run, texts, beam, length, "exact"))}
+    if beam > 1:
+        found["regard, stop: full"] = (regard, (run, texts, beam, length, "full"))
+    for kind in ("float32", "int8"):
+        found[f"CTranslate2 {kind}"] = (ctranslate2, (Model(converted, tokenizer, kind), texts, beam, length, threads))
+    return found | {"Hugging Face": (hugging_face, (run, texts, beam, length))}
+
+
+def batches_of(name: str) -> tuple[int, ...]:
+    """The sizes of batches that a contender tries."""
+    (found,) = [sizes for start, sizes in BATCHES.items() if name.startswith(start)]
+    return found
+
+
+def best_batch(name: str, make: Any, arguments: tuple[Any, ...], threads: int) -> int:
+    """The quickest of the sizes of batches, on the first of the texts."""
+    few = tuple(one[:SWEPT] if isinstance(one, list) else one for one in arguments)
+    found = race({str(size): (make, (*few, size)) for size in batches_of(name)}, 1, threads)
+    return max(batches_of(name), key=lambda size: found[str(size)].speeds[0])
+
+
+def measure(run: RunFolder, chosen: argparse.Namespace, place: Path, size: str) -> dict[str, dict[str, Record]]:
+    """The races of one model, each printed as it ends."""
+    races, texts = {}, texts_of(run)[: chosen.lines]
+    converted = convert(weights(run), run.text / "shared" / FILE, place / "ctranslate2")
     for beam in chosen.beams:
-        contenders: dict[str, Any] = {"regard": (regard, (run, beam, chosen.lines, trained, "exact"))}
-        if beam > 1:
-            contenders["regard, stop: full"] = (regard, (run, beam, chosen.lines, trained, "full"))
-        names = [f"{'m2m100' if trained else 'marian'}, batches of {size}" for size in chosen.batches]
-        for name, size in zip(names, chosen.batches, strict=True):
-            contenders[name] = (peer, (run, beam, chosen.lines, trained, size))
-        title = "greedy" if beam == 1 else f"beam {beam}"
-        records = races[title] = race(contenders, chosen.rounds, chosen.threads)
-        print(f"\n{title}\n\n{table(records, UNIT, names[0])}")
-        if trained:
-            pairs = zip(records["regard"].outputs, records[names[0]].outputs, strict=True)
-            same = [ours == theirs for ours, theirs in pairs]
-            print(f"\n{sum(same):,} of {len(same):,} translations are the same on both sides")
+        makes = contenders(run, converted, texts, beam, chosen.threads)
+        makes = {name: makes[name] for name in makes if name in {*(chosen.only or makes), REFERENCE}}
+        batch = {
+            name: best_batch(name, *made, chosen.threads) if chosen.sweep else batches_of(name)[0]
+            for name, made in makes.items()
+        }
+        full: dict[str, Make] = {
+            f"{name}, batches of {batch[name]}": (make, (*arguments, batch[name]))
+            for name, (make, arguments) in makes.items()
+        }
+        title = f"{size} greedy" if beam == 1 else f"{size} beam {beam}"
+        records = races[title] = race(full, chosen.rounds, chosen.threads)
+        reference = next(name for name in records if name.startswith(REFERENCE))
+        print(f"\n{title}\n\n{table(records, UNIT, reference)}\n\n{agreement(records, reference)}", flush=True)
     return races
 
 
+def agreement(records: Mapping[str, Record], reference: str) -> str:
+    """How many translations are those of the reference."""
+    wanted = records[reference].outputs
+    same = {
+        name: sum(one == other for one, other in zip(record.outputs, wanted, strict=True))
+        for name, record in records.items()
+        if name != reference
+    }
+    return f"the same translations as the reference's {len(wanted):,}: " + ", ".join(
+        f"{name} {count:,}" for name, count in same.items()
+    )
+
+
 def main() -> None:
-    """Prints a table for each beam."""
+    """Prints a table for each size and beam."""
     parser = parser_of(__doc__ or "")
     parser.add_argument("--run", type=Path, help="folder of a trained transformer with a shared vocabulary")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="without a run (default all)")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5], help="sizes of the beam, 1 = greedy")
-    parser.add_argument("--batches", type=int, nargs="+", default=[64, 256], help="sentences, for the peer")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these contenders, and the reference")
     parser.add_argument("--lines", type=int, default=1000, help="of test2016, the first ones (default 1000)")
+    parser.add_argument("--sweep", action="store_true", help="look for the best size of batches first")
     chosen = parser.parse_args()
+    need_ctranslate2()
     need_transformers()
-    about = machine(chosen.threads)
+    about, races = machine(chosen.threads), dict[str, dict[str, Record]]()
     print(", ".join(f"{name} {value}" for name, value in about.items()))
-    with tempfile.TemporaryDirectory() as folder:
-        run = prepare(Path(folder), chosen.changes) if chosen.run is None else RunFolder(chosen.run)
-        races = measure(run, chosen)
+    for size in chosen.sizes if chosen.run is None else ["trained"]:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            run = RunFolder(chosen.run) if chosen.run else prepare(place, [*SIZES[size], *chosen.changes])
+            races |= measure(run, chosen, place, size)
     if chosen.json:
         save(chosen.json, {**about, "unit": UNIT, "run": str(chosen.run), "lines": chosen.lines}, races)
 

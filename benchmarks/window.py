@@ -15,13 +15,11 @@ its own. The exponent is the slope of the logarithm of time over that of length:
 
 import json
 import multiprocessing
-import resource
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from growth import exponent, times
-from rounds import MEGABYTE, commands, count, machine
+from rounds import commands, count, machine, peak
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
 from regard.ops.plain import plain
@@ -90,18 +88,9 @@ def memory(name: str, length: int, radius: int, threads: int) -> float:
 def _memory(name: str, length: int, radius: int, threads: int) -> float:
     torch.set_num_threads(threads)
     update(name, 256, radius)()  # what torch itself needs once
-    run, before = update(name, length, radius), _peak()
+    run, before = update(name, length, radius), peak()
     run()
-    return _peak() - before
-
-
-def _peak() -> float:
-    """Of this process alone: where the system tells it, not the figure that a child inherits."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
-    (line,) = [line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) / 2**10
+    return peak() - before
 
 
 def table(lengths: list[int], seconds: dict[tuple[str, int], float], megabytes: dict[tuple[str, int], float]) -> str:

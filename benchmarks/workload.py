@@ -20,6 +20,15 @@ from regard.runs.texts import learn_run_columns, training_readers
 
 CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"
 INSTALL = "pip install transformers"
+SIZES = {  # settings on top of the shipped config
+    "S": [],
+    "B": [
+        "model.dim=512",
+        "model.dropout=0.1",
+        *(f"model.{part}={{num_layers: 3, feedforward_dim: 2048}}" for part in ("encoder", "decoder")),
+        *(f"model.{part}.num_heads=8" for part in ("attention", "self_attention")),
+    ],
+}
 PARTS = {"train": 29000, "val": 1014, "test2016": 1000}  # sentence pairs
 WORDS, MEAN, SPREAD, LONGEST = 30000, 12.0, 3.8, 40  # Multi30k: distinct words; words in a sentence
 TARGET_RATIO, TARGET_SPREAD = 0.93, 1.8  # a target's length given its source's: correlated by 0.88

@@ -1,0 +1,152 @@
+"""CTranslate2 with the weights of a Transformer of Regard: its model, and the contender that translates with it.
+
+It needs no torch to translate, so nothing here imports it: its process is as small as a user's is.
+"""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rounds import Contender
+
+INSTALL = "pip install ctranslate2"
+PLACES = 512  # positions kept ready
+BOS, EOS = "<s>", "</s>"
+LONGEST = 256  # pieces of a translation at most, where a model ends it by itself
+
+Array = NDArray[np.float32]
+
+
+class Model(NamedTuple):
+    """What CTranslate2 translates with."""
+
+    folder: Path  # that `convert` wrote
+    tokenizer: Path  # a model of sentencepiece
+    compute_type: str  # float32, int8 …
+
+
+def need_ctranslate2() -> None:
+    """Ends with one line where the peer is not installed."""
+    if importlib.util.find_spec("ctranslate2") is None:
+        raise SystemExit(f"benchmark: CTranslate2 is missing, which Regard is measured against: {INSTALL}")
+
+
+def variables(reader: Any, decoder: Any) -> dict[str, Array]:
+    """The weights of an embedded encoder and a decoder, one table for all, by their names in CTranslate2.
+
+    Queries, keys and values of self-attention are one product there, keys and values of the source another.
+    """
+    table = _array(reader.embedder.table)
+    places = _array(reader.embedder.position(0, PLACES))
+    found = {"encoder/embeddings_0/weight": table, "decoder/embeddings/weight": table}
+    found["decoder/projection/weight"] = table
+    for side, part in (("encoder", reader.encoder), ("decoder", decoder)):
+        found[f"{side}/position_encodings/encodings"] = places
+        found |= _norm(f"{side}/layer_norm", part.norm)
+        for number, block in enumerate(part.blocks):
+            found |= _block(f"{side}/layer_{number}", block)
+    return found
+
+
+def convert(model: Any, tokenizer: Path, folder: Path) -> Path:
+    """Write a translator of a run in CTranslate2's format → the folder, which is made."""
+    from ctranslate2.specs import TransformerSpec
+
+    from regard.models import ROUTE
+
+    reader, decoder = model.encoders[ROUTE], model.decoders[ROUTE]
+    heads = reader.encoder.blocks[0].own.heads.num_heads
+    layers = len(reader.encoder.blocks), len(decoder.blocks)
+    spec = TransformerSpec.from_config(layers, heads, pre_norm=True)
+    fill(spec, variables(reader, decoder))
+    pieces = _processor(tokenizer)
+    vocabulary = [pieces.id_to_piece(number) for number in range(pieces.get_piece_size())]
+    spec.register_source_vocabulary(vocabulary)
+    spec.register_target_vocabulary(vocabulary)
+    spec.config.add_source_eos = True
+    spec.config.decoder_start_token = BOS
+    spec.validate()
+    spec.optimize()
+    folder.mkdir(parents=True)
+    spec.save(str(folder))
+    return folder
+
+
+def fill(spec: Any, weights: Mapping[str, Array]) -> None:
+    """Set each of the weights at its place: a/b_2/c is spec.a.b[2].c."""
+    for name, array in weights.items():
+        part = spec
+        *path, last = name.split("/")
+        for step in path:
+            stem, _, number = step.rpartition("_")
+            part = getattr(part, stem)[int(number)] if not hasattr(part, step) else getattr(part, step)
+        setattr(part, last, array)
+
+
+def ctranslate2(
+    model: Model, texts: Sequence[str], beam: int, length: int | None, threads: int, tokens: int
+) -> Contender:
+    """As many workers of one thread as there are threads, on batches of so many tokens; texts in, texts out.
+
+    `length`: pieces of every translation; None: the model ends it.
+    """
+    from ctranslate2 import Translator
+
+    translator = Translator(
+        str(model.folder), device="cpu", compute_type=model.compute_type, inter_threads=threads, intra_threads=1
+    )
+    pieces, outputs = _processor(model.tokenizer), list[str]()
+    settings = {"beam_size": beam, "max_batch_size": tokens, "batch_type": "tokens", "return_end_token": True}
+    settings |= {"max_decoding_length": length or LONGEST, "min_decoding_length": length or 1}
+
+    def turn() -> float:
+        found = translator.translate_batch(pieces.encode(list(texts), out_type=str), **settings)
+        outputs[:] = [pieces.decode(_ended(one.hypotheses[0])) for one in found]
+        return len(outputs)
+
+    return Contender(turn, None, outputs)
+
+
+def _ended(written: list[str]) -> list[str]:
+    return written[:-1] if written and written[-1] == EOS else written
+
+
+def _processor(tokenizer: Path) -> Any:
+    import sentencepiece
+
+    return sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
+
+
+def _block(name: str, block: Any) -> dict[str, Array]:
+    own = block.own.heads
+    found = _norm(f"{name}/self_attention/layer_norm", block.own_norm)
+    found |= _linear(f"{name}/self_attention/linear_0", own.from_query, own.from_key, own.from_value)
+    found |= _linear(f"{name}/self_attention/linear_1", own.to_out)
+    if block.cross is not None:
+        cross = block.cross.heads
+        found |= _norm(f"{name}/attention/layer_norm", block.cross_norm)
+        found |= _linear(f"{name}/attention/linear_0", cross.from_query)
+        found |= _linear(f"{name}/attention/linear_1", cross.from_key, cross.from_value)
+        found |= _linear(f"{name}/attention/linear_2", cross.to_out)
+    found |= _norm(f"{name}/ffn/layer_norm", block.feedforward_norm)
+    found |= _linear(f"{name}/ffn/linear_0", block.feedforward.to_hidden)
+    return found | _linear(f"{name}/ffn/linear_1", block.feedforward.to_out)
+
+
+def _linear(name: str, *layers: Any) -> dict[str, Array]:
+    return {
+        f"{name}/weight": np.concatenate([_array(layer.weight) for layer in layers]),
+        f"{name}/bias": np.concatenate([_array(layer.bias) for layer in layers]),
+    }
+
+
+def _norm(name: str, norm: Any) -> dict[str, Array]:
+    return {f"{name}/gamma": _array(norm.weight), f"{name}/beta": _array(norm.bias)}
+
+
+def _array(tensor: Any) -> Array:
+    found: Array = tensor.detach().numpy()
+    return found
