@@ -1,8 +1,9 @@
 """`regard`: the commands and what they share."""
 
+import atexit
+import gc
 import os
 import sys
-from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from regard.cli.serve import serve_command
 from regard.cli.train import train_command
 
 SPINS = "2000"  # about as long as waking a thread takes
+COLLECT_AFTER = 10_000  # new objects; Python's own 700 has it look for cycles 500 times while torch is loaded
 
 app = typer.Typer(
     cls=Group,
@@ -50,6 +52,8 @@ app.command("demo")(demo_command)
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         print("regard", version("regard"))
         raise typer.Exit
 
@@ -72,6 +76,7 @@ def main() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+    _collect_rarely()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
@@ -80,6 +85,12 @@ def main() -> None:
         if "TORCHELASTIC_RUN_ID" in os.environ and isinstance(end.code, int | None):
             _leave_torchrun(end.code or 0)
         raise
+
+
+def _collect_rarely() -> None:
+    """Spare the collector of cycles most of its work: modules are loaded once and stay as long as the process."""
+    gc.set_threshold(COLLECT_AFTER)
+    atexit.register(gc.freeze)  # what is alive at the end goes with the process, and need not be searched
 
 
 def _leave_torchrun(code: int) -> None:

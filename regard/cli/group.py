@@ -54,6 +54,8 @@ class Group(TyperGroup):
                 raise
             tell(str(error))
             raise typer.Exit(FAULT) from error
+        except typer.Exit:  # a RuntimeError: the end of --help
+            raise
         except (MemoryError, RuntimeError) as error:
             if ctx.params.get("traceback") or not (problem := _too_little(error)):
                 raise
