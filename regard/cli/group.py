@@ -54,8 +54,6 @@ class Group(TyperGroup):
                 raise
             tell(str(error))
             raise typer.Exit(FAULT) from error
-        except typer.Exit:  # a RuntimeError: the end of --help
-            raise
         except (MemoryError, RuntimeError) as error:
             if ctx.params.get("traceback") or not (problem := _too_little(error)):
                 raise
@@ -96,6 +94,8 @@ def _one_line() -> Iterator[None]:
 
 def _too_little(error: Exception) -> str:
     """What to do where memory, or threads, did not suffice; "" for other errors."""
+    if isinstance(error, typer.Exit):  # a RuntimeError, too: the end of --help, which is to load no torch
+        return ""
     from regard.ops.memory import lacks_memory
 
     if lacks_memory(error):
