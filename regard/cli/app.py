@@ -14,6 +14,7 @@ from regard.cli.catalogue import list_command
 from regard.cli.compare import compare_command
 from regard.cli.data import data_app
 from regard.cli.demo import demo_command
+from regard.cli.doctor import doctor_command
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
 from regard.cli.group import EXIT_CODES, Group
@@ -48,6 +49,7 @@ app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)
 app.command("demo")(demo_command)
+app.command("doctor")(doctor_command)
 
 
 def _version(wanted: bool) -> None:

@@ -1,7 +1,6 @@
-"""Products with weights, on a CPU by oneDNN where it is faster: the BLAS that torch calls is half as fast off Intel."""
+"""Products with weights, on a CPU by oneDNN where `machine` says that it is faster than the BLAS that torch calls."""
 
 import os
-import platform
 from typing import Any, cast
 
 import torch
@@ -9,16 +8,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.compat import onednn_linear
+from regard.ops.machine import kind_of, prefers_onednn
 from regard.ops.plain import is_plain
-
-ENOUGH = 2**21  # multiply-adds from which oneDNN wins, as measured: its call costs ten microseconds more
 
 # oneDNN and what calls it keep what they made for each of the last thousand shapes, half a megabyte and more; a batch
 # needs a dozen. This is read at the first product: one that was made before keeps the default.
 for _name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
     os.environ.setdefault(_name, "16")
 
-_onednn = onednn_linear() if platform.machine().lower() in ("x86_64", "amd64") else None
+_onednn = onednn_linear()
 
 
 class _Product(torch.autograd.Function):
@@ -52,10 +50,11 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 def summed(first: Tensor, second: Tensor) -> Tensor:
     """(rows, a), (rows, b) → first^T second (a, b), a sum over the rows: the gradient of a weight.
 
-    oneDNN is quicker where one side is much wider than the other, and that side stands where weights do.
+    oneDNN is quicker where the wider side stands where weights do.
     """
     a, b = first.shape[-1], second.shape[-1]
-    if max(a, b) < 2 * min(a, b):
+    alike = max(a, b) < 2 * min(a, b)
+    if alike and not prefers_onednn("gradient"):
         return first.t() @ second
     return linear(first.t(), second.t()) if b > a else linear(second.t(), first.t()).t()
 
@@ -69,10 +68,12 @@ class Linear(nn.Linear):
 
 
 def _fits(inputs: Tensor, weight: Tensor) -> bool:
-    if _onednn is None or is_plain() or inputs.device.type != "cpu" or inputs.numel() * len(weight) < ENOUGH:
+    if _onednn is None or is_plain() or inputs.device.type != "cpu" or torch.compiler.is_compiling():
         return False
-    single = inputs.dtype == weight.dtype == torch.float32 and inputs.dim() > 1
-    return single and not torch.compiler.is_compiling() and not torch.is_autocast_enabled("cpu")
+    if inputs.dim() < 2 or not inputs.dtype == weight.dtype == torch.float32 or torch.is_autocast_enabled("cpu"):
+        return False
+    out_dim, in_dim = weight.shape
+    return prefers_onednn(kind_of(inputs.numel() // max(1, in_dim), in_dim, out_dim))
 
 
 def _product(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

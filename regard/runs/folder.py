@@ -32,6 +32,7 @@ from regard.config import is_unfinished, read_checked, read_yaml, staged, write_
 from regard.data.columns import Columns, load_columns
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
+from regard.ops.machine import onednn_kinds
 from regard.runs.lock import LOCK, locked
 from regard.runs.manifest import MANIFEST, has_manifest, is_settled, replace_file, verify, write_manifest
 from regard.training import checkpoint as files
@@ -226,6 +227,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
+        "onednn": ", ".join(sorted(onednn_kinds(torch.get_num_threads()))),  # kinds of products
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "cores": os.cpu_count(),
     }

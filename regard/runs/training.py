@@ -2,13 +2,15 @@
 
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
+
+import torch
 
 from regard.config import quoted
 from regard.data.columns import Columns
@@ -18,7 +20,10 @@ from regard.experiment import Experiment, read_experiment, settings_file, text_s
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
+from regard.ops import machine
 from regard.ops.memory import keep_memory
+from regard.ops.plain import is_plain
+from regard.ops.timings import timings
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.initial import copy_text, initial_values, start_from
@@ -76,6 +81,7 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
         folder = run_of(experiment)
         progress = Progress(folder.path, quiet=quiet, silent=not world.first)
         with ExitStack() as stack:
+            stack.enter_context(_settled_machine(experiment, world, progress))
             with ExitStack() as making:
                 parts = world.in_order(lambda: _prepared(experiment, folder, progress, world, resume, stack, making))
                 trainer = _trainer(parts, folder, progress, world).prepare(resume=folder.started)
@@ -90,6 +96,24 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
                 return False
             _tell(report, folder, experiment, progress)
             return True
+
+
+@contextmanager
+def _settled_machine(experiment: Experiment, world: World, progress: Progress) -> Iterator[None]:
+    """Choose threads, and who computes products, by the settings or by what was measured; inside `plain()` nothing."""
+    before, settings = torch.get_num_threads(), experiment.training
+    if world.device.type != "cpu" or is_plain():
+        yield
+        return
+    try:
+        machine.fix(settings.products)
+        threads = machine.choose_threads(settings.threads, timings())
+        if threads < before and settings.threads == "auto":
+            progress.say(f"trains on {threads} of {before} threads: more are no faster here (regard doctor)")
+        yield
+    finally:
+        machine.fix("auto")
+        torch.set_num_threads(before)
 
 
 def run_of(experiment: Experiment) -> RunFolder:

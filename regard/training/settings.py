@@ -6,6 +6,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from regard.config import Doc
 from regard.config.bounds import Count, NotNegative, Positive, Size, Threads
+from regard.ops.machine import Products
 from regard.registry import Choice
 
 
@@ -81,6 +82,16 @@ class TrainingSettings:
     seed: Annotated[Count, Doc("Number that all random draws come from.")] = 1
     precision: Annotated[
         Literal["auto", "float32", "bf16"], Doc("Numbers that are computed with; auto: bf16 on a GPU, else float32.")
+    ] = "auto"
+    products: Annotated[
+        Products,
+        Doc("What multiplies on a CPU: torch's BLAS, oneDNN, or for each shape what was measured to be faster."),
+    ] = "auto"
+    threads: Annotated[
+        Size | Literal["auto"],
+        Doc(
+            "Threads that compute on a CPU; auto: as OMP_NUM_THREADS says, else the fewest that are about the fastest."
+        ),
     ] = "auto"
     compile: Annotated[bool, Doc("Compile the model by torch.compile first.")] = False
     parallel: Annotated[

@@ -25,6 +25,7 @@ from regard.layers.recurrent import RECURRENT
 from regard.layers.recurrent.kernels import choose as recurrences
 from regard.layers.recurrent.kernels import fused
 from regard.ops import linear as products
+from regard.ops import machine
 from regard.ops.dropout import dropout
 from regard.ops.linear import linear
 from regard.ops.plain import plain
@@ -67,16 +68,17 @@ class Ops(TorchDispatchMode):
 
 
 @pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Any]]:
     """A context that counts fast calls by name. Whatever is small enough for a plain formula counts as large."""
     for module, limits in {
-        products: ["ENOUGH"],
         choose: ["SHORT", "ROOM", "ROOM_OF_PRODUCTS", "ROOM_OF_COPIES", "LONG"],
         chunked: ["FEW", "FEW_TO_LEARN", "SLICE"],
         recurrences: ["SHORT"],
     }.items():
         for limit in limits:
             monkeypatch.setattr(module, limit, 0)
+    monkeypatch.setattr(machine, "_fixed", ["onednn"])
+    machine.onednn_kinds.cache_clear()
     seen: Counter[str] = Counter()
 
     def counted(owner: Any, name: str, told: str) -> None:
@@ -100,7 +102,8 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
         with Functions(seen), Ops(seen):
             yield seen
 
-    return context
+    yield context
+    machine.onednn_kinds.cache_clear()
 
 
 def _functions() -> list[type]:

@@ -1,0 +1,50 @@
+"""What the system says of the processor: its maker and the instructions that it has."""
+
+import functools
+import platform
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+_FEATURES = {  # by the flags that say so, all of a group
+    "avx2": ({"avx2"},),
+    "avx512": ({"avx512f"},),
+    "int8": ({"avx512_vnni"}, {"avx_vnni"}, {"amx_int8"}, {"i8mm"}),
+    "bfloat16": ({"avx512_bf16"}, {"amx_bf16"}, {"bf16"}),
+    "amx": ({"amx_tile", "amx_bf16"},),
+}
+_OF_TORCH = {"AVX512": frozenset({"avx2", "avx512f"}), "AVX2": frozenset({"avx2"})}  # what its name for one implies
+
+
+class Processor(NamedTuple):
+    """What the system says of it."""
+
+    vendor: str
+    model: str
+    flags: frozenset[str]
+
+    def has(self, feature: str) -> bool:
+        """Whether it has a feature: avx2, avx512, int8 (VNNI and the like), bfloat16 or amx."""
+        return any(group <= self.flags for group in _FEATURES[feature])
+
+    @property
+    def features(self) -> dict[str, bool]:
+        """All features by name."""
+        return {name: self.has(name) for name in _FEATURES}
+
+
+@functools.cache
+def processor(listed: Path = Path("/proc/cpuinfo")) -> Processor:
+    """Return what Linux lists; elsewhere what Python and torch know."""
+    try:
+        first = listed.read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
+    except OSError:
+        first = ""
+    values = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
+    flags = (values.get("flags") or values.get("Features") or "").split()  # x86; ARM
+    return Processor(
+        values.get("vendor_id") or values.get("CPU implementer") or platform.system(),
+        values.get("model name") or platform.processor() or platform.machine(),
+        frozenset(flags) or _OF_TORCH.get(torch.backends.cpu.get_cpu_capability(), frozenset()),
+    )
