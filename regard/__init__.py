@@ -7,30 +7,19 @@
 Importing this costs nothing: torch is loaded when one of the names below is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from regard.lazy import at_first_use
 
 if TYPE_CHECKING:
     from regard.predictor import Predictor, load
     from regard.results import Explanation, Prediction
     from regard.runs import train
+else:
+    __getattr__ = at_first_use(__name__, results="Explanation, Prediction", predictor="Predictor, load", runs="train")
 
 __all__ = ["Explanation", "Prediction", "Predictor", "load", "train"]
 __version__ = "0.1.0"
-
-_HOMES = {
-    "Explanation": "regard.results",
-    "Prediction": "regard.results",
-    "Predictor": "regard.predictor",
-    "load": "regard.predictor",
-    "train": "regard.runs",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'regard' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

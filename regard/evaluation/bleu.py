@@ -2,13 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from sacrebleu.metrics.bleu import BLEU
-
 from regard.config import Doc
 from regard.config.common_settings import Lowercase
 from regard.errors import ConfigError
 from regard.evaluation.metric import Corpus
-from regard.evaluation.sacre import SacreMetric
+from regard.evaluation.sacre import SacreMetric, sacrebleu
 from regard.evaluation.scripts import bleu_tokenizer
 
 Tokenize = Literal["13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab"]
@@ -32,13 +30,13 @@ class Bleu(SacreMetric):
         lowercase: Lowercase = False,
     ) -> None:
         self.tokenize, self.lowercase = tokenize, lowercase
-        self._plain: Any = BLEU(tokenize="none")
+        self._plain: Any = sacrebleu().BLEU(tokenize="none")
 
     def judge(self, corpus: Corpus) -> Any:
         """sacrebleu's BLEU. Raises ConfigError when the tokenizer needs software that is not there."""
         tokenize = self.tokenize or bleu_tokenizer(several[0] for several in corpus.references)
         try:
-            return BLEU(tokenize=tokenize, lowercase=self.lowercase, force=True)
+            return sacrebleu().BLEU(tokenize=tokenize, lowercase=self.lowercase, force=True)
         except (ImportError, RuntimeError) as error:
             language = tokenize.partition("-")[0]
             raise ConfigError(

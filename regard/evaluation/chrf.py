@@ -2,13 +2,11 @@
 
 from typing import Annotated, Any
 
-from sacrebleu.metrics.chrf import CHRF
-
 from regard.config import Doc
 from regard.config.bounds import Count, Size
 from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus
-from regard.evaluation.sacre import SacreMetric
+from regard.evaluation.sacre import SacreMetric, sacrebleu
 
 
 class Chrf(SacreMetric):
@@ -38,4 +36,4 @@ class Chrf(SacreMetric):
         return float(self._plain._compute_f_score(sums))
 
     def _judge(self) -> Any:
-        return CHRF(char_order=self.character_order, word_order=self.word_order, lowercase=self.lowercase)
+        return sacrebleu().CHRF(char_order=self.character_order, word_order=self.word_order, lowercase=self.lowercase)

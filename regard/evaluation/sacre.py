@@ -9,6 +9,13 @@ import numpy as np
 from regard.evaluation.metric import Corpus, Metric, Statistics
 
 
+def sacrebleu() -> Any:
+    """sacrebleu's metrics, loaded when a figure is first wanted: they load eight libraries more."""
+    from sacrebleu import metrics
+
+    return metrics
+
+
 class SacreMetric(Metric):
     """A metric of https://aclanthology.org/W18-6319 (sacrebleu); the figures are equal to the last digit."""
 

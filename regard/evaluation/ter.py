@@ -2,12 +2,10 @@
 
 from typing import Annotated, Any
 
-from sacrebleu.metrics.ter import TER
-
 from regard.config import Doc
 from regard.config.common_settings import Lowercase
 from regard.evaluation.metric import Corpus
-from regard.evaluation.sacre import SacreMetric
+from regard.evaluation.sacre import SacreMetric, sacrebleu
 from regard.evaluation.scripts import bleu_tokenizer
 
 
@@ -31,14 +29,14 @@ class Ter(SacreMetric):
         lowercase: Lowercase = True,
     ) -> None:
         self.characters, self.lowercase = characters, lowercase
-        self._plain: Any = TER()
+        self._plain: Any = sacrebleu().TER()
 
     def judge(self, corpus: Corpus) -> Any:
         """sacrebleu's TER."""
         apart = self.characters
         if apart is None:
             apart = bleu_tokenizer(several[0] for several in corpus.references) != "13a"
-        return TER(normalized=apart, asian_support=apart, case_sensitive=not self.lowercase)
+        return sacrebleu().TER(normalized=apart, asian_support=apart, case_sensitive=not self.lowercase)
 
     def value_of(self, sums: list[float]) -> float:
         """TER of summed [edits, average reference length]."""

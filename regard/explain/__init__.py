@@ -1,10 +1,17 @@
 """What a prediction looked at, for people: alignments, symptoms, pictures and a page. All on plain values."""
 
+from typing import TYPE_CHECKING
+
 from regard.explain.alignment import WordAlignment, align, format_pharaoh, parse_pharaoh, word_alignment
 from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.page import fragment, page, to_json
-from regard.explain.pictures import by_words, png, png_of, svg, svg_of
-from regard.explain.terminal import render, show
+from regard.lazy import at_first_use
+
+if TYPE_CHECKING:
+    from regard.explain.pictures import by_words, png, png_of, svg, svg_of
+    from regard.explain.terminal import render, show
+else:  # who only predicts draws nothing
+    __getattr__ = at_first_use(__name__, pictures="by_words, png, png_of, svg, svg_of", terminal="render, show")
 
 __all__ = [
     "Flag",

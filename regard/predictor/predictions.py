@@ -1,8 +1,6 @@
 """A list of predictions that prints well."""
 
-from rich.console import Console
-
-from regard.explain import fragment, show, to_json
+from regard.explain import fragment, to_json
 from regard.results import Prediction
 
 
@@ -10,6 +8,10 @@ class Predictions(list[Prediction]):
     """As many as there were texts, in their order. A notebook shows the page, a terminal the texts and their words."""
 
     def __str__(self) -> str:
+        from rich.console import Console
+
+        from regard.explain import show  # loaded with what prints, and only then
+
         console = Console(no_color=True, width=120)
         with console.capture() as captured:
             show(self, console)

@@ -36,7 +36,6 @@ from regard.ops.machine import onednn_kinds
 from regard.runs.lock import LOCK, locked
 from regard.runs.manifest import MANIFEST, has_manifest, is_settled, replace_file, verify, write_manifest
 from regard.training import checkpoint as files
-from regard.training.best_checkpoints import FINAL
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
@@ -69,7 +68,7 @@ class RunFolder:
     @property
     def finished(self) -> bool:
         """Whether training has ended by itself."""
-        return (self.path / FINAL).is_file()
+        return (self.path / files.FINAL).is_file()
 
     @contextmanager
     def held(self, *, make: bool = False) -> Iterator[None]:
@@ -172,7 +171,7 @@ class RunFolder:
 
     def checkpoint(self) -> files.Checkpoint:
         """The one that training ended with; while it has not ended, the best so far, or the latest."""
-        final = self.path / FINAL
+        final = self.path / files.FINAL
         try:
             if final.is_file():
                 name = read_checked(final, required=False)["checkpoint"]

@@ -16,7 +16,6 @@ from regard.training.settings import TrainingSettings
 from regard.training.shards import load_whole
 from regard.training.world import ALONE, World
 
-FINAL = "final.json"
 AVERAGE = "average"
 
 
@@ -33,7 +32,7 @@ class BestCheckpoints:
     def clear(self) -> None:
         """Remove what an earlier end and an interrupted save have left."""
         files.clear(self.run)
-        (self.run / FINAL).unlink(missing_ok=True)
+        (self.run / files.FINAL).unlink(missing_ok=True)
         files.remove(self.mean)
 
     def keep(self, update: int, best: EarlyStopping) -> None:
@@ -94,7 +93,7 @@ class BestCheckpoints:
             score = best.ranked[0].score
             folder = files.step_folder(self.run, best.ranked[0].update)
         named = {"checkpoint": folder.name, "metric": self.settings.metric, "score": score, "reason": reason}
-        path = self.run / FINAL
+        path = self.run / files.FINAL
         try:
             write_checked(path, named)
         except OSError as error:

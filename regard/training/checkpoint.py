@@ -20,6 +20,7 @@ from regard.training.world import ALONE, World
 
 FORMAT = 1
 FOLDER = "checkpoints"
+FINAL = "final.json"  # which of them to use, once training has ended
 MODEL, OBJECTIVE, OPTIMIZERS, GENERATORS, STATE = (
     "model.safetensors", "objective.safetensors", "optimizers.safetensors", "generators.safetensors", "state.json",
 )  # fmt: skip

@@ -4,7 +4,14 @@ import subprocess
 import sys
 
 import pytest
+from small_runs import SMALL, regard, write_texts
 
+HEAVY = {  # what only drawing, judging, training, serving, compiling or other kinds of files need
+    "matplotlib", "rich", "jinja2", "sacrebleu", "docx", "lxml", "pysubs2", "babel", "fastapi", "uvicorn", "pytest",
+    "transformers", "numpy.testing", "tensorboard", "torch._dynamo", "torch._inductor",
+    "torch.nn.attention.flex_attention", "regard.training.trainer", "regard.training.progress", "regard.runs.training",
+    "regard.explain.pictures", "regard.explain.terminal", "regard.documents.files.docx", "regard.documents.files.srt",
+}  # fmt: skip
 LOADED = """
 import sys
 from regard.cli import main
@@ -29,4 +36,20 @@ def modules_after(*words, given=""):
 
 @pytest.mark.parametrize("command", ["train", "predict", "explain", "compare", "data", "serve"])
 def test_help_of_a_command_needs_no_torch(command):
-    assert not modules_after(command, "--help") & {"torch", "numpy", "yaml", "sentencepiece"}
+    assert sorted(modules_after(command, "--help") & {"torch", "numpy", "yaml", "sentencepiece"}) == []
+
+
+def test_predict_loads_nothing_heavy_that_it_does_not_use(tmp_path):
+    run = tmp_path / "run"
+    assert regard("train", *write_texts(tmp_path), "--run", run, *SMALL).code == 0
+    assert sorted(modules_after("predict", run, given="a dog runs\n") & HEAVY) == []
+
+
+def test_names_of_a_package_are_loaded_at_first_use():
+    probe = (
+        "import sys, regard.explain as one; print('rich' in sys.modules, one.show.__module__, 'rich' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "regard.explain.terminal", "True"]
+    with pytest.raises(ImportError, match="'shown'"):
+        from regard.explain import shown  # noqa: F401  there is none

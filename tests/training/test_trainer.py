@@ -12,7 +12,7 @@ from two_turns import TURNS, CriticObjective
 from regard.objectives import Context, LikelihoodObjective
 from regard.registry import Choice
 from regard.training import checkpoint as files
-from regard.training.best_checkpoints import FINAL
+from regard.training.checkpoint import FINAL
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.settings import TrainingSettings

@@ -3,15 +3,17 @@
 import functools
 import importlib.util
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from regard.attention.kernels.banded import Blocks, runs_of
 from regard.attention.kernels.products import Parts
 from regard.attention.parts import Memory, Window
+
+if TYPE_CHECKING:  # loaded where it is called, which on a CPU is never
+    from torch.nn.attention.flex_attention import BlockMask
 
 BLOCK = 128  # queries and keys of a block
 DIMS = range(16, 129)  # of a head: those the kernel surely has room for
@@ -45,7 +47,7 @@ def by_flex(
     lead = queries.shape[:-2]
     sees = _seen(window.first.expand(*lead, -1), shown.expand(*lead, *shown.shape[-2:]), window)
     mask = _block_mask(window, memory.keys.shape[-2], sees)
-    attend: Any = _compiled() if compiled else flex_attention
+    attend: Any = _compiled() if compiled else _kernel()
     context: Tensor = attend(*product, memory.values, block_mask=mask, scale=1.0)
     return context
 
@@ -62,8 +64,10 @@ def _seen(first: Tensor, shown: Tensor, window: Window) -> Callable[..., Tensor]
     return sees
 
 
-def _block_mask(window: Window, num_keys: int, sees: Callable[..., Tensor]) -> BlockMask:
+def _block_mask(window: Window, num_keys: int, sees: Callable[..., Tensor]) -> "BlockMask":
     """Which blocks of keys a block of queries needs, told from the windows alone: no queries x keys comes to be."""
+    from torch.nn.attention.flex_attention import BlockMask
+
     first = window.first.reshape((1,) * (3 - window.first.dim()) + window.first.shape)
     num_queries = first.shape[-1]
     last = first[..., -1:].expand(*first.shape[:-1], -num_queries % BLOCK)
@@ -77,6 +81,12 @@ def _block_mask(window: Window, num_keys: int, sees: Callable[..., Tensor]) -> B
     )
 
 
+def _kernel() -> Callable[..., Any]:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return flex_attention
+
+
 @functools.cache
 def _compiled() -> Callable[..., Any]:
-    return torch.compile(flex_attention)
+    return torch.compile(_kernel())

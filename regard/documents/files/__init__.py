@@ -3,17 +3,28 @@
 from collections.abc import Callable, Mapping
 
 from regard.documents.files.base import FileDocument, FileError
-from regard.documents.files.docx import docx_file
-from regard.documents.files.srt import srt_file
 from regard.documents.files.text_and_html import html_file, text_file
 from regard.errors import nearest
 
+
+def _srt_file(data: bytes, language: str | None) -> FileDocument:
+    from regard.documents.files.srt import srt_file  # loads pysubs2
+
+    return srt_file(data, language)
+
+
+def _docx_file(data: bytes, language: str | None) -> FileDocument:
+    from regard.documents.files.docx import docx_file  # loads python-docx, lxml and babel
+
+    return docx_file(data, language)
+
+
 FILES: Mapping[str, Callable[[bytes, str | None], FileDocument]] = {
     ".txt": text_file,
-    ".srt": srt_file,
+    ".srt": _srt_file,
     ".html": html_file,
     ".htm": html_file,
-    ".docx": docx_file,
+    ".docx": _docx_file,
 }
 SUFFIXES = tuple(FILES)
 

@@ -33,7 +33,7 @@ from regard.runs.folder import ENVIRONMENT
 from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
 from regard.training import checkpoint as files
-from regard.training.best_checkpoints import FINAL
+from regard.training.checkpoint import FINAL
 from regard.training.progress import METRICS_FILE
 
 FORMAT = 4

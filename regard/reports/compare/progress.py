@@ -16,7 +16,7 @@ from rich.segment import ControlType
 from regard.explain.tokens import visible_line
 from regard.reports.compare.plan import PlannedRun
 from regard.reports.timing import Spent
-from regard.training.best_checkpoints import FINAL
+from regard.training.checkpoint import FINAL
 from regard.training.progress import METRICS_FILE
 
 TAIL = 2**14  # bytes of a log that tell how fast a training goes

@@ -7,7 +7,7 @@ from small_runs import regard, unsaid
 
 from regard.recipes import demo as recipe
 from regard.serve import server
-from regard.training.best_checkpoints import FINAL
+from regard.training.checkpoint import FINAL
 
 
 @pytest.fixture
