@@ -1,29 +1,33 @@
-"""Training speed: Regard's updates against Hugging Face MarianMTModel of the same size on the same batches.
+"""Training speed: Regard's updates against Hugging Face MarianMTModel and a prototype of the same size.
 
     REGARD_DATA=PATH python benchmarks/train.py [--rounds 5] [--json FILE]        (needs: pip install transformers)
 
-One update is forward, backward, clipping at norm 1 and a step of fused Adam, label smoothing 0.1, dropout 0.3, float32;
+One update is forward, backward, clipping at norm 1 and a step of fused Adam, label smoothing 0.1, float32;
 batches are made meanwhile as each side makes them. The unit is real target tokens a second, end symbols included.
-  marian                  the same batches in the same order: buckets by length, 4,096 padded tokens
-  marian, kept memory     as before with the allocator setting that Regard makes for itself
-  marian, 64 sentences    random batches of 64 sentences, as without buckets
+  Hugging Face                the same batches in the same order: buckets by length, 4,096 padded tokens
+  Hugging Face, kept memory   as before with the allocator setting that Regard makes for itself
+  Hugging Face, 64 sentences  random batches of 64 sentences, as without buckets
+  prototype                   a plain model that has to do nothing else, on the same batches with kept memory
+
+Sizes are those of the shipped Multi30k config (S), and 3+3 layers of 512 with a feed-forward of 2,048 and 8 heads (B).
 """
 
 import itertools
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from hugging_face import marian, padded
-from rounds import Contender, machine, race, save, table
+from prototype import Prototype, Sizes
+from rounds import Contender, Make, Record, count, machine, race, save, table
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 from training_runs import batches_of, training_stream, updater_of
-from workload import need_transformers, parser_of, prepare
+from workload import SIZES, need_transformers, parser_of, prepare
 
 from regard.data.batches import Batches
 from regard.ops.memory import keep_memory
@@ -31,7 +35,8 @@ from regard.records import BOS, EOS, PAD
 from regard.runs import RunFolder
 
 RATE, SENTENCES, IGNORED = 1e-4, 64, -100
-REFERENCE = "marian"
+UNIT, REFERENCE = "target tokens/s", "Hugging Face"
+TOKENS = {"S": 30000, "B": 12000}  # of a turn
 
 Example = tuple[Sequence[int], Sequence[int]]
 
@@ -56,26 +61,59 @@ def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
         keep_memory()
     experiment = run.experiment()
     model = marian(experiment, len(run.columns(experiment)["source"])).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
     smoothing = experiment.objective.settings["label_smoothing"]
-    stream = _loaded(training_stream(run), bucketed)
 
-    def update(batch: dict[str, Any]) -> int:
+    def loss(batch: dict[str, Any]) -> torch.Tensor:
         labels = batch.pop("labels")
         logits = model(**batch, use_cache=False).logits
-        loss = functional.cross_entropy(
+        return functional.cross_entropy(
             logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
         )
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), experiment.training.clip_norm)
+
+    return _looped(model, loss, run, tokens, bucketed)
+
+
+def prototype(run: RunFolder, tokens: int) -> Contender:
+    """A plain model that has to do nothing else, with kept memory, in the same loop."""
+    keep_memory()
+    experiment = run.experiment()
+    settings = experiment.model.settings
+    encoder, decoder = settings["encoder"].settings, settings["decoder"].settings
+    vocabulary, heads = len(run.columns(experiment)["source"]), settings["attention"].num_heads
+    layers = encoder["num_layers"], decoder["num_layers"]
+    sizes = Sizes(vocabulary, settings["dim"], heads, encoder["feedforward_dim"], *layers, settings["dropout"])
+    model, smoothing = Prototype(sizes, PAD).train(), experiment.objective.settings["label_smoothing"]
+
+    def loss(batch: dict[str, Any]) -> torch.Tensor:
+        labels = batch["labels"]
+        found: torch.Tensor = model(batch["input_ids"], batch["decoder_input_ids"], labels, smoothing)
+        return found / (labels != IGNORED).sum()
+
+    return _looped(model, loss, run, tokens, True)
+
+
+def _looped(
+    model: Any, loss: Callable[[dict[str, Any]], torch.Tensor], run: RunFolder, tokens: int, bucketed: bool
+) -> Contender:
+    """One update after another on what a loader gives."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    stream, longest = _loaded(training_stream(run), bucketed), run.experiment().training.clip_norm
+
+    def update(batch: dict[str, Any]) -> None:
+        loss(batch).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), longest)
         optimizer.step()
         optimizer.zero_grad()
-        return int((labels != IGNORED).sum())
+
+    def counted(batch: dict[str, Any]) -> int:
+        return int((batch["labels"] != IGNORED).sum())
 
     def turn() -> float:
         done = 0
         while done < tokens:
-            done += update(next(stream))
+            batch = next(stream)
+            done += counted(batch)
+            update(batch)
         return done
 
     return Contender(turn, model, [])
@@ -107,27 +145,37 @@ def _collate(examples: Sequence[Example]) -> dict[str, Any]:
     return {"input_ids": source, "attention_mask": (source != PAD).long(), "decoder_input_ids": read, "labels": labels}
 
 
+def contenders(run: RunFolder, tokens: int) -> dict[str, Make]:
+    """Name → who makes it, and of what."""
+    return {
+        "regard": (regard, (run, tokens)),
+        REFERENCE: (peer, (run, tokens, True, False)),
+        f"{REFERENCE}, kept memory": (peer, (run, tokens, True, True)),
+        f"{REFERENCE}, {SENTENCES} sentences": (peer, (run, tokens, False, False)),
+        "prototype": (prototype, (run, tokens)),
+    }
+
+
 def main() -> None:
-    """Prints a table of speeds."""
+    """Prints a table of speeds for each size."""
     parser = parser_of(__doc__ or "")
-    parser.add_argument("--tokens", type=int, default=30000, help="target tokens of a turn (default 30000)")
+    parser.add_argument("--tokens", type=count, help="target tokens of a turn (default 30000, of B 12000)")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="of the model (default all)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"these contenders, and {REFERENCE}")
     chosen = parser.parse_args()
     need_transformers()
-    with tempfile.TemporaryDirectory() as folder:
-        run = prepare(Path(folder), chosen.changes)
-        training_stream(run)  # makes the corpus once for all
-        contenders: dict[str, Any] = {
-            "regard": (regard, (run, chosen.tokens)),
-            REFERENCE: (peer, (run, chosen.tokens, True, False)),
-            f"{REFERENCE}, kept memory": (peer, (run, chosen.tokens, True, True)),
-            f"{REFERENCE}, {SENTENCES} sentences": (peer, (run, chosen.tokens, False, False)),
-        }
-        records = race(contenders, chosen.rounds, chosen.threads)
-    about = machine(chosen.threads)
+    about, races = machine(chosen.threads), dict[str, dict[str, Record]]()
     print(", ".join(f"{name} {value}" for name, value in about.items()))
-    print(f"\n{table(records, 'target tokens/s', REFERENCE)}")
+    for size in chosen.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            run = prepare(Path(folder), [*SIZES[size], *chosen.changes])
+            training_stream(run)  # makes the corpus once for all
+            makes = contenders(run, chosen.tokens or TOKENS[size])
+            makes = {name: makes[name] for name in makes if name in {*(chosen.only or makes), REFERENCE}}
+            races[size] = race(makes, chosen.rounds, chosen.threads)
+        print(f"\n{size}\n\n{table(races[size], UNIT, REFERENCE)}", flush=True)
     if chosen.json:
-        save(chosen.json, {**about, "unit": "target tokens/s", "tokens": chosen.tokens}, {"train": records})
+        save(chosen.json, {**about, "unit": UNIT}, races)
 
 
 if __name__ == "__main__":
