@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
+PEERS := .venv-bench
+PEERS_PIP = $(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+JOEYNMT_NEEDS := importlib-metadata packaging pandas plotly protobuf sacremoses subword-nmt tensorboard
 SOURCES := regard tests benchmarks
 export OMP_NUM_THREADS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
 
@@ -42,15 +45,19 @@ check: $(READY) ## format, lint, types, floors and the house rules
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest --quiet tests/test_house.py
 
-bench: $(READY) ## speed beside peers, as ratios
-	$(BIN)/python benchmarks/train.py
-	$(BIN)/python benchmarks/translate.py
-	$(BIN)/python benchmarks/window.py
-	$(BIN)/python benchmarks/additive.py
-	$(BIN)/python benchmarks/layers.py
-	$(BIN)/python benchmarks/sru.py
-	$(BIN)/python benchmarks/sliced_rnn.py
-	@echo "a server under load: $(BIN)/python benchmarks/serve.py RUN --texts FILE"
+bench: $(PEERS)/.ready ## speed beside peers: hours; writes docs/results/speed.md. BENCH="--quick", "--only decoding" …
+	$(PEERS)/bin/python benchmarks/all.py $(BENCH)
+
+$(PEERS)/.ready: pyproject.toml constraints.txt benchmarks/constraints.txt
+	@test -n "$(PYTHON)" || { echo "Regard needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@echo "Installing into $(PEERS), with the peers (once; torch is large) ..."
+	@$(PEERS_PIP) $(TORCH)
+	@$(PEERS_PIP) --no-build-isolation --editable '.[plot,serve]'
+	@$(PEERS_PIP) transformers ctranslate2 -c benchmarks/constraints.txt
+	@$(PEERS_PIP) --no-deps joeynmt -c benchmarks/constraints.txt
+	@$(PEERS_PIP) $(JOEYNMT_NEEDS) -c benchmarks/constraints.txt
+	@touch $@
 
 docs: $(READY) ## docs/catalogue.md with its pictures, and docs/settings.md, out of the code
 	@$(BIN)/python -m regard.reports.catalogue .
@@ -63,5 +70,5 @@ reproduce: $(READY) ## trains and scores every file in configs/ (hours; REGARD_D
 	done
 
 clean: ## removes the environment and what tools left behind; runs/ stays
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 
 import torch
-from rounds import Contender, Record, peak, races
+from machine import peak
+from rounds import Contender, Record, races
 
 from regard.attention.scores.additive import AdditiveScore
 from regard.ops.memory import keep_memory

@@ -24,7 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 import variance
 from growth import exponent, times
-from rounds import commands, count, machine
+from machine import machine
+from rounds import commands, count
 from torch import Tensor
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
@@ -52,15 +53,17 @@ def main() -> None:
     torch.set_num_threads(chosen.threads)
     cases = list(itertools.product(NAMES, chosen.dims, chosen.lengths))
     seconds = times(cases, lambda case: update(*case), lambda case: max(1, TOGETHER // case[2]), chosen.rounds)
-    for dim in chosen.dims:
-        print(table(dim, chosen.lengths, seconds), "\n")
+    shown = {f"Layers of width {dim}": table(dim, chosen.lengths, seconds) for dim in chosen.dims}
+    for one in shown.values():
+        print(one, "\n")
     print(distances(chosen.dims[0]), "\n")
     print(variance.table())
     if chosen.json:
         figures = [
             dict(zip(("contender", "dim", "length", "seconds"), (*case, seconds[case]), strict=True)) for case in cases
         ]
-        chosen.json.write_text(json.dumps({**machine(chosen.threads), "cases": figures}, indent=1), encoding="utf-8")
+        found = {**machine(chosen.threads), "cases": figures, "tables": shown}
+        chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 def layer(name: str, dim: int) -> Callable[[Tensor], Tensor]:

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rounds import MEGABYTE, count, machine
+from machine import MEGABYTE, as_line, machine
+from rounds import count
 
 WORDS, SHORTEST, LONGEST, BLOCK = 60_000, 3, 9, 100_000
 SETTINGS = [
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=count, default=2_000_000, help="sentence pairs (default 2000000)")
     parser.add_argument("--size", type=count, default=8000, help="subwords (default 8000)")
     chosen = parser.parse_args()
-    print(", ".join(f"{name} {value}" for name, value in machine(1).items()))
+    print(as_line(machine(1)))
     print(f"{chosen.pairs:,} pairs\n| | seconds | processor seconds | peak MB |\n|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -8,9 +8,6 @@ import argparse
 import importlib.util
 import json
 import multiprocessing
-import os
-import platform
-import resource
 import statistics
 import string
 import sys
@@ -24,11 +21,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from machine import as_line, machine, peak
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 T = TypeVar("T")
-MEGABYTE = 2**10 if sys.platform == "linux" else 2**20  # of ru_maxrss, which is in KB on Linux and in bytes on a Mac
 
 
 class Contender(NamedTuple):
@@ -133,7 +131,7 @@ def races(
         more = "" if beside is None else f"\n\n{beside(found[told])}"
         print(f"\n{told}\n\n{table(found[told], unit, reference)}{more}", flush=True)
     if chosen.json is not None:
-        save(chosen.json, machine(chosen.threads), found)
+        save(chosen.json, {**machine(chosen.threads), "unit": unit, "reference": reference}, found)
 
 
 def races_against(
@@ -159,13 +157,13 @@ def races_against(
     if importlib.util.find_spec(peer) is None:
         raise SystemExit(f"benchmark: {peer} is missing, which Regard is measured against: pip install {peer}")
     settings, found = machine(chosen.threads), dict[str, dict[str, Record]]()
-    print(", ".join(f"{name} {value}" for name, value in settings.items()))
+    print(as_line(settings))
     with tempfile.TemporaryDirectory() as folder:
         for kind in chosen.kinds:
             found[kind] = race(contenders(Path(folder), kind, chosen.words), chosen.rounds, chosen.threads)
             print(f"\n{kind}\n{table(found[kind], 'words/s', peer)}", flush=True)
     if chosen.json:
-        save(chosen.json, {**settings, "unit": "words/s", "words": chosen.words}, found)
+        save(chosen.json, {**settings, "unit": "words/s", "reference": peer, "words": chosen.words}, found)
 
 
 def turns(
@@ -205,25 +203,18 @@ def ratios(record: Record, reference: Record) -> list[float]:
     return [speed / other for speed, other in zip(record.speeds, reference.speeds, strict=True)]
 
 
-def machine(threads: int) -> dict[str, Any]:
-    """What the figures belong to."""
-    import torch
-
-    listed = Path("/proc/cpuinfo")
-    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    found = {"processor": (models or [platform.processor()])[0], "cores": os.cpu_count(), "threads": threads}
-    found |= {"python": platform.python_version(), "torch": torch.__version__, "dtype": "float32"}
-    return found | {"capability": torch.backends.cpu.get_cpu_capability()}
-
-
-def save(path: Path, settings: Mapping[str, Any], races: Mapping[str, Mapping[str, Record]]) -> None:
-    """Everything that was measured, as JSON."""
+def save(
+    path: Path,
+    settings: Mapping[str, Any],
+    races: Mapping[str, Mapping[str, Record]],
+    notes: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Everything that was measured, as JSON; `notes` are lines that stand below the table of a race."""
     told = {
         title: {name: record._replace(outputs=[])._asdict() for name, record in records.items()}
         for title, records in races.items()
     }
-    path.write_text(json.dumps({**settings, "races": told}, indent=1), encoding="utf-8")
+    path.write_text(json.dumps({**settings, "races": told, "notes": notes or {}}, indent=1) + "\n", encoding="utf-8")
 
 
 def _live(made: Make, threads: int, pipe: Connection) -> None:
@@ -240,18 +231,6 @@ def _live(made: Make, threads: int, pipe: Connection) -> None:
         pipe.send(units / (time.perf_counter() - start))
     counted = () if contender.model is None else contender.model.parameters()
     pipe.send((sum(one.numel() for one in counted), round(peak()), contender.outputs))
-
-
-def peak() -> float:
-    """The most megabytes that this process ever held.
-
-    Where the system tells it, of this process alone: `ru_maxrss` begins with what the parent held when it forked.
-    """
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
-    (line,) = [line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) / 2**10
 
 
 def _importable(make: Callable[..., Contender]) -> Callable[..., Contender]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from load import Server, at_once, figures, serving, whatever_it_says
-from rounds import machine
+from machine import machine
 
 WARM = 2.0  # seconds before the clock starts
 

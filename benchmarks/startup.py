@@ -21,7 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rounds import MEGABYTE, commands, machine
+from machine import MEGABYTE, machine
+from rounds import commands
 
 REFERENCE = "import torch"
 SENTENCE = b"A dog runs over the green field.\n"
@@ -133,7 +134,9 @@ def main() -> None:
     print(table(found))
     if chosen.json is not None:
         told = {name: [one._asdict() for one in each] for name, each in found.items()}
-        chosen.json.write_text(json.dumps({**machine(chosen.threads), "processes": told}, indent=1), encoding="utf-8")
+        shown = {"Processes": table(found)}
+        told = {**machine(chosen.threads), "processes": told, "tables": shown}
+        chosen.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

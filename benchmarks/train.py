@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 import torch
 from hugging_face import marian, padded
+from machine import as_line, machine
 from prototype import Prototype, Sizes
-from rounds import Contender, Make, Record, count, machine, race, save, table
+from rounds import Contender, Make, Record, count, race, save, table
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
@@ -165,7 +166,7 @@ def main() -> None:
     chosen = parser.parse_args()
     need_transformers()
     about, races = machine(chosen.threads), dict[str, dict[str, Record]]()
-    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    print(as_line(about))
     for size in chosen.sizes:
         with tempfile.TemporaryDirectory() as folder:
             run = prepare(Path(folder), [*SIZES[size], *chosen.changes])
@@ -175,7 +176,7 @@ def main() -> None:
             races[size] = race(makes, chosen.rounds, chosen.threads)
         print(f"\n{size}\n\n{table(races[size], UNIT, REFERENCE)}", flush=True)
     if chosen.json:
-        save(chosen.json, {**about, "unit": UNIT}, races)
+        save(chosen.json, {**about, "unit": UNIT, "reference": REFERENCE}, races)
 
 
 if __name__ == "__main__":

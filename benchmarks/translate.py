@@ -19,12 +19,13 @@ import argparse
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
 from hugging_face import copied, padded
-from rounds import Contender, Make, Record, machine, race, save, table
+from machine import as_line, machine
+from rounds import Contender, Make, Record, race, save, table
 from workload import SIZES, need_transformers, parser_of, prepare
 
 from regard.decoding import SEARCHES
@@ -46,6 +47,13 @@ BATCHES = {  # tokens, of Hugging Face sentences; the first is raced with unless
     "Hugging Face": (128, 64, 256),
 }
 SWEPT = 512  # sentences of a sweep
+
+
+class Measured(NamedTuple):
+    """A race, and what is told below its table."""
+
+    records: dict[str, Record]
+    lines: list[str]
 
 
 def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, stop: str, tokens: int) -> Contender:
@@ -114,13 +122,13 @@ def weights(run: RunFolder) -> Translator:
     return model
 
 
-def texts_of(run: RunFolder) -> list[str]:
-    """The sentences of the test part."""
+def test_part(run: RunFolder) -> Mapping[str, list[str]]:
+    """The sentences of the test part, by column."""
     experiment = run.experiment()
     examples = test_examples(experiment, TranslationTask(run.columns(experiment)))
     if examples is None:
         raise SystemExit(f"benchmark: the settings of {run} name no test part: what should be translated?")
-    return examples["source"]
+    return examples
 
 
 def contenders(
@@ -150,9 +158,9 @@ def best_batch(name: str, make: Any, arguments: tuple[Any, ...], threads: int) -
     return max(batches_of(name), key=lambda size: found[str(size)].speeds[0])
 
 
-def measure(run: RunFolder, chosen: argparse.Namespace, place: Path, size: str) -> dict[str, dict[str, Record]]:
+def measure(run: RunFolder, chosen: argparse.Namespace, place: Path, size: str) -> dict[str, Measured]:
     """The races of one model, each printed as it ends."""
-    races, texts = {}, texts_of(run)[: chosen.lines]
+    races, texts = dict[str, Measured](), test_part(run)["source"][: chosen.lines]
     converted = convert(weights(run), run.text / "shared" / FILE, place / "ctranslate2")
     for beam in chosen.beams:
         makes = contenders(run, converted, texts, beam, chosen.threads)
@@ -161,28 +169,38 @@ def measure(run: RunFolder, chosen: argparse.Namespace, place: Path, size: str) 
             name: best_batch(name, *made, chosen.threads) if chosen.sweep else batches_of(name)[0]
             for name, made in makes.items()
         }
-        full: dict[str, Make] = {
-            f"{name}, batches of {batch[name]}": (make, (*arguments, batch[name]))
-            for name, (make, arguments) in makes.items()
-        }
-        title = f"{size} greedy" if beam == 1 else f"{size} beam {beam}"
-        records = races[title] = race(full, chosen.rounds, chosen.threads)
-        reference = next(name for name in records if name.startswith(REFERENCE))
-        print(f"\n{title}\n\n{table(records, UNIT, reference)}\n\n{agreement(records, reference)}", flush=True)
+        full: dict[str, Make] = {name: (make, (*given, batch[name])) for name, (make, given) in makes.items()}
+        title = f"{size}, greedy" if beam == 1 else f"{size}, beam {beam}"
+        records = race(full, chosen.rounds, chosen.threads)
+        lines = ["Batches: " + ", ".join(f"{name} {batch[name]:,}" for name in records) + ".", agreement(records)]
+        if run.started:
+            lines.append(bleu(run, records))
+        races[title] = Measured(records, lines)
+        print("\n".join(["", title, "", table(records, UNIT, REFERENCE), "", *lines]), flush=True)
     return races
 
 
-def agreement(records: Mapping[str, Record], reference: str) -> str:
+def agreement(records: Mapping[str, Record]) -> str:
     """How many translations are those of the reference."""
-    wanted = records[reference].outputs
+    wanted = records[REFERENCE].outputs
     same = {
         name: sum(one == other for one, other in zip(record.outputs, wanted, strict=True))
         for name, record in records.items()
-        if name != reference
+        if name != REFERENCE
     }
-    return f"the same translations as the reference's {len(wanted):,}: " + ", ".join(
-        f"{name} {count:,}" for name, count in same.items()
-    )
+    counts = ", ".join(f"{name} {count:,}" for name, count in same.items())
+    return f"The same translations as the {len(wanted):,} of {REFERENCE}: {counts}."
+
+
+def bleu(run: RunFolder, records: Mapping[str, Record]) -> str:
+    """What each contender's translations score."""
+    from sacrebleu import corpus_bleu
+
+    references = test_part(run)["target"]
+    scores = {
+        name: corpus_bleu(record.outputs, [references[: len(record.outputs)]]).score for name, record in records.items()
+    }
+    return "BLEU: " + ", ".join(f"{name} {score:.2f}" for name, score in scores.items()) + "."
 
 
 def main() -> None:
@@ -197,15 +215,17 @@ def main() -> None:
     chosen = parser.parse_args()
     need_ctranslate2()
     need_transformers()
-    about, races = machine(chosen.threads), dict[str, dict[str, Record]]()
-    print(", ".join(f"{name} {value}" for name, value in about.items()))
+    about, races = machine(chosen.threads), dict[str, Measured]()
+    print(as_line(about))
     for size in chosen.sizes if chosen.run is None else ["trained"]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             run = RunFolder(chosen.run) if chosen.run else prepare(place, [*SIZES[size], *chosen.changes])
             races |= measure(run, chosen, place, size)
     if chosen.json:
-        save(chosen.json, {**about, "unit": UNIT, "run": str(chosen.run), "lines": chosen.lines}, races)
+        settings = {**about, "unit": UNIT, "reference": REFERENCE, "lines": chosen.lines}
+        records = {title: one.records for title, one in races.items()}
+        save(chosen.json, settings, records, {title: one.lines for title, one in races.items()})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from collections.abc import Callable
 
 import torch
 from growth import exponent, times
-from rounds import commands, count, machine, peak
+from machine import machine, peak
+from rounds import commands, count
 
 from regard.attention import SCORES, SPANS, WEIGHTINGS, Attention
 from regard.ops.plain import plain
@@ -47,13 +48,15 @@ def main() -> None:
         cases, lambda case: update(*case, chosen.radius), lambda case: max(1, TOGETHER // case[1]), chosen.rounds
     )
     megabytes = {case: memory(*case, chosen.radius, chosen.threads) for case in cases}
-    print(table(chosen.lengths, seconds, megabytes))
+    shown = table(chosen.lengths, seconds, megabytes)
+    print(shown)
     if chosen.json:
         figures = [
             {"contender": name, "length": length, "seconds": seconds[name, length], "MB": megabytes[name, length]}
             for name, length in cases
         ]
         found = {**machine(chosen.threads), "radius": chosen.radius, "heads": HEADS, "dim": DIM, "cases": figures}
+        found |= {"tables": {f"Attention to {2 * chosen.radius + 1} neighbours": shown}}
         chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
