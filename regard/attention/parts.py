@@ -6,7 +6,7 @@ Leading axes are open (`...`): a part serves one head or many, one sentence or a
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -94,6 +94,8 @@ class Part(nn.Module):
 class Score(Part, ABC):
     """How well a query and a key match. Built with (query_dim, key_dim)."""
 
+    dot_scale: float | None = None  # the score is dot_scale · query · key of the keys as they are; None: something else
+
     def prepare(self, keys: Tensor) -> Tensor:
         """keys (..., key, key_dim) → what `forward` wants of them; done once per sentence."""
         return keys
@@ -111,6 +113,7 @@ class Span(Part, ABC):
     """What may be looked at. Built with (query_dim, key_dim)."""
 
     single = False  # True: a query sees one key at most, so its score decides nothing
+    shown: Literal["all", "past"] | None = None  # keys that a query sees, without bias or gain; None: something else
 
     @abstractmethod
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import torch
 from torch import Tensor, nn
 
 from regard.aliases import alias
@@ -11,6 +12,7 @@ from regard.config.bounds import AnyInt, Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
+from regard.layers.compiled_blocks import CompiledBlocks, Steps, read_again, start, step
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
@@ -83,22 +85,44 @@ class TransformerDecoder(Decoder):
             )
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
+        self.compiled = CompiledBlocks(self.blocks, self.norm)
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        stack = self.compiled.packed() if seen is None or seen.values is None else None
+        if stack is not None:
+            return DecoderState(start(stack, seen, rows))
+        return self._begin_plainly(seen)
+
+    def _begin_plainly(self, seen: Encoded | None) -> DecoderState:
         readings = [] if seen is None else [block.begin(seen) for block in self.blocks]
         return DecoderState((BlockPast(),) * len(self.blocks), shared(readings))
 
     def _steps(
         self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
     ) -> tuple[Decoded, DecoderState]:
+        if isinstance(state.layers, Steps):
+            if not need_weights and not torch.is_grad_enabled():
+                seen, steps = step(vectors, state.layers)
+                return Decoded(seen), state._replace(layers=steps)
+            state = self._as_plain(state)
         states, pasts, looked = vectors, list[BlockPast](), list[Attended | None]()
         for layer, (block, past) in enumerate(zip(self.blocks, state.layers, strict=True)):
             wanted = need_weights and layer == self.alignment_layer
-            states, after, seen = block.run(states, None, past, state.source.reading(layer), need_weights=wanted)
+            states, after, attended = block.run(states, None, past, state.source.reading(layer), need_weights=wanted)
             pasts.append(after)
-            looked.append(seen)
+            looked.append(attended)
         aligned = looked[self.alignment_layer]
         weights = None if aligned is None else aligned.weights
         return Decoded(self.norm(states), weights), state._replace(
             layers=tuple(pasts), source=state.source.after(looked)
         )
+
+    def _as_plain(self, state: DecoderState) -> DecoderState:
+        """The state of compiled steps as the blocks themselves would have it: weights or gradients are asked for."""
+        steps: Steps = state.layers
+        plain = self._begin_plainly(steps.held.seen)._replace(words=state.words)
+        plain = plain._replace(source=plain.source.select(steps.texts.long()))
+        if not steps.slots.shape[1]:
+            return plain
+        unfolded = plain._replace(source=plain.source.unfolded())
+        return self._steps(read_again(steps), None, unfolded, False)[1]

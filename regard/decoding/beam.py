@@ -11,7 +11,7 @@ from regard.config import Doc
 from regard.config.bounds import AnyFloat
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
-from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
+from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
 from regard.records import EOS, Batch, Writer
 
 NEVER = float("-inf")
@@ -57,12 +57,13 @@ class BeamSearch(Search):
         guided = Guided(writer, features, batch, self.min_length)
         open_ended = any(feature.rewards for feature in features)
         while len(beams.sentences):
-            totals, plain = guided.step()
-            words, rows = beams.grow(totals, plain, guided.ending())
+            best = guided.best(self.size + 1)  # one more than go on, since EOS does not
+            count = len(best.words)
+            words, rows = beams.grow(best, guided.ending())
             kept = beams.keep(open_ended, self.dropped(batch.lines[beams.sentences]))
             words, rows = words[kept].flatten(), rows[kept].flatten()
             if len(rows):
-                unmoved = len(rows) == len(totals) and torch.equal(rows, torch.arange(len(rows), device=rows.device))
+                unmoved = len(rows) == count and torch.equal(rows, torch.arange(len(rows), device=rows.device))
                 guided.go_on(words, None if unmoved else rows)
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
 
@@ -86,25 +87,25 @@ class _Beams:
         self.length = 0
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
-    def grow(self, totals: Tensor, plain: Tensor, ending: Tensor | float) -> tuple[Tensor, Tensor]:
+    def grow(self, best: Likeliest, ending: Tensor | float) -> tuple[Tensor, Tensor]:
         """One word more: EOS among the best `size` ends a hypothesis, the best `size` others go on.
 
-        (rows, vocab) scores and log-probabilities → words and the rows they follow, each (sentence, beam).
+        The best `size` + 1 words of each row → words and the rows they follow, each (sentence, beam).
         """
         (sentences, width), size = self.sums.shape, self.search.size
-        best, words = top(totals, size + 1)  # one more than go on, since EOS does not
-        sums = (self.sums.unsqueeze(-1) + best.view(sentences, width, -1)).flatten(1)
+        sums = (self.sums.unsqueeze(-1) + best.scores.view(sentences, width, -1)).flatten(1)
         sums, order = sums.sort(dim=-1, descending=True, stable=True)
-        words, parents = words.view(sentences, -1).gather(1, order), order // best.shape[-1]
+        words, parents = best.words.view(sentences, -1).gather(1, order), order // best.words.shape[-1]
+        log_probs = best.log_probs.view(sentences, -1).gather(1, order).double()
         rows = parents + torch.arange(sentences, device=parents.device).unsqueeze(-1) * width
         self.length += 1
-        self._finish(sums[:, :size], words[:, :size], rows[:, :size], plain, ending)
+        self._finish(sums[:, :size], words[:, :size], rows[:, :size], log_probs[:, :size], ending)
         others, going = sums.masked_fill(words == EOS, NEVER).sort(dim=-1, descending=True, stable=True)
         self.sums, going = others[:, :size], going[:, :size]
         words, rows = words.gather(1, going), rows.gather(1, going)
         self.ids, self.log_probs = self.ids.flatten(0, 1)[rows], self.log_probs.flatten(0, 1)[rows]
         self.ids[:, :, self.length - 1] = words
-        self.log_probs[:, :, self.length - 1] = plain[rows, words].double()
+        self.log_probs[:, :, self.length - 1] = log_probs.gather(1, going)
         return words, rows
 
     def keep(self, open_ended: bool, dropped: Tensor | None) -> Tensor:
@@ -129,10 +130,12 @@ class _Beams:
             self.sums, self.ids, self.log_probs = self.sums[kept], self.ids[kept], self.log_probs[kept]
         return kept
 
-    def _finish(self, sums: Tensor, words: Tensor, rows: Tensor, plain: Tensor, ending: Tensor | float) -> None:
+    def _finish(self, sums: Tensor, words: Tensor, rows: Tensor, last: Tensor, ending: Tensor | float) -> None:
         """Notes the hypotheses that end here, unless as many better ones are known."""
         scores = sums / self.search.norm(torch.tensor(self.length, device=sums.device))
-        scores = scores + torch.as_tensor(ending, dtype=scores.dtype, device=scores.device).expand(len(plain))[rows]
+        scores = (
+            scores + torch.as_tensor(ending, dtype=scores.dtype, device=scores.device).expand(self.sums.numel())[rows]
+        )
         ends = (words == EOS) & (sums > NEVER)
         if self.search.exact:
             ends &= scores > self.bar.unsqueeze(-1)
@@ -141,7 +144,7 @@ class _Beams:
             return
         ended = rows[places, beams]
         log_probs = self.log_probs.flatten(0, 1)[ended, : self.length].clone()
-        log_probs[:, -1] = plain[ended, EOS].double()
+        log_probs[:, -1] = last[places, beams]
         ids = self.ids.flatten(0, 1)[ended, : self.length - 1].tolist()
         found = zip(places.tolist(), ids, scores[places, beams].tolist(), log_probs.tolist(), strict=True)
         for place, written, score, each in found:

@@ -7,12 +7,12 @@ from torch import Tensor
 
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
-from regard.decoding.search import Guided, Hypothesis, Search, top
+from regard.decoding.search import Guided, Hypothesis, Likeliest, Search
 from regard.records import EOS, Batch, Writer
 
 CROWDED = 0.8  # rows are dropped when no more than this share of them still writes: each drop copies the state
 
-Choose = Callable[[Tensor, Tensor, int], Tensor]  # scores (rows, vocab), which rows, step → one word each
+Choose = Callable[[Guided, Tensor, int], Likeliest]  # what steps, which rows, step → one word each
 Dropped = Callable[[Tensor], Tensor | None]  # which rows → those that are written no further, a mask; None: none
 
 
@@ -44,12 +44,12 @@ def write_down(guided: Guided, limits: Tensor, choose: Choose, dropped: Dropped)
     scores = torch.zeros(count, dtype=torch.float64, device=limits.device)
     rows, writing = torch.arange(count, device=limits.device), torch.ones(count, dtype=torch.bool, device=limits.device)
     for place in range(longest):
-        totals, plain = guided.step()
-        chosen = choose(totals, rows, place)
+        step = choose(guided, rows, place)
+        chosen = step.words.squeeze(-1)
         live = rows[writing]
         ids[live, place] = chosen[writing]
-        log_probs[live, place] = _of(plain, chosen)[writing]
-        scores[live] += _of(totals, chosen)[writing]
+        log_probs[live, place] = step.log_probs.squeeze(-1)[writing].double()
+        scores[live] += step.scores.squeeze(-1)[writing].double()
         ended = writing & (chosen == EOS)
         if bool(ended.any()):
             scores[rows[ended]] += torch.as_tensor(guided.ending(), device=limits.device).expand(len(rows))[ended]
@@ -77,9 +77,5 @@ def _hypothesis(ids: list[int], log_probs: list[float], score: float, limit: int
     return Hypothesis(ids[:end], score, log_probs[: end + finished], finished)
 
 
-def _likeliest(totals: Tensor, rows: Tensor, step: int) -> Tensor:
-    return top(totals, 1)[1].squeeze(-1)
-
-
-def _of(values: Tensor, chosen: Tensor) -> Tensor:
-    return values.gather(-1, chosen.unsqueeze(-1)).squeeze(-1).double()
+def _likeliest(guided: Guided, rows: Tensor, step: int) -> Likeliest:
+    return guided.best(1)

@@ -14,7 +14,8 @@ from regard.config.bounds import Count, Positive
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.greedy import write_down
-from regard.decoding.search import WIDEST, Guided, Hypothesis, Search, top
+from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
+from regard.ops.largest import top
 from regard.records import Batch, Sequences, Writer
 
 
@@ -88,13 +89,15 @@ class _Draws:
         self.search = search
         self.seeds = np.array(seeds, np.uint64)
 
-    def choose(self, totals: Tensor, rows: Tensor, step: int) -> Tensor:
-        """(rows, vocab) scores of the given rows → one word each (rows,): inverse of the cumulative sums."""
+    def choose(self, guided: Guided, rows: Tensor, step: int) -> Likeliest:
+        """One word for each of the given rows: inverse of the cumulative sums."""
+        totals, plain = guided.step()
         sums = self.search.probabilities(totals).cumsum(dim=-1)
         uniform = torch.from_numpy(uniforms(self.seeds[rows.cpu().numpy()], step)).to(sums.device)
         found = torch.searchsorted(sums, (uniform * sums[:, -1]).unsqueeze(-1), right=True).squeeze(-1)
         last = (sums < sums[:, -1:]).sum(dim=-1)  # rounding must not lead beyond the last word that has a chance
-        return torch.minimum(found, last)
+        words = torch.minimum(found, last).unsqueeze(-1)
+        return Likeliest(words, totals.gather(-1, words), plain.gather(-1, words))
 
 
 def uniforms(

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
+from regard.models import Generator
+from regard.ops.largest import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
 WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
-BLOCKS_FROM = 2000  # values from which two passes beat torch's selection (measured on two cores)
 
 Unwanted = Callable[[], AbstractSet[int]]  # lines of a batch that need not be written on
 
@@ -25,6 +26,14 @@ class Hypothesis(NamedTuple):
     score: float  # what hypotheses are ranked by
     log_probs: list[float]  # per id, that of EOS at the end if it is finished
     finished: bool  # False: the length limit cut it off
+
+
+class Likeliest(NamedTuple):
+    """The best next words of each row, falling by score."""
+
+    words: Tensor  # (rows, count)
+    scores: Tensor  # (rows, count), with what features add; -inf where a word may not stand
+    log_probs: Tensor  # (rows, count), the model's own
 
 
 class Search(ABC):
@@ -98,6 +107,17 @@ class Guided:
         self.written += 1
         return scores, step.log_probs
 
+    def best(self, count: int) -> Likeliest:
+        """The `count` best words of each row, falling, of equals the first. Without features no row is ever whole."""
+        if self.features or not isinstance(self.writer, Generator):
+            scores, log_probs = self.step()
+            found, words = top(scores, count)
+            return Likeliest(words, found, log_probs.gather(-1, words))
+        hidden = (PAD, BOS, EOS) if self.written < self.min_length else (PAD, BOS)
+        words, log_probs, self.state = self.writer.best(self.ids, self.state, count, hidden)
+        self.written += 1
+        return Likeliest(words, log_probs, log_probs)
+
     def ending(self) -> Tensor | float:
         """What the features add to rows that end here."""
         ends = [feature.finish(guide) for feature, guide in zip(self.features, self.guides, strict=True)]
@@ -115,40 +135,3 @@ class Guided:
         if rows is not None:
             self.state = self.state.select(rows)
             self.guides = [guide.select(rows) for guide in self.guides]
-
-
-def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest of the last axis and where they stand, exactly, of equals the first.
-
-    Blocks first: one fast pass on a CPU.
-    """
-    size = values.shape[-1]
-    block = next((size // parts for parts in (100, 128, 64, 125, 80, 50) if size % parts == 0), 0)
-    if size < BLOCKS_FROM or not block or count > size // block:
-        return _largest(values, min(count, size))
-    blocks = values.unflatten(-1, (-1, block))
-    chosen = _largest(blocks.amax(dim=-1), count)[1].sort(dim=-1).values  # in order, so that equals stay so too
-    inside = blocks.gather(-2, chosen.unsqueeze(-1).expand(*chosen.shape, block)).flatten(-2)
-    found, places = _largest(inside, count)
-    return found, chosen.gather(-1, places // block) * block + places % block
-
-
-def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """torch's topk takes any of equal values, in any order; this the first."""
-    if count == 1:
-        found, places = values.max(dim=-1, keepdim=True)
-        return found, places
-    found, places = values.topk(min(count + 1, values.shape[-1]), dim=-1)
-    tied = found[..., count - 1] == found[..., -1]
-    if found.shape[-1] > count and bool(tied.any()):
-        places[tied, :count] = _first(values[tied], found[tied, -1:], count)
-    places = places[..., :count].sort(dim=-1).values
-    found, order = values.gather(-1, places).sort(dim=-1, descending=True, stable=True)
-    return found, places.gather(-1, order)
-
-
-def _first(values: Tensor, least: Tensor, count: int) -> Tensor:
-    """(rows, size) values → where those above `least` (rows, 1) stand and the first equal to it, `count` in all."""
-    above, equal = values > least, values == least
-    chosen = above | (equal & (equal.cumsum(dim=-1) <= count - above.sum(dim=-1, keepdim=True)))
-    return chosen.nonzero()[:, 1].view(-1, count)

@@ -9,6 +9,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.encoders.encoder import Encoder
+from regard.layers.compiled_blocks import CompiledBlocks, encode
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.transformer_block import TransformerBlock
@@ -52,9 +53,13 @@ class TransformerEncoder(Encoder):
         )
         self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
+        self.compiled = CompiledBlocks(self.blocks, self.norm)
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""
+        if (stack := self.compiled.packed()) is not None:
+            states = encode(stack, source)
+            return Encoded(states, source.mask, self.mean(states, source.mask))
         hidden = ~source.mask.unsqueeze(-1)
         states = source.items.masked_fill(hidden, 0.0)
         for block in self.blocks:

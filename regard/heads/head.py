@@ -1,9 +1,11 @@
 """The contract of heads: from decoder states to words."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from regard.ops.largest import top
 from regard.records import Decoded, Encoded
 
 
@@ -20,6 +22,18 @@ class Head(nn.Module, ABC):
 
         `encoded` has one row per row of `decoded`; it may be None for a head that does not read the source.
         """
+
+    def best(
+        self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor]:
+        """states (rows, 1, dim) → the `count` likeliest words and their log-probabilities (rows, count), falling.
+
+        Of equal ones the first comes first; `forbidden` words come last, with -inf.
+        """
+        log_probs = self.log_probs(decoded, encoded)[:, -1]
+        log_probs[:, [*forbidden]] = float("-inf")
+        found, words = top(log_probs, count)
+        return words, found
 
     @abstractmethod
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:

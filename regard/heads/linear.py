@@ -1,5 +1,6 @@
 """The plain output layer: one product with a table of words, shared with an embedder or its own."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import torch
@@ -10,6 +11,8 @@ from regard.config import Doc
 from regard.errors import PartError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
+from regard.ops.kernels.packed import Kept, may_compile
+from regard.ops.kernels.vocabulary import MOST, PackedTable, compiled_vocabulary
 from regard.ops.linear import linear
 from regard.ops.plain import is_plain
 from regard.records import PAD, Decoded, Encoded
@@ -31,6 +34,7 @@ class LinearHead(Head):
         if weight is None:
             nn.init.normal_(self.weight, std=dim**-0.5)
         self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
+        self._packed: Kept[PackedTable] = Kept()
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
         """states (rows, n, dim) → (rows, n, vocab)."""
@@ -39,6 +43,18 @@ class LinearHead(Head):
             return logits.log_softmax(dim=-1)
         normalised: Tensor = torch.log_softmax(logits, dim=-1, out=logits)  # a second block of this size costs as much
         return normalised
+
+    def best(
+        self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor]:
+        """states (rows, 1, dim) → words and log-probabilities (rows, count), by compiled code where it may run."""
+        given = [self.weight] if self.bias is None else [self.weight, self.bias]
+        few = count <= min(MOST, len(self.weight) - len(forbidden)) and may_compile(given)
+        kernel = compiled_vocabulary() if few and decoded.states.dtype == torch.float32 else None
+        if kernel is None:
+            return super().best(decoded, encoded, count, forbidden)
+        packed = self._packed.get(given, lambda: PackedTable(kernel, self.weight, self.bias))
+        return packed.best(decoded.states[:, -1], count, forbidden)
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n); only real tokens are computed."""

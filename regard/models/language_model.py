@@ -107,9 +107,19 @@ class LanguageModel(Generator):
 
     def step(self, ids: Tensor, state: Continuing, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → log-probabilities (rows, vocab) of the next piece. The first step reads the prompt's end."""
-        read = ids if state.last is None else state.last
-        decoded, after = self.decoder(read, state.decoder)
-        return Step(self.head.log_probs(decoded, None)[:, -1]), Continuing(after, None)
+        decoded, after = self._read(ids, state)
+        return Step(self.head.log_probs(decoded, None)[:, -1]), after
+
+    def best(
+        self, ids: Tensor, state: Continuing, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor, State]:
+        """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
+        decoded, after = self._read(ids, state)
+        return *self.head.best(decoded, None, count, forbidden), after
+
+    def _read(self, ids: Tensor, state: Continuing) -> tuple[Decoded, Continuing]:
+        decoded, after = self.decoder(ids if state.last is None else state.last, state.decoder)
+        return decoded, Continuing(after, None)
 
     def _start(self, batch: Batch) -> Any:
         return self.decoder.start(rows=torch.arange(len(batch.lines), device=batch.lines.device))

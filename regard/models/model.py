@@ -62,3 +62,10 @@ class Generator(Model):
     @abstractmethod
     def step(self, ids: Tensor, state: Any, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1), the last written of each row (BOS at first) → log-probabilities of the next."""
+
+    @abstractmethod
+    def best(self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = ()) -> tuple[Tensor, Tensor, State]:
+        """As `step`, but only the `count` likeliest words and their log-probabilities (rows, count), falling.
+
+        Of equal ones the first comes first; `forbidden` words come last, with -inf.
+        """

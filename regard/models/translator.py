@@ -160,15 +160,26 @@ class Translator(Generator):
 
     def step(self, ids: Tensor, state: Writing, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → log-probabilities (rows, vocab) of the next word."""
-        route = self.routes[state.route]
-        head = self.heads[route.head]
-        decoded, after = self.decoders[route.decoder](
-            ids, state.decoder, need_weights=need_weights or head.needs_weights
-        )
-        decoded = _within(decoded, state.mask)
-        log_probs = head.log_probs(decoded, state.encoded)[:, -1]
+        decoded, after = self._read(ids, state, need_weights)
+        log_probs = self._head(state).log_probs(decoded, state.encoded)[:, -1]
         weights = None if decoded.weights is None else decoded.weights[:, -1]
-        return Step(log_probs, weights), state._replace(decoder=after)
+        return Step(log_probs, weights), after
+
+    def best(
+        self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor, State]:
+        """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
+        decoded, after = self._read(ids, state)
+        return *self._head(state).best(decoded, state.encoded, count, forbidden), after
+
+    def _head(self, state: Writing) -> Head:
+        return self.heads[self.routes[state.route].head]
+
+    def _read(self, ids: Tensor, state: Writing, need_weights: bool = False) -> tuple[Decoded, Writing]:
+        """ids (rows, 1) → the states that have read them."""
+        decoder, need_weights = self.routes[state.route].decoder, need_weights or self._head(state).needs_weights
+        decoded, after = self.decoders[decoder](ids, state.decoder, need_weights=need_weights)
+        return _within(decoded, state.mask), state._replace(decoder=after)
 
 
 def translator(

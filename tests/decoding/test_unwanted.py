@@ -40,13 +40,17 @@ def batch(writers):
 @pytest.fixture
 def steps(model, monkeypatch):
     """The rows of each step."""
-    found, step = [], model.step
+    found = []
 
-    def counted(ids, state, **options):
-        found.append(len(ids))
-        return step(ids, state, **options)
+    def counted(step):
+        def counting(ids, *given, **options):
+            found.append(len(ids))
+            return step(ids, *given, **options)
 
-    monkeypatch.setattr(model, "step", counted)
+        return counting
+
+    for verb in ("step", "best"):
+        monkeypatch.setattr(model, verb, counted(getattr(model, verb)))
     return found
 
 

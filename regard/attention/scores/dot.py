@@ -14,6 +14,7 @@ class DotScore(Score):
     Cost: O(n·m·d)
     """
 
+    dot_scale = 1.0
     aliases = "dot_product, inner_product, luong_dot, 点积, 点乘, 内积"
 
     def __init__(self, query_dim: int, key_dim: int) -> None:

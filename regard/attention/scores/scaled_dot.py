@@ -20,7 +20,7 @@ class ScaledDotScore(Score):
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()
         need_equal(query_dim, key_dim)
-        self.scale = 1.0 / math.sqrt(query_dim)
+        self.scale = self.dot_scale = 1.0 / math.sqrt(query_dim)
 
     def forward(self, queries: Tensor, prepared: Tensor, past: Any) -> Tensor:
         """(..., query, dim) and keys (..., key, dim) → scores (..., query, key)."""

@@ -12,6 +12,7 @@ class CausalSpan(CountingSpan):
     Cost: O(n·m·d)
     """
 
+    shown = "past"
     aliases = "masked, masked_self, look_ahead, autoregressive, unidirectional, 掩码, 遮蔽, 带掩码"
 
     def view_at(self, queries: Tensor, memory: Memory, past: int, places: Tensor) -> View:

@@ -13,6 +13,8 @@ class EverywhereSpan(Span):
     Cost: O(n·m·d)
     """
 
+    shown = "all"
+
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:
         """queries (..., query, query_dim) → nothing is hidden."""
         return View()

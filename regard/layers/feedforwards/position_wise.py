@@ -25,6 +25,10 @@ class PositionWise(FeedForward):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
+    def relu_layers(self) -> tuple[nn.Linear, nn.Linear]:
+        """It is no more than that."""
+        return self.to_hidden, self.to_out
+
     def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:
         """(batch, n, dim) → (batch, n, dim). No position knows of another, so there is no past."""
         hidden: Tensor = self.to_hidden(inputs)

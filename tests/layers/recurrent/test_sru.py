@@ -11,18 +11,19 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from regard.layers.recurrent import Bidirectional, reverse
-from regard.layers.recurrent.kernels import Ended, Parts, choose, compiled
+from regard.layers.recurrent.kernels import Ended, Parts, choose
 from regard.layers.recurrent.kernels.fused import SOURCE, fused
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
 from regard.layers.recurrent.sru import SruLayer
+from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 
 DIM, LENGTH = 5, 7
 LENGTHS = [7, 3, 1, 0]
 MASK = torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1)
 WAYS: dict[str, Callable[[Parts], Ended]] = {"scan": scan}
-if compiled.library(SOURCE) is not None:  # where there is no compiler, there is nothing to prove of what it makes
+if library(SOURCE) is not None:  # where there is no compiler, there is nothing to prove of what it makes
     WAYS["fused"] = fused
 CASES = [
     case
@@ -235,13 +236,13 @@ def test_without_a_compiler_everything_is_the_same(monkeypatch, tmp_path):
     inputs, layers = random(4, LENGTH, DIM), [SruLayer(DIM, DIM, version=version).double() for version in (1, 2)]
     wanted = [layer(inputs, MASK)[0] for layer in layers]
     monkeypatch.setenv("CXX", str(tmp_path / "no-such-compiler"))
-    compiled.library.cache_clear()
+    library.cache_clear()
     try:
-        assert compiled.library(SOURCE) is None
+        assert library(SOURCE) is None
         assert_close([layer(inputs, MASK)[0] for layer in layers], wanted)
     finally:
         monkeypatch.undo()
-        compiled.library.cache_clear()
+        library.cache_clear()
 
 
 def test_a_compiler_that_fails_leaves_nothing_behind(monkeypatch, tmp_path):
@@ -250,10 +251,10 @@ def test_a_compiler_that_fails_leaves_nothing_behind(monkeypatch, tmp_path):
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    compiled.library.cache_clear()
+    library.cache_clear()
     try:
-        assert compiled.library(SOURCE) is None
+        assert library(SOURCE) is None
         assert list(Path(tmp_path / "cache").rglob("*.so")) == []
     finally:
         monkeypatch.undo()
-        compiled.library.cache_clear()
+        library.cache_clear()

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.layers.recurrent.kernels.compiled import library
 from regard.layers.recurrent.kernels.parts import Ended, Parts
+from regard.ops.kernels.library import library
 
 SOURCE = Path(__file__).with_name("sru.cpp")
 TYPES = {torch.float32: "float32", torch.float64: "float64"}

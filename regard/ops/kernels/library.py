@@ -38,10 +38,11 @@ def library(source: Path) -> ctypes.CDLL | None:
 
 
 def _kept(source: Path, compiler: list[str]) -> Path:
-    """A file of its own for each source, compiler and processor."""
+    """A file of its own for each source with the headers beside it, compiler and processor."""
     told = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=SECONDS).stdout
     machine = f"{platform.node()} {platform.machine()} {torch.backends.cpu.get_cpu_capability()} {FLAGS} {TRIES}"
-    key = hashlib.sha256(source.read_bytes() + told + machine.encode()).hexdigest()[:16]
+    read = b"".join(one.read_bytes() for one in [source, *sorted(source.parent.glob("*.h"))])
+    key = hashlib.sha256(read + told + machine.encode()).hexdigest()[:16]
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
     return folder / f"{source.stem}-{key}.so"
 

@@ -1,0 +1,192 @@
+"""Stacks of Transformer blocks as compiled code runs them: whole texts, or one step of many rows."""
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regard.ops.kernels.library import library
+from regard.ops.kernels.packed import PackedProduct, ProductStruct
+
+_POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
+
+
+class _Norm(ctypes.Structure):
+    _fields_ = (("weight", _POINTER), ("bias", _POINTER))
+
+
+class _Block(ctypes.Structure):
+    _fields_ = (
+        *((name, _Norm) for name in ("own_norm", "cross_norm", "forward_norm")),
+        *((name, ProductStruct) for name in ("own", "own_out", "cross", "cross_out", "hidden", "forward_out")),
+    )
+
+
+class _Stack(ctypes.Structure):
+    _fields_ = (
+        ("blocks", ctypes.POINTER(_Block)),
+        *((name, _LONG) for name in ("layers", "dim", "pre", "own_heads", "cross_heads")),
+        ("epsilon", ctypes.c_double),
+        ("norm", _Norm),
+    )
+
+
+class _Past(ctypes.Structure):
+    _fields_ = (
+        ("slots", _POINTER),
+        ("stride", _LONG),
+        ("time", _LONG),
+        *((name, _POINTER) for name in ("own", "rows_then", "texts", "starts", "source")),
+        ("places", _LONG),
+        ("longest", _LONG),
+    )
+
+
+class PlainAttention(NamedTuple):
+    """softmax(scale · q kᵀ) v by several heads, each weight (out, in) with its bias or none."""
+
+    num_heads: int
+    scale: float
+    query: nn.Linear
+    key: nn.Linear
+    value: nn.Linear
+    out: nn.Linear
+
+
+class PlainBlock(NamedTuple):
+    """The parts of a Transformer block that compiled code knows."""
+
+    own: PlainAttention
+    cross: PlainAttention | None
+    hidden: nn.Linear
+    forward_out: nn.Linear
+    norms: tuple[nn.LayerNorm, nn.LayerNorm | None, nn.LayerNorm]  # of own, cross, feed-forward
+    pre: bool
+
+
+class Source(NamedTuple):
+    """What a decoder reads: keys and values of all places of all texts, for each layer."""
+
+    memories: Tensor  # (layers, places, 2 · width)
+    starts: Tensor  # (texts + 1)
+    longest: int
+
+
+class Written:
+    """What a decoder has read so far, step by step; never changed, so that a state can be gone on with twice."""
+
+    def __init__(
+        self, source: Source | None = None, own: tuple[Tensor, ...] = (), vectors: tuple[Tensor, ...] = ()
+    ) -> None:
+        self.source, self.own, self.vectors = source, own, vectors
+        self.pointers = np.array([one.data_ptr() for one in own], np.int64)
+        self.rows = np.array([one.shape[1] for one in own], np.int64)
+
+    def more(self, own: Tensor, vectors: Tensor) -> "Written":
+        """With one step behind: its keys and values (layers, rows, 2 · width) and the vectors (rows, dim) read."""
+        return Written(self.source, (*self.own, own), (*self.vectors, vectors))
+
+
+class PackedStack:
+    """Blocks and the norm behind the last of them, packed."""
+
+    def __init__(self, kernel: ctypes.CDLL, blocks: Sequence[PlainBlock], norm: nn.LayerNorm | None) -> None:
+        self._kernel, self._kept = kernel, list[object]()
+        self.dim = blocks[0].own.query.in_features
+        self.width = blocks[0].own.query.out_features
+        self._blocks = (_Block * len(blocks))(*map(self._block, blocks))
+        crosses = [block.cross for block in blocks if block.cross is not None]
+        self._sources = [self._packed(None, one.key, one.value) for one in crosses]
+        self._stack = _Stack(
+            self._blocks,
+            len(blocks),
+            self.dim,
+            blocks[0].pre,
+            blocks[0].own.num_heads,
+            crosses[0].num_heads if crosses else 0,
+            blocks[0].norms[0].eps,
+            self._norm(norm),
+        )
+
+    def encode(self, states: Tensor, starts: Tensor) -> Tensor:
+        """states (places, dim) of texts one behind another, text i from starts[i] to starts[i + 1] → states."""
+        states = states.contiguous().clone()
+        encode = self._function("encode", _LONG, _POINTER, _POINTER)
+        encode(self._stack, len(starts) - 1, starts.data_ptr(), states.data_ptr())
+        return states
+
+    def source(self, states: Tensor, starts: Tensor, longest: int) -> Source:
+        """What an encoder saw, (places, dim), as each layer reads it."""
+        states, width = states.contiguous(), self._blocks[0].cross.outputs
+        memories = states.new_empty(len(self._sources), len(states), 2 * width)
+        project = self._kernel.project
+        project.argtypes, project.restype = [ctypes.POINTER(ProductStruct), _LONG, _POINTER, _POINTER], None
+        for product, memory in zip(self._sources, memories, strict=True):
+            project(product.struct, len(states), states.data_ptr(), memory.data_ptr())
+        return Source(memories, starts, longest)
+
+    def step(self, vectors: Tensor, written: Written, slots: Tensor, texts: Tensor) -> tuple[Tensor, Written]:
+        """vectors (rows, dim) of the words read → states (rows, dim), and what is written now.
+
+        slots (rows, time) tell in which row of each step a row's own keys are, texts (rows) which text it reads.
+        """
+        states = vectors.contiguous().clone()
+        own = states.new_empty(len(self._blocks), len(states), 2 * self.width)
+        after, source = written.more(own, vectors), written.source
+        past = _Past(
+            slots.data_ptr(), slots.stride(0), slots.shape[1], after.pointers.ctypes.data, after.rows.ctypes.data
+        )
+        if source is not None:
+            past.texts, past.starts, past.source = (
+                texts.data_ptr(),
+                source.starts.data_ptr(),
+                source.memories.data_ptr(),
+            )
+            past.places, past.longest = source.memories.shape[1], source.longest
+        step = self._function("step", ctypes.POINTER(_Past), _LONG, _POINTER)
+        step(self._stack, past, len(states), states.data_ptr())
+        return states, after
+
+    def _function(self, name: str, *arguments: Any) -> "ctypes._NamedFuncPointer":
+        function = self._kernel[name]
+        function.argtypes, function.restype = [ctypes.POINTER(_Stack), *arguments], None
+        return function
+
+    def _block(self, block: PlainBlock) -> _Block:
+        own, cross = block.own, block.cross
+        nothing = ProductStruct()
+        return _Block(
+            *map(self._norm, block.norms),
+            self._packed(own.scale, own.query, own.key, own.value).struct,
+            self._packed(None, own.out).struct,
+            nothing if cross is None else self._packed(cross.scale, cross.query).struct,
+            nothing if cross is None else self._packed(None, cross.out).struct,
+            self._packed(None, block.hidden).struct,
+            self._packed(None, block.forward_out).struct,
+        )
+
+    def _packed(self, scale: float | None, *layers: nn.Linear) -> PackedProduct:
+        """Layers with the same inputs side by side; the first one times `scale`."""
+        weights = [one.weight.detach() for one in layers]
+        biases = [torch.zeros(len(one.weight)) if one.bias is None else one.bias.detach() for one in layers]
+        if scale is not None:
+            weights[0], biases[0] = weights[0] * scale, biases[0] * scale
+        packed = PackedProduct(torch.cat(weights), torch.cat(biases), self._kernel.panel())
+        self._kept.append(packed)
+        return packed
+
+    def _norm(self, norm: nn.LayerNorm | None) -> _Norm:
+        if norm is None:
+            return _Norm()
+        held = [one.detach().clone() for one in (norm.weight, norm.bias)]
+        self._kept.extend(held)
+        return _Norm(*(one.data_ptr() for one in held))
+
+
+def compiled_transformer() -> ctypes.CDLL | None:
+    """Return the compiled code, None where it cannot be compiled."""
+    return library(Path(__file__).with_name("transformer.cpp"))

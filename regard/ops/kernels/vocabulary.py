@@ -1,0 +1,52 @@
+"""The likeliest words of a row and their log-probabilities, without a second pass over the vocabulary."""
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from regard.ops.kernels.library import library
+from regard.ops.kernels.packed import PackedProduct, ProductStruct
+from regard.pieces import UNK
+
+MOST = 64  # words of a row; torch's selection is quicker for more
+
+_POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
+
+
+class PackedTable:
+    """A head's table (vocab, dim) and its bias, or none."""
+
+    def __init__(self, kernel: ctypes.CDLL, weight: Tensor, bias: Tensor | None) -> None:
+        self.product = PackedProduct(weight, bias, kernel.panel())
+        self._best = kernel.best_words
+        self._best.argtypes = [
+            ctypes.POINTER(ProductStruct),
+            _LONG,
+            _POINTER,
+            _LONG,
+            _LONG,
+            _POINTER,
+            _POINTER,
+            _POINTER,
+        ]
+        self._best.restype = None
+
+    def best(self, states: Tensor, count: int, forbidden: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """states (rows, dim) → words and log-probabilities (rows, count), the likeliest first, of equals the first.
+
+        `forbidden` words count in the sum of all probabilities, and are never answered.
+        """
+        states, hidden = states.contiguous(), torch.tensor(forbidden, dtype=torch.int64)
+        words = torch.full((len(states), count), UNK)
+        log_probs = states.new_empty(len(states), count)
+        given = (len(states), states.data_ptr(), count, len(hidden), hidden.data_ptr())
+        self._best(self.product.struct, *given, words.data_ptr(), log_probs.data_ptr())
+        return words, log_probs
+
+
+def compiled_vocabulary() -> ctypes.CDLL | None:
+    """Return the compiled code, None where it cannot be compiled."""
+    return library(Path(__file__).with_name("vocabulary.cpp"))
