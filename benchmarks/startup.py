@@ -6,6 +6,8 @@ Each round starts every command once, one after another, and the order rotates. 
 and system) and of the clock; "above" is what a command takes beyond `import torch` of the same round. `regard predict`
 answers one sentence. Without RUN a tiny translator is trained first.
 
+Python keeps the bytecode of what it has compiled, as it does unless it is told otherwise, in a folder of the benchmark.
+
 `import torch, few collections` has what the command line gives itself: a collector of cycles that rarely runs, and none
 at the end. What `regard predict` takes beyond that is its own code.
 """
@@ -74,7 +76,7 @@ def started(words: Sequence[str]) -> Started:
 
 
 def race(contenders: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Started]]:
-    """Every process once a round; a first one of each, which fills the caches of the disk, is left out."""
+    """Every process once a round; a first one of each, which compiles and fills the caches of the disk, is left out."""
     names = list(contenders)
     for name in names:
         started(contenders[name])
@@ -129,7 +131,9 @@ def main() -> None:
     )
     chosen = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(chosen.threads)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{folder}/bytecode"
         found = race(processes(chosen.run or tiny_run(Path(folder))), chosen.rounds)
     print(table(found))
     if chosen.json is not None:
