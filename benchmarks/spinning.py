@@ -65,6 +65,7 @@ def child(folder: Path, seconds: float) -> None:
 
 def main() -> None:
     """Prints a table: a row for each variant, a column for each number of loops."""
+    from machine import machine
     from workload import parser_of, prepare
 
     parser = parser_of(__doc__ or "")
@@ -79,13 +80,15 @@ def main() -> None:
                 with busy(loops):
                     for name, variables in VARIANTS.items():
                         found[name][loops].append(speed(folder, chosen.seconds, variables))
-    print("| variant | " + " | ".join(f"{loops} loops beside it" for loops in chosen.busy) + " |")
-    print("|---" * (len(chosen.busy) + 1) + "|")
+    head = "| variant | " + " | ".join(f"{loops} loops beside it" for loops in chosen.busy) + " |"
+    shown = [head, "|---" * (len(chosen.busy) + 1) + "|"]
     for name, columns in found.items():
         cells = [f"{statistics.median(of):,.0f} [{min(of):,.0f}..{max(of):,.0f}]" for of in columns.values()]
-        print(f"| {name} | {' | '.join(cells)} |")
+        shown.append(f"| {name} | {' | '.join(cells)} |")
+    print("\n".join(shown))
     if chosen.json:
-        Path(chosen.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+        told = {**machine(chosen.threads), "speeds": found, "tables": {"Target tokens a second": "\n".join(shown)}}
+        chosen.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -42,9 +42,12 @@ TOKENS = {"S": 30000, "B": 12000}  # of a turn
 Example = tuple[Sequence[int], Sequence[int]]
 
 
-def regard(run: RunFolder, tokens: int) -> Contender:
-    """The trainer's own updater and stream, with its allocator setting and number of workers."""
-    updater, model = updater_of(run, RATE)
+def regard(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Contender:
+    """The trainer's own updater and stream, with its allocator setting and number of workers.
+
+    `vocabulary`: words of the model, more than the run has; of every contender.
+    """
+    updater, model = updater_of(run, RATE, vocabulary)
     batches = batches_of(run)
 
     def turn() -> float:
@@ -56,12 +59,12 @@ def regard(run: RunFolder, tokens: int) -> Contender:
     return Contender(turn, model, [])
 
 
-def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
+def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool, vocabulary: int | None = None) -> Contender:
     """The usual loop over Hugging Face's model: a loader with a padding collator, torch's loss and fused Adam."""
     if kept:
         keep_memory()
     experiment = run.experiment()
-    model = marian(experiment, len(run.columns(experiment)["source"])).train()
+    model = marian(experiment, vocabulary or len(run.columns(experiment)["source"])).train()
     smoothing = experiment.objective.settings["label_smoothing"]
 
     def loss(batch: dict[str, Any]) -> torch.Tensor:
@@ -74,15 +77,15 @@ def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool) -> Contender:
     return _looped(model, loss, run, tokens, bucketed)
 
 
-def prototype(run: RunFolder, tokens: int) -> Contender:
+def prototype(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Contender:
     """A plain model that has to do nothing else, with kept memory, in the same loop."""
     keep_memory()
     experiment = run.experiment()
     settings = experiment.model.settings
     encoder, decoder = settings["encoder"].settings, settings["decoder"].settings
-    vocabulary, heads = len(run.columns(experiment)["source"]), settings["attention"].num_heads
+    words, heads = vocabulary or len(run.columns(experiment)["source"]), settings["attention"].num_heads
     layers = encoder["num_layers"], decoder["num_layers"]
-    sizes = Sizes(vocabulary, settings["dim"], heads, encoder["feedforward_dim"], *layers, settings["dropout"])
+    sizes = Sizes(words, settings["dim"], heads, encoder["feedforward_dim"], *layers, settings["dropout"])
     model, smoothing = Prototype(sizes, PAD).train(), experiment.objective.settings["label_smoothing"]
 
     def loss(batch: dict[str, Any]) -> torch.Tensor:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rounds import Contender, turns
 from torch import nn
@@ -41,11 +42,27 @@ def batches_of(run: RunFolder) -> Iterator[Batch]:
     return (batch for _, batch in training_stream(run).stream(workers=run.experiment().training.workers))
 
 
-def updater_of(run: RunFolder, rate: float) -> tuple[Updater, nn.Module]:
-    """Return the trainer's updater at a constant learning rate, with its allocator setting, and its new model."""
+class Words:
+    """A vocabulary of so many words, to build a model for."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def updater_of(run: RunFolder, rate: float, vocabulary: int | None = None) -> tuple[Updater, nn.Module]:
+    """Return the trainer's updater at a constant learning rate, with its allocator setting, and its new model.
+
+    `vocabulary`: words of a translator's model, at least as many as those of the run; None: those of the run.
+    """
     keep_memory()
     experiment = run.experiment()
-    model = model_of(experiment, run.columns(experiment)).train()
+    columns: Any = run.columns(experiment)
+    if vocabulary is not None:
+        columns = dict.fromkeys(columns, Words(vocabulary))
+    model = model_of(experiment, columns).train()
     settings = replace(experiment.training, learning_rate=rate, schedule=Choice("constant"))
     return Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings), model
 

@@ -188,3 +188,14 @@ def test_a_toolkit_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("sys.argv", ["benchmark"])
     with pytest.raises(SystemExit, match="pip install no_such_toolkit"):
         rounds.races_against("no_such_toolkit", "", {}.get, kinds=["one"], option="kinds", words=1)
+
+
+def test_growth_is_told_by_size_and_slope():
+    """Twice as long, four times the seconds: a slope of 2."""
+    scaling = benchmark("scaling")
+    records = {size: {"a": rounds.Record([1 / size**2, 2 / size**2, 4 / size**2], 1, 5, [])} for size in (10, 20)}
+    times = scaling.seconds(records)
+    assert times["a"] == pytest.approx({10: 50.0, 20: 200.0})
+    lines = scaling.table("pieces", "ms", 1e3, times, records).splitlines()
+    assert lines[2:] == ["| 10 | 5e+04 | 5 |", "| 20 | 2e+05 | 5 |", "| slope | 2.00 |  |"]
+    assert scaling.curve("", "", "", 1e3, times)["points"] == {"a": [[10, 50000.0], [20, 200000.0]]}

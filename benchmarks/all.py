@@ -1,0 +1,150 @@
+"""Every measurement of speed beside peers, one after another; docs/results/speed.md is written after each.
+
+    make bench [BENCH="--quick"]           or, where the peers are installed: python benchmarks/all.py [--quick]
+    python benchmarks/all.py --only decoding training          these parts, others as they were measured before
+    python benchmarks/all.py --rounds 3 --threads 2
+
+A part that was measured before is left as it is, so a run that was cut off goes on; --again measures it anew, and so
+does --only the parts that it names. All of it takes hours. --quick takes minutes, proves that everything runs, and
+writes to runs/bench/quick instead. REGARD_DATA names the folder of the data. The parts:
+
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import report
+from rounds import count
+
+ROOT = Path(__file__).parents[1]
+CONFIG = ROOT / "configs" / "translation" / "multi30k-transformer.yaml"
+WORK = Path("runs") / "bench"
+NO_DEVICE = 2  # exit code of a part that this machine cannot measure
+MINUTES, QUICK_MINUTES = 40, 0.2  # of training the model that is raced and served
+RUN, FOLDER = "{run}", "{folder}"  # in arguments: a trained run, a folder to work in
+
+
+class Part(NamedTuple):
+    """One measurement: a script, its arguments, and those of a quick look."""
+
+    about: str
+    script: str
+    words: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ("--rounds", "1")
+    rounds: bool = True  # whether it takes --rounds and --threads
+
+
+PARTS = {
+    "training": Part("target tokens a second, two sizes", "train.py", quick=("--rounds", "1", "--tokens", "2000")),
+    "decoding": Part(
+        "sentences a second, random weights, two sizes",
+        "translate.py",
+        ("--sweep",),
+        ("--rounds", "1", "--lines", "64"),
+    ),
+    "trained": Part(
+        "the same with a trained model",
+        "translate.py",
+        ("--run", RUN, "--sweep"),
+        ("--run", RUN, "--rounds", "1", "--lines", "64"),
+    ),
+    "growth": Part(
+        "decoding by length, training by vocabulary",
+        "scaling.py",
+        quick=("--rounds", "1", "--lengths", "10", "40", "--vocabularies", "5000", "8000", "--tokens", "1000"),
+    ),
+    "startup": Part("seconds of whole processes", "startup.py", (RUN,), (RUN, "--rounds", "1")),
+    "spinning": Part(
+        "training beside other programs",
+        "spinning.py",
+        ("--busy", "0", "1"),
+        ("--rounds", "1", "--seconds", "2", "--busy", "0"),
+    ),
+    "window": Part(
+        "attention to neighbours by length", "window.py", quick=("--rounds", "1", "--lengths", "512", "1024")
+    ),
+    "layers": Part("layers by length", "layers.py", quick=("--rounds", "1", "--lengths", "256", "512", "--dims", "64")),
+    "additive": Part("additive scores in chunks", "additive.py"),
+    "sru": Part("simple recurrent units", "sru.py", quick=("--rounds", "1", "--shape", "32", "128")),
+    "sliced": Part("sliced recurrent networks", "sliced_rnn.py", quick=("--rounds", "1", "--shape", "4", "128", "64")),
+}
+
+
+def command(part: Part, path: Path, places: dict[str, str], chosen: argparse.Namespace) -> list[str]:
+    """What is run for a part."""
+    words = part.quick if chosen.quick else part.words
+    if part.rounds and not chosen.quick:
+        words = (*words, "--rounds", str(chosen.rounds))
+    if part.rounds:
+        words = (*words, "--threads", str(chosen.threads))
+    filled = [places.get(word, word) for word in words]
+    return [sys.executable, str(Path(__file__).parent / part.script), *filled, "--json", str(path)]
+
+
+def needs_run(part: Part) -> bool:
+    """Whether a part asks for a trained run."""
+    return RUN in (*part.words, *part.quick)
+
+
+def trained(run: Path, minutes: float, threads: int) -> None:
+    """The shipped model, trained for so long; a training that was cut off goes on."""
+    if (run / "final.json").exists():
+        return
+    words = ["train", str(CONFIG), f"run={run}", f"training.max_minutes={minutes}", "--quiet"]
+    more = ["--resume"] if (run / "experiment.yaml").exists() else []
+    print(f"training {run} for {minutes:g} minutes, or what is left of them", flush=True)
+    subprocess.run(
+        [sys.executable, "-m", "regard", *words, *more], check=True, env=os.environ | {"OMP_NUM_THREADS": str(threads)}
+    )
+
+
+def measure(names: Sequence[str], chosen: argparse.Namespace, work: Path, results: Path, page: Path) -> list[str]:
+    """Every part that is to be measured → those that failed."""
+    failed = []
+    results.mkdir(parents=True, exist_ok=True)
+    places = {RUN: str(work / "multi30k-S"), FOLDER: str(work)}
+    for name in names:
+        path = results / f"{name}.json"
+        if path.exists() and not chosen.again and not chosen.only:
+            print(f"{name}: measured before, in {path}")
+            continue
+        if needs_run(PARTS[name]):
+            trained(Path(places[RUN]), QUICK_MINUTES if chosen.quick else MINUTES, chosen.threads)
+        print(f"\n== {name}: {PARTS[name].about}", flush=True)
+        code = subprocess.run(command(PARTS[name], path, places, chosen), check=False).returncode
+        if code not in (0, NO_DEVICE):
+            failed.append(name)
+        report.write(results, page)
+    return failed
+
+
+def main() -> None:
+    """The command line."""
+    parts = "\n".join(f"  {name:10} {part.about} ({part.script})" for name, part in PARTS.items())
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "") + parts, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help="these parts")
+    parser.add_argument("--again", action="store_true", help="measure anew what was measured before")
+    parser.add_argument("--quick", action="store_true", help="as little as proves that everything runs")
+    parser.add_argument("--rounds", type=count, default=5, help="interleaved rounds (default 5)")
+    parser.add_argument(
+        "--threads", type=count, default=os.cpu_count() or 1, help="of torch and of peers (default all)"
+    )
+    chosen = parser.parse_args()
+    work = WORK / "quick" if chosen.quick else WORK
+    results = work / "speed" if chosen.quick else report.RESULTS
+    page = work / "speed.md" if chosen.quick else report.PAGE
+    failed = measure(chosen.only or list(PARTS), chosen, work, results, page)
+    print(f"\nwrote {page}")
+    if failed:
+        raise SystemExit(f"benchmark: {', '.join(failed)} failed; the messages stand above")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""How time grows: decoding a sentence with its length, training on a token with the vocabulary; beside the peers.
+
+    REGARD_DATA=PATH python benchmarks/scaling.py [--rounds 5] [--json FILE]     (pip install ctranslate2 transformers)
+    python benchmarks/scaling.py --lengths 10 50 100 --vocabularies 5000 10000
+
+Decoding: greedy, random weights of the shipped Multi30k model; a source of n pieces is translated to n pieces.
+Training: the shipped model with vocabularies of other sizes, on the same batches, which use the first words only.
+Contenders take turns at every size; told are medians of the rounds, and the slope of the logarithm of time over that of
+the size: 1 grows as the size, 2 as its square.
+"""
+
+import argparse
+import itertools
+import json
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import train
+import translate
+from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
+from growth import exponent
+from machine import as_line, machine
+from rounds import Make, Record, count, race
+from training_runs import training_stream
+from workload import need_transformers, parser_of, prepare
+
+from regard.runs import RunFolder
+from regard.text.subwords import FILE
+
+LENGTHS, VOCABULARIES = (10, 25, 50, 100, 200, 400), (5000, 10000, 20000, 50000)
+SENTENCES, PIECES = 64, 6400  # of a turn at most; so long sentences come in fewer
+BATCHES = {"regard": 8192, "CTranslate2": 8192, "Hugging Face": 64}
+Times = dict[str, dict[int, float]]  # by contender and size
+
+
+def decoding(run: RunFolder, converted: Path, length: int, threads: int) -> dict[str, Make]:
+    """The contenders that translate sentences of one length."""
+    texts = sentences(run, length, max(4, min(SENTENCES, PIECES // length)))
+    model = Model(converted, run.text / "shared" / FILE, "float32")
+    return {
+        "regard": (translate.regard, (run, texts, 1, length, "exact", BATCHES["regard"])),
+        "CTranslate2": (ctranslate2, (model, texts, 1, length, threads, BATCHES["CTranslate2"])),
+        "Hugging Face": (translate.hugging_face, (run, texts, 1, length, BATCHES["Hugging Face"])),
+    }
+
+
+def sentences(run: RunFolder, length: int, number: int) -> list[str]:
+    """So many texts of about so many pieces, out of the test part's sentences in a row."""
+    tokenizer = run.columns(run.experiment())["source"]
+    pieces = itertools.chain.from_iterable(tokenizer.encode_batch(translate.test_part(run)["source"]))
+    endless = itertools.cycle(list(pieces))
+    return [tokenizer.decode(list(itertools.islice(endless, length))) for _ in range(number)]
+
+
+def training(run: RunFolder, vocabulary: int, tokens: int) -> dict[str, Make]:
+    """The contenders that train with a vocabulary."""
+    return {
+        "regard": (train.regard, (run, tokens, vocabulary)),
+        "Hugging Face, kept memory": (train.peer, (run, tokens, True, True, vocabulary)),
+        "Hugging Face": (train.peer, (run, tokens, True, False, vocabulary)),
+    }
+
+
+def seconds(records: Mapping[int, Mapping[str, Record]]) -> Times:
+    """Size → contender → what was measured; → contender → size → median seconds of one unit."""
+    names = next(iter(records.values()))
+    return {
+        name: {size: statistics.median(1 / speed for speed in found[name].speeds) for size, found in records.items()}
+        for name in names
+    }
+
+
+def table(size: str, unit: str, scale: float, times: Times, records: Mapping[int, Mapping[str, Record]]) -> str:
+    """Markdown: a row for each size, in `unit`, which is 1 / scale seconds; the slopes; and the peak memory."""
+    names = list(times)
+    head = [size, *(f"{name}, {unit}" for name in names), *(f"{name}, MB" for name in names)]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for number, found in records.items():
+        cells = [f"{number:,}", *(f"{times[name][number] * scale:.3g}" for name in names)]
+        lines.append("| " + " | ".join([*cells, *(f"{found[name].megabytes:,}" for name in names)]) + " |")
+    slopes = ["slope", *(f"{exponent(times[name]):.2f}" for name in names), *("" for _ in names)]
+    return "\n".join([*lines, "| " + " | ".join(slopes) + " |"])
+
+
+def curve(title: str, x: str, y: str, scale: float, times: Times) -> dict[str, Any]:
+    """A plot of the times."""
+    points = {name: [[size, value * scale] for size, value in each.items()] for name, each in times.items()}
+    return {"title": title, "x": x, "y": y, "points": points}
+
+
+def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
+    """Both kinds of growth, each printed as it ends."""
+    run = prepare(place, ["text.tokenizer.size=5000", *chosen.changes])
+    converted = convert(translate.weights(run), run.text / "shared" / FILE, place / "ctranslate2")
+    decoded = {
+        length: race(decoding(run, converted, length, chosen.threads), chosen.rounds, chosen.threads)
+        for length in chosen.lengths
+    }
+    times = seconds(decoded)
+    shown = {"Decoding a sentence, by its length": table("pieces", "ms", 1e3, times, decoded)}
+    curves = [curve("Decoding a sentence", "pieces", "ms", 1e3, times)]
+    print(f"\n{shown['Decoding a sentence, by its length']}\n", flush=True)
+    training_stream(run)  # makes the corpus once for all
+    learnt = {
+        size: race(training(run, size, chosen.tokens), chosen.rounds, chosen.threads) for size in chosen.vocabularies
+    }
+    times = seconds(learnt)
+    shown["Training on a token, by the vocabulary"] = table("words", "µs", 1e6, times, learnt)
+    curves.append(curve("Training on a token", "words of the vocabulary", "µs", 1e6, times))
+    print(shown["Training on a token, by the vocabulary"], flush=True)
+    return {"tables": shown, "curves": curves}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Prints a table for each kind of growth."""
+    parser = parser_of(__doc__ or "")
+    parser.add_argument("--lengths", type=count, nargs="+", default=LENGTHS, help="pieces of a sentence")
+    parser.add_argument("--vocabularies", type=count, nargs="+", default=VOCABULARIES, help="words, 5,000 or more")
+    parser.add_argument("--tokens", type=count, default=12000, help="target tokens of a turn (default 12000)")
+    chosen = parser.parse_args(words)
+    need_ctranslate2()
+    need_transformers()
+    about = machine(chosen.threads)
+    print(as_line(about))
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(chosen, Path(folder))
+    if chosen.json:
+        chosen.json.write_text(json.dumps({**about, **found}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
