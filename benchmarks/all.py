@@ -28,6 +28,8 @@ NO_DEVICE = 2  # exit code of a part that this machine cannot measure
 MINUTES, QUICK_MINUTES = 40, 0.2  # of training the model that is raced and served
 RUN, FOLDER = "{run}", "{folder}"  # in arguments: a trained run, a folder to work in
 
+LIBRARIES = ("--products", "torch", "onednn")  # each on its own
+
 
 class Part(NamedTuple):
     """One measurement: a script, its arguments, and those of a quick look."""
@@ -70,8 +72,10 @@ PARTS = {
     ),
     "layers": Part("layers by length", "layers.py", quick=("--rounds", "1", "--lengths", "256", "512", "--dims", "64")),
     "additive": Part("additive scores in chunks", "additive.py"),
-    "sru": Part("simple recurrent units", "sru.py", quick=("--rounds", "1", "--shape", "32", "128")),
-    "sliced": Part("sliced recurrent networks", "sliced_rnn.py", quick=("--rounds", "1", "--shape", "4", "128", "64")),
+    "sru": Part("simple recurrent units", "sru.py", LIBRARIES, ("--rounds", "1", "--shape", "4", "32", "128")),
+    "sliced": Part(
+        "sliced recurrent networks", "sliced_rnn.py", LIBRARIES, ("--rounds", "1", "--shape", "4", "128", "64")
+    ),
 }
 
 

@@ -6,8 +6,10 @@ imports torch unless a contender does, so that the memory of a peer without torc
 
 import argparse
 import importlib.util
+import itertools
 import json
 import multiprocessing
+import os
 import statistics
 import string
 import sys
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 T = TypeVar("T")
+PRODUCTS = {"auto": "", "torch": ", products by torch's BLAS", "onednn": ", products by oneDNN"}
 
 
 class Contender(NamedTuple):
@@ -123,9 +126,14 @@ def races(
         "--shape", type=count, nargs=len(numbers), metavar=tuple(map(str.upper, numbers)), help="one shape"
     )
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="these contenders")
+    parser.add_argument(
+        "--products", nargs="+", choices=PRODUCTS, default=["auto"], help="a race for each library of Regard's products"
+    )
     chosen, found = parser.parse_args(), dict[str, dict[str, Record]]()
-    for shape in shapes if chosen.shape is None else [tuple(chosen.shape)]:
-        told = title.format(**dict(zip(numbers, shape, strict=True)))
+    wanted = shapes if chosen.shape is None else [tuple(chosen.shape)]
+    for products, shape in itertools.product(chosen.products, wanted):
+        os.environ["REGARD_PRODUCTS"] = products  # which contenders inherit
+        told = title.format(**dict(zip(numbers, shape, strict=True))) + PRODUCTS[products]
         makes = {name: (make, (name, *shape)) for name in names if name in {*chosen.only, reference}}
         found[told] = race(makes, chosen.rounds, chosen.threads)
         more = "" if beside is None else f"\n\n{beside(found[told])}"

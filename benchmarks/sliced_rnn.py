@@ -1,6 +1,6 @@
 """A sliced recurrent network, SRNN(8, 2), against the plain one, by torch and written step by step.
 
-    python benchmarks/sliced_rnn.py [--rounds 5] [--shape BATCH STEPS DIM] [--threads 2] [--json FILE]
+    python benchmarks/sliced_rnn.py [--rounds 5] [--shape BATCH STEPS DIM] [--products torch onednn] [--json FILE]
 
 A turn is forward and backward of the last state of one network of GRUs in float32. Each network is there twice: with
 torch's GRU, and with a cell that is called once per step. Without a shape: 512 steps, 64 wide, 4, 8 and 32 rows.

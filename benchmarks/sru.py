@@ -1,12 +1,14 @@
 """Simple recurrent units against the recurrent networks of torch and an LSTM written step by step.
 
-    python benchmarks/sru.py [--rounds 5] [--shape STEPS DIM] [--only NAME ...] [--threads 2] [--json FILE]
+    python benchmarks/sru.py [--rounds 5] [--shape BATCH STEPS DIM] [--only NAME] [--products torch onednn]
 
-A turn is forward and backward of one layer over 32 rows in float32, down to the gradient of what it read. Compiled, as
+A turn is forward and backward of one layer in float32, down to the gradient of what it read. Compiled, as
 a scan over all steps at once, and as a plain loop, the units compute the same; their input width is their own width.
-The LSTM step by step has its inputs' product for all steps at once, as the units have.
+The LSTM step by step has its inputs' product for all steps at once, as the units have. Without a shape: 4, 8 and 32
+rows of 32 to 512 steps, 128 and 512 wide. --products: who computes the units' products, MKL (torch) or oneDNN.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,8 +24,7 @@ from regard.layers.recurrent.sru import SruLayer
 from regard.ops.linear import Linear, linear
 from regard.ops.memory import keep_memory
 
-BATCH = 32
-SHAPES = tuple((steps, dim) for dim in (128, 512) for steps in (32, 128, 512))
+SHAPES = tuple(itertools.product((4, 8, 32), (32, 128, 512), (128, 512)))  # batch, steps, dim
 SECONDS = 0.25  # of a turn at least, so that a short call is timed many times
 REFERENCE = "nn.LSTM"
 WAYS: dict[str, tuple[Literal[1, 2], Callable[[Parts], Ended]]] = {
@@ -66,11 +67,11 @@ class Convolution(nn.Module):
         return self.convolution(inputs.mT).mT
 
 
-def contender(name: str, steps: int, dim: int) -> Contender:
+def contender(name: str, batch: int, steps: int, dim: int) -> Contender:
     """One layer of this kind and width, with the allocator setting of training."""
     keep_memory()
     model, run = _layer(name, dim)
-    return learner(model, run, torch.randn(BATCH, steps, dim, requires_grad=True), SECONDS)
+    return learner(model, run, torch.randn(batch, steps, dim, requires_grad=True), SECONDS)
 
 
 def _layer(name: str, dim: int) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:
@@ -95,7 +96,8 @@ def _parts(units: SruLayer, inputs: Tensor) -> Parts:
 def main() -> None:
     """Races at every shape."""
     names = (*WAYS, *OTHERS)
-    races(__doc__, contender, names, SHAPES, title="{steps} steps, dim {dim}", unit="words/s", reference=REFERENCE)
+    title = "{batch} rows, {steps} steps, dim {dim}"
+    races(__doc__, contender, names, SHAPES, title=title, unit="words/s", reference=REFERENCE)
 
 
 if __name__ == "__main__":
