@@ -17,6 +17,7 @@ import regard
 from regard.attention import SCORES, SPANS
 from regard.attention.attention import Attention
 from regard.attention.kernels import choose, chunked
+from regard.attention.multihead import Heads
 from regard.attention.weightings.projection import project
 from regard.attention.weightings.softmax import SoftmaxWeighting
 from regard.experiment import read_experiment
@@ -34,7 +35,7 @@ from regard.registry import Choice
 from regard.runs import train_run
 
 FAST_OPS = ("mkldnn::", "regard::")
-FAST = {"_ByteDropout", "_Product", "LinearCrossEntropy", "_Fused", "_Scan"}
+FAST = {"_ByteDropout", "_Product", "LinearCrossEntropy", "_Fused", "_Scan", "_ShortAttention"}
 # A projection's gradient is its definition: that of its sorting is wrong where scores tie. A scaled gradient is all
 # that `scale_gradient` does. Neither stands in for a slower formula.
 MEANT = {"_Projection", "_Scaled"}
@@ -144,6 +145,12 @@ def attended(score: Choice, span: str = "everywhere") -> Tensor:
     return attention(states, attention.remember(states)).context
 
 
+def headed() -> Tensor:
+    parts = SCORES.build(Choice("scaled_dot"), 32, 32), SPANS.build(Choice("everywhere"), 32, 32), SoftmaxWeighting(32)
+    states, attention = torch.randn(2, 6, 64, requires_grad=True), Attention(*parts, Heads(64, 64, num_heads=2))
+    return attention(states, attention.remember(states)).context
+
+
 def recurrent(library: bool) -> Tensor:
     with pytest.MonkeyPatch.context() as patch:
         if not library:
@@ -163,6 +170,7 @@ DOORS: dict[str, Callable[[], Tensor]] = {
     "_Fused": lambda: recurrent(True),
     "_Product": lambda: linear(torch.ones(2, 4), torch.ones(3, 4, requires_grad=True)),
     "_Scan": lambda: recurrent(False),
+    "_ShortAttention": headed,
     "by_window": lambda: attended(Choice("dot"), "window"),
     "checkpoint": lambda: attended(Choice("mlp", {"activation": "relu"})),
     "mkldnn::_linear_pointwise": lambda: linear(torch.ones(2, 4), torch.ones(3, 4, requires_grad=True)),

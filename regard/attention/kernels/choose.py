@@ -8,6 +8,7 @@ from torch.nn import functional
 from regard.attention.kernels.banded import by_window
 from regard.attention.kernels.flex import by_flex, may_flex
 from regard.attention.kernels.products import Parts, by_products
+from regard.attention.kernels.short import by_short, may_be_short
 from regard.attention.kernels.softmax import may_hide_a_row
 from regard.attention.parts import Attended, Memory, View, Window
 from regard.ops.plain import is_plain
@@ -29,6 +30,8 @@ def attend(
     if window is not None:
         return _attend_near(parts, queries, memory, window, past, dropout, need_weights), None
     view: View = span(queries, memory, past[1])
+    if not need_weights and may_be_short(score, weighting, queries, memory, view, dropout):
+        return Attended(by_short(queries, memory, view.mask, score.dot_scale or 1.0)), None
     product = None
     if weighting.softmax and view.gain is None and view.values is None and not is_plain():
         product = score.inner(queries, memory.keys, past[0])
