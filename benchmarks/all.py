@@ -38,7 +38,7 @@ class Part(NamedTuple):
     script: str
     words: tuple[str, ...] = ()
     quick: tuple[str, ...] = ("--rounds", "1")
-    rounds: bool = True  # whether it takes --rounds and --threads
+    rounds: bool = True  # whether it takes --rounds
 
 
 PARTS = {
@@ -59,6 +59,13 @@ PARTS = {
         "decoding by length, training by vocabulary",
         "scaling.py",
         quick=("--rounds", "1", "--lengths", "10", "40", "--vocabularies", "5000", "8000", "--tokens", "1000"),
+    ),
+    "quality": Part(
+        "BLEU by minutes of training",
+        "quality.py",
+        ("--folder", FOLDER),
+        ("--folder", FOLDER, "--minutes", "0.1", "--turn", "0.1", "--lines", "8"),
+        rounds=False,
     ),
     "startup": Part("seconds of whole processes", "startup.py", (RUN,), (RUN, "--rounds", "1")),
     "spinning": Part(
@@ -84,8 +91,7 @@ def command(part: Part, path: Path, places: dict[str, str], chosen: argparse.Nam
     words = part.quick if chosen.quick else part.words
     if part.rounds and not chosen.quick:
         words = (*words, "--rounds", str(chosen.rounds))
-    if part.rounds:
-        words = (*words, "--threads", str(chosen.threads))
+    words = (*words, "--threads", str(chosen.threads))
     filled = [places.get(word, word) for word in words]
     return [sys.executable, str(Path(__file__).parent / part.script), *filled, "--json", str(path)]
 
@@ -111,7 +117,7 @@ def measure(names: Sequence[str], chosen: argparse.Namespace, work: Path, result
     """Every part that is to be measured → those that failed."""
     failed = []
     results.mkdir(parents=True, exist_ok=True)
-    places = {RUN: str(work / "multi30k-S"), FOLDER: str(work)}
+    places = {RUN: str(work / "multi30k-S"), FOLDER: str(work / "quality")}
     for name in names:
         path = results / f"{name}.json"
         if path.exists() and not chosen.again and not chosen.only:

@@ -41,12 +41,18 @@ def marian(experiment: Experiment, vocabulary: int) -> Any:
     return MarianMTModel(config)
 
 
-def copied(model: Translator, experiment: Experiment, vocabulary: int) -> Any:
-    """M2M100ForConditionalGeneration, the pre-norm sister of Marian, with the weights of a trained translator."""
+def pre_norm(experiment: Experiment, vocabulary: int) -> Any:
+    """M2M100ForConditionalGeneration, the pre-norm sister of Marian, with random weights: our architecture."""
     from transformers import M2M100Config, M2M100ForConditionalGeneration
 
     told = sizes(experiment, vocabulary) | {"encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0}
-    other = M2M100ForConditionalGeneration(M2M100Config(**told, tie_word_embeddings=True)).eval()
+    config = M2M100Config(**told, tie_word_embeddings=True, init_std=experiment.model.settings["dim"] ** -0.5)
+    return M2M100ForConditionalGeneration(config)
+
+
+def copied(model: Translator, experiment: Experiment, vocabulary: int) -> Any:
+    """The same with the weights of a trained translator."""
+    other = pre_norm(experiment, vocabulary).eval()
     reader, decoder = model.encoders[ROUTE], model.decoders[ROUTE]
     embedder: Any = reader.embedder
     with torch.no_grad():

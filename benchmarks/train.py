@@ -101,7 +101,7 @@ def _looped(
 ) -> Contender:
     """One update after another on what a loader gives."""
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    stream, longest = _loaded(training_stream(run), bucketed), run.experiment().training.clip_norm
+    stream, longest = loaded(training_stream(run), bucketed), run.experiment().training.clip_norm
 
     def update(batch: dict[str, Any]) -> None:
         loss(batch).backward()
@@ -123,13 +123,14 @@ def _looped(
     return Contender(turn, model, [])
 
 
-def _loaded(batches: Batches, bucketed: bool) -> Iterator[dict[str, Any]]:
-    """Epoch after epoch of a torch loader over the same corpus."""
+def loaded(batches: Batches, bucketed: bool, skip: int = 0) -> Iterator[dict[str, Any]]:
+    """Epoch after epoch of a torch loader over the same corpus; of buckets, the first `skip` batches are left out."""
     corpus = batches.corpus
     examples = [(corpus.ids("source", i).tolist(), corpus.ids("target", i).tolist()) for i in range(len(corpus))]
     for epoch in itertools.count():
         if bucketed:
             plan = _lines(batches, epoch)
+            skip, plan = max(0, skip - len(plan)), plan[skip:]
             yield from DataLoader(examples, batch_sampler=plan, collate_fn=_collate)
         else:
             order = np.random.default_rng(epoch).permutation(len(examples)).tolist()

@@ -77,11 +77,18 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, stop
 
 def hugging_face(run: RunFolder, texts: list[str], beam: int, length: int | None, sentences: int) -> Contender:
     """`generate` with its cache, on batches of so many sentences."""
+    experiment = run.experiment()
+    model = copied(weights(run), experiment, len(run.columns(experiment)["source"])).eval()
+    return generating(model, run, texts, beam, length, sentences)
+
+
+def generating(
+    model: Any, run: RunFolder, texts: list[str], beam: int, length: int | None, sentences: int
+) -> Contender:
+    """The same with a model of transformers, and the tokenizer of a run."""
     from transformers import GenerationConfig
 
-    experiment = run.experiment()
-    tokenizer = run.columns(experiment)["source"]
-    model = copied(weights(run), experiment, len(tokenizer)).eval()
+    tokenizer = run.columns(run.experiment())["source"]
     told = {name: getattr(model.config, f"{name}_token_id") for name in ("pad", "bos", "eos", "decoder_start")}
     settings = {f"{name}_token_id": value for name, value in told.items()}
     settings |= {"num_beams": beam, "do_sample": False, "use_cache": True, "min_new_tokens": length}

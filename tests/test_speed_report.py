@@ -84,9 +84,9 @@ def test_a_part_is_measured_once(results, monkeypatch, capsys):
     )
     monkeypatch.setattr(every.report, "write", lambda *_: None)
     chosen = SimpleNamespace(quick=False, again=False, only=None, rounds=3, threads=2)
-    assert every.measure(["training", "sru"], chosen, results.parent, results, results.parent / "speed.md") == []
-    assert [words[1].rpartition("/")[2] for words in started] == ["sru.py"]
-    assert started[0][2:] == ["--rounds", "3", "--threads", "2", "--json", str(results / "sru.json")]
+    assert every.measure(["training", "additive"], chosen, results.parent, results, results.parent / "speed.md") == []
+    assert [words[1].rpartition("/")[2] for words in started] == ["additive.py"]
+    assert started[0][2:] == ["--rounds", "3", "--threads", "2", "--json", str(results / "additive.json")]
     assert "training: measured before" in capsys.readouterr().out
     every.measure(["training"], SimpleNamespace(**vars(chosen) | {"only": ["training"]}), results.parent, results, None)
     assert len(started) == 2
