@@ -4,16 +4,24 @@ The logits of 4,000 tokens over 10,000 words are 160 MB that a plain loss create
 chunk of rows is computed, its loss and its gradient are taken at once, and its memory is used again.
 """
 
+import ctypes
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.ops import kernels
 from regard.ops.functional import wide
+from regard.ops.kernels.library import library
 from regard.ops.linear import linear, summed
 
-CHUNK = 512  # rows: 20 MB of logits at 10,000 words, which stays in a processor's cache
+CHUNK = 512  # rows: 20 MB of logits at 10,000 words; with fewer, adding up the table's gradient costs more, as measured
+SOURCE = Path(kernels.__file__).with_name("cross_entropy.cpp")
+
+_POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
 
 class LinearCrossEntropy(torch.autograd.Function):
@@ -29,18 +37,13 @@ class LinearCrossEntropy(torch.autograd.Function):
         for_states = torch.empty_like(states) if need_gradient else None
         for_weight = torch.zeros_like(weight) if need_gradient else None
         for_bias = torch.zeros_like(bias) if need_gradient and bias is not None else None
-        mean_weight, mean_bias = weight.mean(dim=0), 0.0 if bias is None else bias.mean()
-        for rows, part, log_sum, probabilities in _chunks(states, weight, bias):
-            target = targets[rows].unsqueeze(-1)
-            gold = (part * weight[target.squeeze(-1)]).sum(dim=-1)
-            gold = gold if bias is None else gold + bias[target.squeeze(-1)]
-            losses[rows] = log_sum - (1 - smoothing) * gold - smoothing * (part @ mean_weight + mean_bias)
+        for rows, part, some, gradient in _chunks(states, weight, bias, targets, smoothing):
+            losses[rows] = some
             if for_states is not None and for_weight is not None:
-                _minus_wanted(probabilities, target, smoothing)
-                for_states[rows] = linear(probabilities, weight.t())
-                for_weight += summed(probabilities, part)
+                for_states[rows] = linear(gradient, weight.t())
+                for_weight += summed(gradient, part)
                 if for_bias is not None:
-                    for_bias += probabilities.sum(dim=0)
+                    for_bias += gradient.sum(dim=0)
         ctx.save_for_backward(states, weight, bias, targets, for_states, for_weight, for_bias)
         ctx.smoothing = smoothing
         return losses
@@ -57,29 +60,47 @@ class LinearCrossEntropy(torch.autograd.Function):
             return for_states, for_weight * share, None if bias is None else for_bias * share, None, None
         for_weight = torch.zeros_like(weight)
         for_bias = None if bias is None else torch.zeros_like(bias)
-        for rows, part, _, probabilities in _chunks(states, weight, bias):
-            _minus_wanted(probabilities, targets[rows].unsqueeze(-1), ctx.smoothing)
+        for rows, part, _, gradient in _chunks(states, weight, bias, targets, ctx.smoothing):
             shares = upstream[rows].unsqueeze(-1).to(part.dtype)
-            for_weight += summed(probabilities, part * shares)
+            for_weight += summed(gradient, part * shares)
             if for_bias is not None:
-                for_bias += (probabilities * shares).sum(dim=0)
+                for_bias += (gradient * shares).sum(dim=0)
         return for_states, for_weight, for_bias, None, None
 
 
-def _chunks(states: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-    """(rows, their states, log-sum-exp of their logits, their probabilities) chunk by chunk."""
+def _chunks(
+    states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float
+) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
+    """(rows, their states, their losses, the gradient of these by the logits) chunk by chunk."""
     for start in range(0, len(states), CHUNK):
         rows = slice(start, min(start + CHUNK, len(states)))
-        part = states[rows]
-        logits = linear(part, weight, bias)
-        top, place = logits.max(dim=-1, keepdim=True)
-        sure = torch.softmax(logits, dim=-1, out=logits)  # in place: a second block of this size costs as much
-        # log-sum-exp from the likeliest word: its probability is at least 1/vocab, so the logarithm is exact
-        yield rows, part, (top - sure.gather(-1, place).log()).squeeze(-1), sure
+        logits = linear(states[rows], weight, bias)
+        yield rows, states[rows], _losses(logits, targets[rows], smoothing), logits
 
 
-def _minus_wanted(probabilities: Tensor, target: Tensor, smoothing: float) -> None:
-    """probabilities - wanted distribution, in place: the gradient of the loss by the logits."""
+def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """logits (n, vocab), which become their gradient in place → losses (n,)."""
+    compiled = logits.device.type == "cpu" and logits.dtype == torch.float32
+    code = library(SOURCE) if compiled else None
+    return _by_torch(logits, targets, smoothing) if code is None else _by_code(code, logits, targets, smoothing)
+
+
+def _by_code(code: ctypes.CDLL, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    losses, targets, (rows, words) = logits.new_empty(len(logits)), targets.contiguous(), logits.shape
+    places = [_POINTER(one.data_ptr()) for one in (logits, targets, losses)]
+    settings = ctypes.c_double(smoothing), _LONG(torch.get_num_threads())
+    code.cross_entropy(_LONG(rows), _LONG(words), *places[:2], *settings, places[2])
+    return losses
+
+
+def _by_torch(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    exact, target = wide(logits.dtype), targets.unsqueeze(-1)
+    gold, mean = logits.gather(-1, target).squeeze(-1), logits.mean(dim=-1, dtype=exact)
+    top, place = logits.max(dim=-1, keepdim=True)
+    sure = torch.softmax(logits, dim=-1, out=logits)  # in place: a second block of this size costs as much
+    # log-sum-exp from the likeliest word: its probability is at least 1/vocab, so the logarithm is exact
+    log_sum = (top.to(exact) - sure.gather(-1, place).to(exact).log()).squeeze(-1)
     if smoothing:
-        probabilities.sub_(smoothing / probabilities.shape[-1])
-    probabilities.scatter_add_(-1, target, probabilities.new_full((1, 1), smoothing - 1.0).expand_as(target))
+        sure.sub_(smoothing / sure.shape[-1])
+    sure.scatter_add_(-1, target, sure.new_full((1, 1), smoothing - 1.0).expand_as(target))
+    return log_sum - (1 - smoothing) * gold.to(exact) - smoothing * mean

@@ -48,6 +48,23 @@ def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
     assert_close(torch.autograd.grad((losses * rows).sum(), inputs), torch.autograd.grad((wanted * rows).sum(), inputs))
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("vocab", [3, 64, 1003])
+def test_loss_in_float32_equals_torch_in_float64(compiled, vocab, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(linear_cross_entropy, "library", lambda source: None)
+    states = torch.randn(20, 32, requires_grad=True)
+    weight = torch.randn(vocab, 32, requires_grad=True)
+    targets = torch.randint(0, vocab, (20,))
+    losses = linear_cross_entropy.LinearCrossEntropy.apply(states, weight, None, targets, 0.1)
+    exact = functional.cross_entropy(
+        states.double() @ weight.double().t(), targets, label_smoothing=0.1, reduction="none"
+    )
+    assert_close(losses.double(), exact, rtol=1e-5, atol=1e-5)
+    found, wanted = (torch.autograd.grad(one.sum(), (states, weight)) for one in (losses, exact))
+    assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_plain_path_is_the_same_and_twice_differentiable(head):
     decoded, targets = case()
     fused = head.nll(decoded, None, targets, smoothing=0.1)
