@@ -9,6 +9,7 @@ from regard.decoding import FEATURES, SEARCHES, Engine, Feature
 from regard.experiment import DecodingSettings, Experiment
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
+from regard.ops.undrawn import undrawn
 from regard.runs.folder import RunFolder, choose_device
 from regard.tasks import TASKS, Task
 from regard.training import checkpoint as files
@@ -26,7 +27,8 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
     experiment = folder.experiment(changes)
     columns = folder.columns(experiment)
-    model = model_of(experiment, columns)
+    with undrawn():  # the checkpoint has every weight
+        model = model_of(experiment, columns)
     files.load_model(model, folder.checkpoint())
     return Assembled(model.to(choose_device(experiment.device)).eval(), task_of(experiment, columns), experiment)
 
