@@ -26,8 +26,9 @@ CONFIG = ROOT / "configs" / "translation" / "multi30k-transformer.yaml"
 WORK = Path("runs") / "bench"
 NO_DEVICE = 2  # exit code of a part that this machine cannot measure
 MINUTES, QUICK_MINUTES = 40, 0.2  # of training the model that is raced and served
-RUN, FOLDER = "{run}", "{folder}"  # in arguments: a trained run, a folder to work in
+RUN, DEMO, FOLDER = "{run}", "{demo}", "{folder}"  # in arguments: trained runs, and a folder to work in
 
+SERVED = ("--rounds", "1", "--seconds", "1", "--clients", "1", "8")  # in a quick look
 LIBRARIES = ("--products", "torch", "onednn")  # each on its own
 
 
@@ -67,6 +68,8 @@ PARTS = {
         ("--folder", FOLDER, "--minutes", "0.1", "--turn", "0.1", "--lines", "8"),
         rounds=False,
     ),
+    "server": Part("translations a second under load", "serve.py", (RUN,), (RUN, *SERVED)),
+    "demo": Part("the same with the model of regard demo", "serve.py", (DEMO,), (DEMO, *SERVED)),
     "startup": Part("seconds of whole processes", "startup.py", (RUN,), (RUN, "--rounds", "1")),
     "spinning": Part(
         "training beside other programs",
@@ -96,11 +99,6 @@ def command(part: Part, path: Path, places: dict[str, str], chosen: argparse.Nam
     return [sys.executable, str(Path(__file__).parent / part.script), *filled, "--json", str(path)]
 
 
-def needs_run(part: Part) -> bool:
-    """Whether a part asks for a trained run."""
-    return RUN in (*part.words, *part.quick)
-
-
 def trained(run: Path, minutes: float, threads: int) -> None:
     """The shipped model, trained for so long; a training that was cut off goes on."""
     if (run / "final.json").exists():
@@ -117,14 +115,16 @@ def measure(names: Sequence[str], chosen: argparse.Namespace, work: Path, result
     """Every part that is to be measured → those that failed."""
     failed = []
     results.mkdir(parents=True, exist_ok=True)
-    places = {RUN: str(work / "multi30k-S"), FOLDER: str(work / "quality")}
+    places = {RUN: str(work / "multi30k-S"), DEMO: str(work / "demo" / "model"), FOLDER: str(work / "quality")}
     for name in names:
         path = results / f"{name}.json"
         if path.exists() and not chosen.again and not chosen.only:
             print(f"{name}: measured before, in {path}")
             continue
-        if needs_run(PARTS[name]):
+        if RUN in PARTS[name].words:
             trained(Path(places[RUN]), QUICK_MINUTES if chosen.quick else MINUTES, chosen.threads)
+        if DEMO in PARTS[name].words and not Path(places[DEMO], "final.json").exists():
+            subprocess.run([sys.executable, "-m", "regard", "demo", "--run", str(work / "demo")], check=True)
         print(f"\n== {name}: {PARTS[name].about}", flush=True)
         code = subprocess.run(command(PARTS[name], path, places, chosen), check=False).returncode
         if code not in (0, NO_DEVICE):

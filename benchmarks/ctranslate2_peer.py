@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rounds import Contender
 
 INSTALL = "pip install ctranslate2"
+FILE = "subwords.model"  # of a tokenizer in its folder
 PLACES = 512  # positions kept ready
 BOS, EOS = "<s>", "</s>"
 LONGEST = 256  # pieces of a translation at most, where a model ends it by itself
@@ -24,7 +25,8 @@ class Model(NamedTuple):
     """What CTranslate2 translates with."""
 
     folder: Path  # that `convert` wrote
-    tokenizer: Path  # a model of sentencepiece
+    source: Path  # models of sentencepiece
+    target: Path
     compute_type: str  # float32, int8 …
 
 
@@ -34,15 +36,15 @@ def need_ctranslate2() -> None:
         raise SystemExit(f"benchmark: CTranslate2 is missing, which Regard is measured against: {INSTALL}")
 
 
-def variables(reader: Any, decoder: Any) -> dict[str, Array]:
-    """The weights of an embedded encoder and a decoder, one table for all, by their names in CTranslate2.
+def variables(reader: Any, decoder: Any, head: Any) -> dict[str, Array]:
+    """The weights of an embedded encoder, a decoder and a linear head, by their names in CTranslate2.
 
     Queries, keys and values of self-attention are one product there, keys and values of the source another.
     """
-    table = _array(reader.embedder.table)
     places = _array(reader.embedder.position(0, PLACES))
-    found = {"encoder/embeddings_0/weight": table, "decoder/embeddings/weight": table}
-    found["decoder/projection/weight"] = table
+    found = {"encoder/embeddings_0/weight": _array(reader.embedder.table)}
+    found |= {"decoder/embeddings/weight": _array(decoder.embedder.table)}
+    found |= {"decoder/projection/weight": _array(head.weight)}
     for side, part in (("encoder", reader.encoder), ("decoder", decoder)):
         found[f"{side}/position_encodings/encodings"] = places
         found |= _norm(f"{side}/layer_norm", part.norm)
@@ -51,8 +53,8 @@ def variables(reader: Any, decoder: Any) -> dict[str, Array]:
     return found
 
 
-def convert(model: Any, tokenizer: Path, folder: Path) -> Path:
-    """Write a translator of a run in CTranslate2's format → the folder, which is made."""
+def convert(model: Any, text: Path, folder: Path, compute_type: str = "float32") -> Model:
+    """Write a pre-norm translator in CTranslate2's format into a new folder; `text` holds the run's tokenizers."""
     from ctranslate2.specs import TransformerSpec
 
     from regard.models import ROUTE
@@ -61,18 +63,18 @@ def convert(model: Any, tokenizer: Path, folder: Path) -> Path:
     heads = reader.encoder.blocks[0].own.heads.num_heads
     layers = len(reader.encoder.blocks), len(decoder.blocks)
     spec = TransformerSpec.from_config(layers, heads, pre_norm=True)
-    fill(spec, variables(reader, decoder))
-    pieces = _processor(tokenizer)
-    vocabulary = [pieces.id_to_piece(number) for number in range(pieces.get_piece_size())]
-    spec.register_source_vocabulary(vocabulary)
-    spec.register_target_vocabulary(vocabulary)
+    fill(spec, variables(reader, decoder, model.heads[ROUTE]))
+    shared = text / "shared" / FILE
+    source, target = (shared if shared.exists() else text / side / FILE for side in ("source", "target"))
+    spec.register_source_vocabulary(_vocabulary(source))
+    spec.register_target_vocabulary(_vocabulary(target))
     spec.config.add_source_eos = True
     spec.config.decoder_start_token = BOS
     spec.validate()
     spec.optimize()
     folder.mkdir(parents=True)
     spec.save(str(folder))
-    return folder
+    return Model(folder, source, target, compute_type)
 
 
 def fill(spec: Any, weights: Mapping[str, Array]) -> None:
@@ -98,13 +100,13 @@ def ctranslate2(
     translator = Translator(
         str(model.folder), device="cpu", compute_type=model.compute_type, inter_threads=threads, intra_threads=1
     )
-    pieces, outputs = _processor(model.tokenizer), list[str]()
+    source, target, outputs = processor(model.source), processor(model.target), list[str]()
     settings = {"beam_size": beam, "max_batch_size": tokens, "batch_type": "tokens", "return_end_token": True}
     settings |= {"max_decoding_length": length or LONGEST, "min_decoding_length": length or 1}
 
     def turn() -> float:
-        found = translator.translate_batch(pieces.encode(list(texts), out_type=str), **settings)
-        outputs[:] = [pieces.decode(_ended(one.hypotheses[0])) for one in found]
+        found = translator.translate_batch(source.encode(list(texts), out_type=str), **settings)
+        outputs[:] = [target.decode(_ended(one.hypotheses[0])) for one in found]
         return len(outputs)
 
     return Contender(turn, None, outputs)
@@ -114,7 +116,13 @@ def _ended(written: list[str]) -> list[str]:
     return written[:-1] if written and written[-1] == EOS else written
 
 
-def _processor(tokenizer: Path) -> Any:
+def _vocabulary(tokenizer: Path) -> list[str]:
+    pieces = processor(tokenizer)
+    return [pieces.id_to_piece(number) for number in range(pieces.get_piece_size())]
+
+
+def processor(tokenizer: Path) -> Any:
+    """The tokenizer of sentencepiece."""
     import sentencepiece
 
     return sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))

@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """`regard serve` of a run."""
+    """`regard serve` of a run, or what speaks as it does."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self.process, self.log = process, log
@@ -74,12 +74,18 @@ class Server:
 
 @contextmanager
 def serving(run: Path, *options: object) -> Iterator[Server]:
-    """A server that is ready; it is ended afterwards if it has not ended."""
+    """`regard serve` of a run that is ready; it is ended afterwards if it has not ended."""
+    with started("-m", "regard", "serve", run, "--port", 0, *options) as server:
+        yield server
+
+
+@contextmanager
+def started(*words: object) -> Iterator[Server]:
+    """The same of what Python is told by words."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        command = [sys.executable, "-m", "regard", "serve", run, "--port", 0, *options]
         with log.open("wb") as file:
-            process = subprocess.Popen([str(word) for word in command], stderr=file)
+            process = subprocess.Popen([sys.executable, *map(str, words)], stderr=file)
         try:
             yield Server(process, log)
         finally:

@@ -82,4 +82,5 @@ PICTURES: dict[str, Callable[[Found], list[Panel]]] = {
     "growth": lines,
     "quality": lines,
     "server": lines,
+    "demo": lines,
 }

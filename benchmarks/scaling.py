@@ -28,7 +28,6 @@ from training_runs import training_stream
 from workload import need_transformers, parser_of, prepare
 
 from regard.runs import RunFolder
-from regard.text.subwords import FILE
 
 LENGTHS, VOCABULARIES = (10, 25, 50, 100, 200, 400), (5000, 10000, 20000, 50000)
 SENTENCES, PIECES = 64, 6400  # of a turn at most; so long sentences come in fewer
@@ -36,13 +35,12 @@ BATCHES = {"regard": 8192, "CTranslate2": 8192, "Hugging Face": 64}
 Times = dict[str, dict[int, float]]  # by contender and size
 
 
-def decoding(run: RunFolder, converted: Path, length: int, threads: int) -> dict[str, Make]:
+def decoding(run: RunFolder, converted: Model, length: int, threads: int) -> dict[str, Make]:
     """The contenders that translate sentences of one length."""
     texts = sentences(run, length, max(4, min(SENTENCES, PIECES // length)))
-    model = Model(converted, run.text / "shared" / FILE, "float32")
     return {
         "regard": (translate.regard, (run, texts, 1, length, "exact", BATCHES["regard"])),
-        "CTranslate2": (ctranslate2, (model, texts, 1, length, threads, BATCHES["CTranslate2"])),
+        "CTranslate2": (ctranslate2, (converted, texts, 1, length, threads, BATCHES["CTranslate2"])),
         "Hugging Face": (translate.hugging_face, (run, texts, 1, length, BATCHES["Hugging Face"])),
     }
 
@@ -94,7 +92,7 @@ def curve(title: str, x: str, y: str, scale: float, times: Times) -> dict[str, A
 def measure(chosen: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Both kinds of growth, each printed as it ends."""
     run = prepare(place, ["text.tokenizer.size=5000", *chosen.changes])
-    converted = convert(translate.weights(run), run.text / "shared" / FILE, place / "ctranslate2")
+    converted = convert(translate.weights(run), run.text, place / "ctranslate2")
     decoded = {
         length: race(decoding(run, converted, length, chosen.threads), chosen.rounds, chosen.threads)
         for length in chosen.lengths

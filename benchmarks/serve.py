@@ -1,66 +1,140 @@
-"""A server under load: how many translations a second, how soon, and what it does when it is asked for too many.
+"""Servers under load: how many translations a second, how soon, and what ours does when it is asked for too many.
 
-    python benchmarks/serve.py RUN --texts FILE [--seconds 10] [--clients 1 8 32 128] [--overload 60] [--json FILE]
+    python benchmarks/serve.py RUN [--texts FILE] [--rounds 3] [--seconds 10] [--clients 1 8 32 128] [--json FILE]
+    python benchmarks/serve.py RUN --overload 60                     what `regard serve` does with twice as much
 
-The server and its clients share the machine, over its loopback; each request is one line of FILE.
-  at once     so many clients, each of which asks again as soon as it is answered
-  one by one  the same, and the model gets one text at a time: --max-batch-tokens 1
-  overload    for so many seconds, twice as many requests a second as were answered by all those clients
+The servers and their clients share the machine, over its loopback; each request is one line, of FILE or of the run's
+test part. So many clients ask again as soon as they are answered; the servers take turns at every number of clients.
+  regard serve       as it is shipped; --options threads=2 … for others
+  CTranslate2        the same model converted, as many workers as threads, as LibreTranslate has it
+  one by one         regard serve whose model gets one text at a time: --max-batch-tokens 1
+With --overload twice as many requests a second as were answered come evenly for so many seconds.
 """
 
 import argparse
 import asyncio
 import json
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from load import Server, at_once, figures, serving, whatever_it_says
-from machine import machine
+from ctranslate2_peer import convert, need_ctranslate2
+from load import Server, at_once, figures, serving, started, whatever_it_says
+from machine import as_line, machine
+from rounds import commands, count
+
+from regard.runs import RunFolder
 
 WARM = 2.0  # seconds before the clock starts
+OURS, PEER, ALONE = "regard serve", "CTranslate2", "regard serve, one by one"
+Rows = dict[int, dict[str, list[dict[str, Any]]]]  # by clients and contender: what every round told
 
 
 def main() -> None:
     """Prints the figures of every measurement."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = commands(__doc__ or "", threads=2)
+    parser.set_defaults(rounds=3)
     parser.add_argument("run", type=Path)
-    parser.add_argument("--texts", type=Path, required=True, help="one a line")
+    parser.add_argument("--texts", type=Path, help="one a line (default: the sources of the run's test part)")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement (default 10)")
-    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32, 128])
-    parser.add_argument("--compared", type=int, default=32, help="clients beside whom batches of one are measured")
-    parser.add_argument("--overload", type=float, default=60.0, help="seconds, 0 to leave it out (default 60)")
+    parser.add_argument("--clients", type=count, nargs="+", default=[1, 8, 32, 128])
+    parser.add_argument("--only", nargs="+", choices=(OURS, PEER, ALONE), default=[OURS, PEER, ALONE], metavar="NAME")
+    parser.add_argument("--overload", type=float, default=0.0, help="seconds, 0 to leave it out (default 0)")
     parser.add_argument("--options", nargs="*", default=[], help="of regard serve, without dashes: threads=2")
-    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
     given = parser.parse_args()
-    texts = [line for line in given.texts.read_text("utf-8").splitlines() if line.strip()]
+    if PEER in given.only:
+        need_ctranslate2()
+    about, texts = machine(given.threads), texts_of(given)
+    print(as_line(about))
     options = [word for option in given.options for word in f"--{option}".split("=", 1)]
-    found = measure(given, texts, options)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        servers = {name: stack.enter_context(server_of(name, given, options, Path(folder))) for name in given.only}
+        rows = measure(servers, texts, given)
+        print(table(rows))
+        found = {**about, "rounds": rows, "tables": {title(given.run): table(rows)}, "curves": curves(rows)}
+        if given.overload:
+            best = max(statistics.median(one["per_second"] for one in row[OURS]) for row in rows.values())
+            found["overload"] = overload(servers[OURS], texts, 2 * best, given.overload)
+            print(f"overload: {json.dumps(found['overload'])}")
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def measure(given: argparse.Namespace, texts: list[str], options: list[str]) -> dict[str, Any]:
-    """All measurements, told as they are made."""
-    found: dict[str, Any] = {"machine": machine(1), "at once": {}}
-    print("| clients | translations/s | p50 ms | p95 ms | p99 ms |\n|---|---|---|---|---|")
-    with serving(given.run, *options) as server:
-        _closed(server, texts, max(given.clients), WARM)
-        for clients in given.clients:
-            row = found["at once"][clients] = _closed(server, texts, clients, given.seconds)
-            _tell(str(clients), row)
-        if given.overload:
-            capacity = max(row["per_second"] for row in found["at once"].values())
-            found["overload"] = overload(server, texts, 2 * capacity, given.overload)
-    with serving(given.run, *options, "--max-batch-tokens", 1) as server:
-        _closed(server, texts, given.compared, WARM)
-        row = found["one by one"] = _closed(server, texts, given.compared, given.seconds)
-        _tell(f"{given.compared}, one by one", row)
-    if given.compared in found["at once"]:
-        found["ratio"] = found["at once"][given.compared]["per_second"] / row["per_second"]
-        print(f"\nbatches against one by one at {given.compared} clients: {found['ratio']:.2f}")
-    if given.overload:
-        print(f"overload: {json.dumps(found['overload'])}")
+def texts_of(given: argparse.Namespace) -> list[str]:
+    """What is asked for."""
+    if given.texts is not None:
+        return [line for line in given.texts.read_text("utf-8").splitlines() if line.strip()]
+    from translate import test_part
+
+    return test_part(RunFolder(given.run))["source"]
+
+
+def server_of(name: str, given: argparse.Namespace, options: Sequence[str], folder: Path) -> Any:
+    """A contender, to be entered."""
+    if name != PEER:
+        return serving(given.run, *options, *(("--max-batch-tokens", 1) if name == ALONE else ()))
+    from translate import weights
+
+    run = RunFolder(given.run)
+    model = convert(weights(run), run.text, folder / "ctranslate2")
+    script = Path(__file__).parent / "ctranslate2_server.py"
+    words = ["--source", model.source, "--target", model.target, "--threads", given.threads]
+    return started(script, model.folder, *words)
+
+
+def measure(servers: Mapping[str, Server], texts: Sequence[str], given: argparse.Namespace) -> Rows:
+    """Every server at every number of clients, in turns."""
+    names, rows = list(servers), Rows()
+    for server in servers.values():
+        asyncio.run(at_once(server, texts, max(given.clients), WARM))
+    for clients in given.clients:
+        rows[clients] = {name: [] for name in names}
+        for number in range(given.rounds):
+            for name in names[number % len(names) :] + names[: number % len(names)]:
+                answers = asyncio.run(at_once(servers[name], texts, clients, given.seconds))
+                rows[clients][name].append(figures(answers, given.seconds))
+    return rows
+
+
+def table(rows: Rows) -> str:
+    """Markdown: a row for each number of clients and contender; ratios to the peer are taken inside a round."""
+    lines = [
+        f"| clients | server | translations/s, median [min..max] | ratio to {PEER} | p50 ms | p99 ms | not answered |",
+        "|---" * 7 + "|",
+    ]
+    for clients, row in rows.items():
+        for name, each in row.items():
+            speeds = [one["per_second"] for one in each]
+            against = [mine / one["per_second"] for mine, one in zip(speeds, row.get(PEER, []), strict=False)]
+            ratio = f"{statistics.median(against):.2f} [{min(against):.2f}..{max(against):.2f}]" if against else ""
+            bad = sum(number for one in each for status, number in one["statuses"].items() if status != "200")
+            speed = f"{statistics.median(speeds):.1f} [{min(speeds):.1f}..{max(speeds):.1f}]"
+            waits = [f"{statistics.median(one[quantile] for one in each):.0f}" for quantile in ("p50", "p99")]
+            lines.append("| " + " | ".join([str(clients), name, speed, ratio, *waits, str(bad)]) + " |")
+    return "\n".join(lines)
+
+
+def curves(rows: Rows) -> list[dict[str, Any]]:
+    """Plots of the translations a second and of the waits."""
+    names = list(next(iter(rows.values())))
+    found = []
+    for heading, unit, key in (
+        ("Translations", "translations/s", "per_second"), ("The slowest of a hundred", "p99, ms", "p99")
+    ):  # fmt: skip
+        points = {
+            name: [[clients, statistics.median(one[key] for one in row[name])] for clients, row in rows.items()]
+            for name in names
+        }
+        found.append({"title": heading, "x": "clients", "y": unit, "scale": "log", "points": points})
     return found
+
+
+def title(run: Path) -> str:
+    """What a run is called in a heading."""
+    return f"The model {run.name}" if run.name != "model" else f"The model of {run.parent.name}"
 
 
 def overload(server: Server, texts: list[str], rate: float, seconds: float) -> dict[str, Any]:
@@ -76,16 +150,6 @@ def overload(server: Server, texts: list[str], rate: float, seconds: float) -> d
         "megabytes": late,
         "growth": {name: late[name] / early[name] - 1 for name in late},
     }
-
-
-def _closed(server: Server, texts: list[str], clients: int, seconds: float) -> dict[str, Any]:
-    return figures(asyncio.run(at_once(server, texts, clients, seconds)), seconds)
-
-
-def _tell(name: str, row: dict[str, Any]) -> None:
-    bad = {status: count for status, count in row["statuses"].items() if status != "200"}
-    times = " | ".join(f"{row[quantile]:.0f}" for quantile in ("p50", "p95", "p99"))
-    print(f"| {name} | {row['per_second']:.1f} | {times} |{f' {bad}' if bad else ''}", flush=True)
 
 
 if __name__ == "__main__":

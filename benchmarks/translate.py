@@ -37,7 +37,6 @@ from regard.runs import RunFolder, assemble
 from regard.runs.assembly import model_of
 from regard.runs.texts import test_examples
 from regard.tasks import TranslationTask
-from regard.text.subwords import FILE
 
 LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
 UNIT, REFERENCE = "sentences/s", "CTranslate2 float32"
@@ -139,16 +138,18 @@ def test_part(run: RunFolder) -> Mapping[str, list[str]]:
 
 
 def contenders(
-    run: RunFolder, converted: Path, texts: list[str], beam: int, threads: int
+    run: RunFolder, converted: Model, texts: list[str], beam: int, threads: int
 ) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Name → who makes it, and of what; a size of batches comes after that."""
     length = None if run.started else LENGTH
-    tokenizer = run.text / "shared" / FILE
     found: dict[str, tuple[Any, tuple[Any, ...]]] = {"regard": (regard, (run, texts, beam, length, "exact"))}
     if beam > 1:
         found["regard, stop: full"] = (regard, (run, texts, beam, length, "full"))
     for kind in ("float32", "int8"):
-        found[f"CTranslate2 {kind}"] = (ctranslate2, (Model(converted, tokenizer, kind), texts, beam, length, threads))
+        found[f"CTranslate2 {kind}"] = (
+            ctranslate2,
+            (converted._replace(compute_type=kind), texts, beam, length, threads),
+        )
     return found | {"Hugging Face": (hugging_face, (run, texts, beam, length))}
 
 
@@ -168,7 +169,7 @@ def best_batch(name: str, make: Any, arguments: tuple[Any, ...], threads: int) -
 def measure(run: RunFolder, chosen: argparse.Namespace, place: Path, size: str) -> dict[str, Measured]:
     """The races of one model, each printed as it ends."""
     races, texts = dict[str, Measured](), test_part(run)["source"][: chosen.lines]
-    converted = convert(weights(run), run.text / "shared" / FILE, place / "ctranslate2")
+    converted = convert(weights(run), run.text, place / "ctranslate2")
     for beam in chosen.beams:
         makes = contenders(run, converted, texts, beam, chosen.threads)
         makes = {name: makes[name] for name in makes if name in {*(chosen.only or makes), REFERENCE}}

@@ -32,7 +32,7 @@ def model() -> Any:
 
 
 def named(model: Any) -> dict[str, Tensor]:
-    arrays = peer.variables(model.encoders[ROUTE], model.decoders[ROUTE])
+    arrays = peer.variables(model.encoders[ROUTE], model.decoders[ROUTE], model.heads[ROUTE])
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
