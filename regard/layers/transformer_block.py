@@ -9,6 +9,7 @@ from regard.layers.feedforwards import FeedForward
 from regard.layers.layer import Layer
 from regard.layers.shared_source import Reading, begin, look
 from regard.ops.dropout import Dropout
+from regard.ops.fused_dropout import add_dropped
 from regard.ops.kernels.transformer import PlainBlock
 from regard.ops.linear import Linear
 from regard.records import Encoded
@@ -108,5 +109,5 @@ class TransformerBlock(Layer):
         return norm(states) if self.pre else states
 
     def _leave(self, before: Tensor, change: Tensor, norm: nn.LayerNorm) -> Tensor:
-        states = before + self.dropout(change)
+        states = add_dropped(before, change, self.dropout.probability, self.training)
         return states if self.pre else norm(states)

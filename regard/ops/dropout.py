@@ -12,8 +12,7 @@ from regard.ops.plain import is_plain
 class _ByteDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, threshold: int) -> Tensor:
-        words = torch.empty((inputs.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-        keep = words.view(torch.uint8)[: inputs.numel()].view(inputs.shape).ge(threshold)
+        keep = random_bytes(inputs).ge(threshold)
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - threshold)
         return torch.mul(inputs, keep).mul_(ctx.scale)
@@ -31,11 +30,22 @@ def dropout(inputs: Tensor, probability: float, training: bool = True) -> Tensor
     """
     if not training or probability == 0.0:
         return inputs
-    threshold = round(probability * 256)
+    threshold = threshold_of(probability)
     fast = inputs.device.type == "cpu" and 0 < threshold < 256 and not inputs.is_complex()
     if fast and not is_plain() and not torch.compiler.is_compiling():
         return cast(Any, _ByteDropout).apply(inputs, threshold)  # untyped in torch
     return functional.dropout(inputs, probability, training)
+
+
+def threshold_of(probability: float) -> int:
+    """Return the least random byte that keeps a number."""
+    return round(probability * 256)
+
+
+def random_bytes(like: Tensor) -> Tensor:
+    """Return a random byte for each number of a tensor on a CPU, drawn eight at a time."""
+    words = torch.empty((like.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    return words.view(torch.uint8)[: like.numel()].view(like.shape)
 
 
 class Dropout(nn.Module):

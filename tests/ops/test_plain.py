@@ -28,6 +28,7 @@ from regard.layers.recurrent.kernels import fused
 from regard.ops import linear as products
 from regard.ops import machine
 from regard.ops.dropout import dropout
+from regard.ops.fused_dropout import add_dropped, relu_dropped
 from regard.ops.linear import linear
 from regard.ops.plain import plain
 from regard.records import Decoded
@@ -35,7 +36,16 @@ from regard.registry import Choice
 from regard.runs import train_run
 
 FAST_OPS = ("mkldnn::", "regard::")
-FAST = {"_ByteDropout", "_Product", "LinearCrossEntropy", "_Fused", "_Scan", "_ShortAttention"}
+FAST = {
+    "LinearCrossEntropy",
+    "_AddDropped",
+    "_ByteDropout",
+    "_Fused",
+    "_Product",
+    "_ReluDropped",
+    "_Scan",
+    "_ShortAttention",
+}
 # A projection's gradient is its definition: that of its sorting is wrong where scores tie. A scaled gradient is all
 # that `scale_gradient` does. Neither stands in for a slower formula.
 MEANT = {"_Projection", "_Scaled"}
@@ -166,6 +176,8 @@ def predicted() -> Tensor:
 
 DOORS: dict[str, Callable[[], Tensor]] = {
     "LinearCrossEntropy": predicted,
+    "_AddDropped": lambda: add_dropped(torch.ones(4), torch.ones(4, requires_grad=True), 0.5, True),
+    "_ReluDropped": lambda: relu_dropped(torch.ones(4, requires_grad=True) + 0, 0.5, True),
     "_ByteDropout": lambda: dropout(torch.ones(4, requires_grad=True), 0.5),
     "_Fused": lambda: recurrent(True),
     "_Product": lambda: linear(torch.ones(2, 4), torch.ones(3, 4, requires_grad=True)),

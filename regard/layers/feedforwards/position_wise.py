@@ -3,11 +3,11 @@
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from regard.config.common_settings import DropoutShare
 from regard.layers.feedforwards.feedforward import FeedForward
 from regard.ops.dropout import Dropout
+from regard.ops.fused_dropout import relu_dropped
 from regard.ops.linear import Linear
 
 
@@ -31,6 +31,5 @@ class PositionWise(FeedForward):
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:
         """(batch, n, dim) → (batch, n, dim). No position knows of another, so there is no past."""
-        hidden: Tensor = self.to_hidden(inputs)
-        hidden = functional.relu(hidden, inplace=not hidden.requires_grad)
-        return self.to_out(self.dropout(hidden)), None
+        hidden = relu_dropped(self.to_hidden(inputs), self.dropout.probability, self.training)
+        return self.to_out(hidden), None

@@ -1,0 +1,94 @@
+"""Dropout with what stands before or after it, as one compiled pass over memory each way.
+
+Both draw what `dropout` draws, so a model trains the same with them and without them, to rounding.
+"""
+
+import ctypes
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from regard.ops import kernels
+from regard.ops.dropout import dropout, random_bytes, threshold_of
+from regard.ops.kernels.library import library
+from regard.ops.plain import is_plain
+
+SOURCE = Path(kernels.__file__).with_name("dropout.cpp")
+
+_LONG = ctypes.c_int64
+
+
+def add_dropped(before: Tensor, change: Tensor, probability: float, training: bool) -> Tensor:
+    """before + dropout(change), of equal shapes: the residual connection of a Transformer."""
+    alike = before.shape == change.shape and before.dtype == change.dtype
+    if alike and _may_fuse(change, probability, training):
+        summed: Tensor = cast(Any, _AddDropped).apply(before, change, threshold_of(probability))
+        return summed
+    return before + dropout(change, probability, training)
+
+
+def relu_dropped(hidden: Tensor, probability: float, training: bool) -> Tensor:
+    """dropout(max(0, hidden)), where it may in the memory of `hidden`, which nobody else may need."""
+    if hidden.is_contiguous() and _may_fuse(hidden, probability, training):
+        kept: Tensor = cast(Any, _ReluDropped).apply(hidden, threshold_of(probability))
+        return kept
+    hidden = functional.relu(hidden, inplace=not hidden.requires_grad)
+    return dropout(hidden, probability, training)
+
+
+def _may_fuse(inputs: Tensor, probability: float, training: bool) -> bool:
+    if is_plain() or not training or not inputs.requires_grad or torch.compiler.is_compiling():
+        return False
+    fast = 0 < threshold_of(probability) < 256 and inputs.device.type == "cpu" and inputs.dtype == torch.float32
+    return fast and library(SOURCE) is not None
+
+
+class _AddDropped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, before: Tensor, change: Tensor, threshold: int) -> Tensor:
+        before, change = before.contiguous(), change.contiguous()
+        noise, result = random_bytes(change), torch.empty_like(change)
+        _run("add_dropped", change, noise, *_settings(threshold), before, change, result)
+        ctx.save_for_backward(noise)
+        ctx.threshold = threshold
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        (noise,), gradient = ctx.saved_tensors, gradients[0].contiguous()
+        to_change = torch.empty_like(gradient)
+        _run("drop_gradient", gradient, noise, *_settings(ctx.threshold), gradient, to_change)
+        return gradient, to_change, None
+
+
+class _ReluDropped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, threshold: int) -> Tensor:
+        result = hidden.detach()  # the same memory: a product needs no more what it has written
+        _run("relu_dropped", result, random_bytes(result), *_settings(threshold), result)
+        ctx.save_for_backward(result)
+        ctx.threshold = threshold
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (result,), gradient = ctx.saved_tensors, gradients[0].contiguous()
+        to_hidden = torch.empty_like(gradient)
+        _run("relu_gradient", gradient, _settings(ctx.threshold)[1], result, gradient, to_hidden)
+        return to_hidden, None
+
+
+def _settings(threshold: int) -> tuple[Any, Any]:
+    return _LONG(threshold), ctypes.c_double(256 / (256 - threshold))
+
+
+def _run(name: str, sized: Tensor, *given: Any) -> None:
+    """Call compiled code: the number of elements, tensors by their addresses, other values, and threads."""
+    values = [ctypes.c_void_p(one.data_ptr()) if isinstance(one, Tensor) else one for one in given]
+    getattr(library(SOURCE), name)(_LONG(sized.numel()), *values, _LONG(torch.get_num_threads()))
