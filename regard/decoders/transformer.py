@@ -85,10 +85,10 @@ class TransformerDecoder(Decoder):
             )
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
-        self.compiled = CompiledBlocks(self.blocks, self.norm)
+        self.compiled = CompiledBlocks()
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
-        stack = self.compiled.packed() if seen is None or seen.values is None else None
+        stack = self.compiled.packed(self.blocks, self.norm) if seen is None or seen.values is None else None
         if stack is not None:
             return DecoderState(start(stack, seen, rows))
         return self._begin_plainly(seen)

@@ -53,11 +53,11 @@ class TransformerEncoder(Encoder):
         )
         self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
-        self.compiled = CompiledBlocks(self.blocks, self.norm)
+        self.compiled = CompiledBlocks()
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""
-        if (stack := self.compiled.packed()) is not None:
+        if (stack := self.compiled.packed(self.blocks, self.norm)) is not None:
             states = encode(stack, source)
             return Encoded(states, source.mask, self.mean(states, source.mask))
         hidden = ~source.mask.unsqueeze(-1)

@@ -1,6 +1,7 @@
 """The plain output layer: one product with a table of words, shared with an embedder or its own."""
 
 from collections.abc import Sequence
+from ctypes import CDLL
 from typing import Annotated, Any
 
 import torch
@@ -53,8 +54,11 @@ class LinearHead(Head):
         kernel = compiled_vocabulary() if few and decoded.states.dtype == torch.float32 else None
         if kernel is None:
             return super().best(decoded, encoded, count, forbidden)
-        packed = self._packed.get(given, lambda: PackedTable(kernel, self.weight, self.bias))
+        packed = self._packed.get(given, lambda: self._pack(kernel))
         return packed.best(decoded.states[:, -1], count, forbidden)
+
+    def _pack(self, kernel: CDLL) -> PackedTable:
+        return PackedTable(kernel, self.weight, self.bias, self._packed.precision)
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n); only real tokens are computed."""

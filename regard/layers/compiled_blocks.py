@@ -12,26 +12,22 @@ from regard.ops.kernels.transformer import PackedStack, Written, compiled_transf
 from regard.records import Encoded, Sequences
 
 
-class CompiledBlocks:
+class CompiledBlocks(Kept[PackedStack]):
     """The blocks of an encoder or a decoder, packed when they are first run."""
 
-    def __init__(self, blocks: Sequence[TransformerBlock], norm: nn.Module) -> None:
-        self.blocks, self.norm = blocks, norm
-        self._kept: Kept[PackedStack] = Kept()
-
-    def packed(self) -> PackedStack | None:
-        """The blocks with their weights as they are now; None where they must run as they are."""
-        modules = [module for block in (*self.blocks, self.norm) for module in block.modules()]
+    def packed(self, blocks: Sequence[TransformerBlock], last: nn.Module) -> PackedStack | None:
+        """These blocks and the norm behind them as they are now; None where they must run as they are."""
+        modules = [module for block in (*blocks, last) for module in block.modules()]
         if any(module.training or module._forward_hooks or module._forward_pre_hooks for module in modules):
-            self._kept.forget()
+            self.forget()
             return None
         parameters = [one for module in modules for one in module._parameters.values() if one is not None]
         kernel = compiled_transformer() if may_compile(parameters) else None
-        plain = [found for block in self.blocks if (found := block.plain()) is not None]
-        if kernel is None or len(plain) < len(self.blocks):
+        plain = [found for block in blocks if (found := block.plain()) is not None]
+        if kernel is None or len(plain) < len(blocks):
             return None
-        norm = self.norm if isinstance(self.norm, nn.LayerNorm) else None
-        return self._kept.get(parameters, lambda: PackedStack(kernel, plain, norm))
+        norm = last if isinstance(last, nn.LayerNorm) else None
+        return self.get(parameters, lambda: PackedStack(kernel, plain, norm, self.precision))
 
 
 class Steps(NamedTuple):

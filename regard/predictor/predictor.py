@@ -53,7 +53,7 @@ class Predictor:
         engine: Engine,
         *,
         features: Sequence[Feature] = (),
-        batch_tokens: int = 24576,
+        batch_tokens: int = 8192,
         max_source: int = 1024,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:

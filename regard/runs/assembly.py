@@ -9,6 +9,7 @@ from regard.decoding import FEATURES, SEARCHES, Engine, Feature
 from regard.experiment import DecodingSettings, Experiment
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
+from regard.ops.kernels.precision import set_precision
 from regard.ops.undrawn import undrawn
 from regard.runs.folder import RunFolder, choose_device
 from regard.tasks import TASKS, Task
@@ -30,6 +31,7 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     with undrawn():  # the checkpoint has every weight
         model = model_of(experiment, columns)
     files.load_model(model, folder.checkpoint())
+    set_precision(model, experiment.decoding.precision)
     return Assembled(model.to(choose_device(experiment.device)).eval(), task_of(experiment, columns), experiment)
 
 

@@ -12,6 +12,7 @@ from regard.attention.recording import recording
 from regard.layers.compiled_blocks import Steps
 from regard.models import AttentionSettings
 from regard.ops.kernels.packed import PackedProduct
+from regard.ops.kernels.precision import set_precision
 from regard.ops.kernels.transformer import compiled_transformer
 from regard.ops.kernels.vocabulary import PackedTable, compiled_vocabulary
 from regard.ops.largest import top
@@ -120,7 +121,9 @@ def test_weights_that_change_are_packed_anew_and_copies_share_them(model, batch)
     twin = copy.deepcopy(model, shared)
     assert_close(walk(twin, batch, steps=2), before, rtol=0, atol=0)
     decoder = next(iter(model.decoders.values()))
-    assert next(iter(twin.decoders.values())).compiled.packed() is decoder.compiled.packed()
+    assert next(iter(twin.decoders.values())).compiled.packed(decoder.blocks, decoder.norm) is decoder.compiled.packed(
+        decoder.blocks, decoder.norm
+    )
     decoder.blocks[0].own_norm.weight.mul_(2)
     changed = walk(model, batch, steps=2)
     assert not torch.equal(changed[0], before[0])
@@ -158,3 +161,38 @@ def test_a_packed_product_holds_its_weight():
     assert torch.equal(packed.panels.transpose(1, 2).reshape(8, 3)[:7], weight)
     assert not packed.panels[1, :, 3].any()
     assert torch.equal(packed.bias, torch.tensor([0.0, 1, 2, 3, 4, 5, 6, 0]))
+
+
+@torch.no_grad()
+def test_eight_bits_round_every_weight_by_its_row(model, batch):
+    """The same numbers as the blocks themselves have with weights that were rounded, rows rounded beside them."""
+    wanted = walk(model, batch)
+    set_precision(model, "int8")
+    found = walk(model, batch)
+    set_precision(model, "float32")
+    assert_close(walk(model, batch), wanted, rtol=0, atol=0)
+    if not compiled_transformer().multiplies_eight():
+        return assert_close(found, wanted, rtol=0, atol=0)
+    off = torch.cat([(one - other).abs().flatten() for one, other in zip(found, wanted, strict=True)])
+    assert 0 < float(off.mean()) < 0.05 * float(torch.cat([one.flatten() for one in wanted]).std())
+
+
+@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 5, 3), (13, 24, 70), (30, 129, 33)])
+def test_a_product_in_eight_bits_is_off_by_no_more_than_its_rounding(rows, inputs, outputs):
+    kernel = compiled_vocabulary()
+    if not kernel.multiplies_eight():
+        pytest.skip("this processor has no 8-bit products")
+    weight, states = torch.randn(outputs, inputs), torch.randn(rows, inputs)
+    words, found = PackedTable(kernel, weight, None, "int8").best(states, outputs, ())
+    half = (weight.abs().amax(dim=1, keepdim=True) / 254, states.abs().amax(dim=1, keepdim=True) / 254)
+    most = states.abs().sum(1, keepdim=True) * half[0].T + half[1] * (weight.abs().sum(1) + inputs * half[0].T)
+    logits = (states @ weight.t()).log_softmax(dim=-1)
+    answered = torch.empty_like(logits).scatter_(-1, words, found)
+    assert bool(((answered - logits).abs() <= 2 * most.amax(dim=-1, keepdim=True)).all())
+
+
+def test_eight_bits_are_asked_for_where_there_are_none(model, monkeypatch):
+    monkeypatch.setattr("regard.ops.kernels.precision.compiled_transformer", lambda: None)
+    with pytest.warns(UserWarning, match="no compiler"):
+        set_precision(model, "int8")
+    assert next(iter(model.decoders.values())).compiled.precision == "float32"

@@ -3,7 +3,7 @@
 import ctypes
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch.nn import functional
 from regard.ops.plain import is_plain
 
 T = TypeVar("T")
+Precision = Literal["float32", "int8"]
 
 
 class ProductStruct(ctypes.Structure):
@@ -20,27 +21,40 @@ class ProductStruct(ctypes.Structure):
     _fields_ = (
         ("panels", ctypes.c_void_p),
         ("bias", ctypes.c_void_p),
+        ("scales", ctypes.c_void_p),
         ("inputs", ctypes.c_int64),
         ("outputs", ctypes.c_int64),
     )
 
 
 class PackedProduct:
-    """A weight (outputs, inputs) and its bias, or none, in panels of so many outputs."""
+    """A weight (outputs, inputs) and its bias, or none, in panels of so many outputs.
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, panel: int) -> None:
+    In 8 bits a row of a weight is scale · (u - 128), u from 1 to 255; `panels` are (panels, inputs / 4, panel, 4).
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, panel: int, precision: Precision = "float32") -> None:
         outputs, inputs = weight.shape
         more = -outputs % panel
-        rows = functional.pad(weight.detach(), (0, 0, 0, more)).view(-1, panel, inputs)
-        self.panels = rows.transpose(1, 2).contiguous()
+        rows, scales = functional.pad(weight.detach(), (0, 0, 0, more)), None
+        if precision == "int8":
+            scales = rows.abs().amax(dim=1).clamp(min=1e-30) / 127
+            eight = (rows / scales.unsqueeze(1)).round_().add_(128).to(torch.uint8)
+            fours = functional.pad(eight, (0, -inputs % 4)).view(len(rows) // panel, panel, -1, 4)
+            self.panels = fours.transpose(1, 2).contiguous()
+        else:
+            self.panels = rows.view(-1, panel, inputs).transpose(1, 2).contiguous()
+        self.scales = scales
         self.bias = functional.pad(weight.new_zeros(outputs) if bias is None else bias.detach(), (0, more)).clone()
-        self.struct = ProductStruct(self.panels.data_ptr(), self.bias.data_ptr(), inputs, outputs)
+        pointers = [None if one is None else one.data_ptr() for one in (self.panels, self.bias, scales)]
+        self.struct = ProductStruct(*pointers, inputs, outputs)
 
 
 class Kept(Generic[T]):
     """What is made of parameters, until one of them changes. Copies of a module share it, as they share weights."""
 
     def __init__(self) -> None:
+        self.precision: Precision = "float32"
         self._lock = threading.Lock()
         self._key: tuple[tuple[int, int], ...] = ()
         self._made: T | None = None

@@ -5,10 +5,13 @@
 
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
-#if defined(__AVX512F__)
+#if defined(__AVX__)
 #include <immintrin.h>
 #endif
 
@@ -77,10 +80,11 @@ inline Vector exponential(Vector x) {
   return sum * power;
 }
 
-// A weight and its bias, as Python packs them.
+// A weight and its bias, as Python packs them; zeros stand behind the last output.
 struct Product {
-  const float* panels;  // (outputs / kPanel, inputs, kPanel), zeros behind the last output
+  const void* panels;   // float32 (panels, inputs, kPanel), or 8 bits, see below
   const float* bias;    // (outputs, rounded up to whole panels)
+  const float* scales;  // of 8-bit weights (outputs, rounded up), else null
   int64_t inputs, outputs;
 };
 
@@ -102,36 +106,133 @@ inline void multiply_tile(const float* x, int64_t stride, const float* panel, in
   for (int64_t row = 0; row < rows; ++row) sums[row][0] = kept[row][0], sums[row][1] = kept[row][1];
 }
 
-using Tile = void (*)(const float*, int64_t, const float*, int64_t, Vector (*)[2]);
+// 8-bit weights: w = scale · (u - 128), u in panels of four inputs, (panels, inputs / 4, kPanel, 4); a row x = scale · q,
+// q from -127 to 127. A product is scale · scale · (sum of u q - 128 · sum of q), the sums in whole numbers.
+#if defined(__AVX512VNNI__)
+constexpr bool kEight = true;
+inline Whole add_products(Whole sum, Whole weights, int32_t given) {
+  return (Whole)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)weights, _mm512_set1_epi32(given));
+}
+#elif defined(__AVXVNNI__) && !defined(__AVX512F__)
+constexpr bool kEight = true;
+inline Whole add_products(Whole sum, Whole weights, int32_t given) {
+  return (Whole)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)weights, _mm256_set1_epi32(given));
+}
+#else
+constexpr bool kEight = false;
+inline Whole add_products(Whole sum, Whole, int32_t) { return sum; }
+#endif
+
+template <int64_t rows>
+inline void multiply_eight(const int8_t* x, int64_t stride, const uint8_t* panel, int64_t fours, Whole (*sums)[2]) {
+  Whole kept[rows][2];
+#pragma GCC unroll 12
+  for (int64_t row = 0; row < rows; ++row) kept[row][0] = sums[row][0], kept[row][1] = sums[row][1];
+  for (int64_t four = 0; four < fours; ++four, panel += 4 * kPanel) {
+    Whole first, second;
+    std::memcpy(&first, panel, sizeof(first));
+    std::memcpy(&second, panel + sizeof(first), sizeof(second));
+#pragma GCC unroll 12
+    for (int64_t row = 0; row < rows; ++row) {
+      int32_t given;
+      std::memcpy(&given, x + row * stride + 4 * four, sizeof(given));
+      kept[row][0] = add_products(kept[row][0], first, given);
+      kept[row][1] = add_products(kept[row][1], second, given);
+    }
+  }
+#pragma GCC unroll 12
+  for (int64_t row = 0; row < rows; ++row) sums[row][0] = kept[row][0], sums[row][1] = kept[row][1];
+}
+
+// Rows as a product reads them.
+class Given {
+ public:
+  Given(const Product& product, const float* x, int64_t rows) : x(x), rows(rows), stride((product.inputs + 3) / 4 * 4) {
+    if (!product.scales) return;
+    eight.reset(new int8_t[rows * stride]);
+    scales.reset(new float[rows]);
+    offsets.reset(new int32_t[rows]);
+    for (int64_t row = 0; row < rows; ++row) round_off(x + row * product.inputs, product.inputs, row);
+  }
+  const float* x;
+  int64_t rows, stride;
+  std::unique_ptr<int8_t[]> eight;
+  std::unique_ptr<float[]> scales;
+  std::unique_ptr<int32_t[]> offsets;  // what the 128 in the weights adds too much, negative
+
+ private:
+  void round_off(const float* from, int64_t inputs, int64_t row) {
+    float largest = 0;
+    int64_t place = 0;
+    Vector tops{};
+    for (; place + kLanes <= inputs; place += kLanes) {
+      const Vector some = load(from + place);
+      tops = larger(tops, larger(some, -some));
+    }
+    largest = largest_of(tops);
+    for (; place < inputs; ++place) largest = std::max(largest, std::fabs(from[place]));
+    const float scale = largest > 0 ? 127.0f / largest : 0.0f;
+    int8_t* to = eight.get() + row * stride;
+    int32_t sum = 0;
+    for (place = 0; place < inputs; ++place) {
+      const float rounded = from[place] * scale + 12582912.0f;  // to the nearest whole number, in the last bits
+      int32_t bits;
+      std::memcpy(&bits, &rounded, sizeof(bits));
+      to[place] = int8_t(bits);
+      sum += to[place];
+    }
+    std::fill(to + inputs, to + stride, int8_t(0));
+    scales[row] = largest / 127.0f;
+    offsets[row] = -128 * sum;
+  }
+};
+
 template <int64_t rows>
 struct Tiles {
-  static void fill(Tile* tiles) {
-    tiles[rows] = multiply_tile<rows>;
-    Tiles<rows - 1>::fill(tiles);
+  static void multiply(const float* x, int64_t stride, const float* panel, int64_t inputs, Vector (*sums)[2], int64_t count) {
+    if (count == rows) return multiply_tile<rows>(x, stride, panel, inputs, sums);
+    Tiles<rows - 1>::multiply(x, stride, panel, inputs, sums, count);
+  }
+  static void multiply(const int8_t* x, int64_t stride, const uint8_t* panel, int64_t fours, Whole (*sums)[2], int64_t count) {
+    if (count == rows) return multiply_eight<rows>(x, stride, panel, fours, sums);
+    Tiles<rows - 1>::multiply(x, stride, panel, fours, sums, count);
   }
 };
 template <>
 struct Tiles<0> {
-  static void fill(Tile*) {}
+  template <typename... Arguments>
+  static void multiply(Arguments...) {}
 };
-struct AllTiles {
-  Tile of[kTile + 1] = {};
-  AllTiles() { Tiles<kTile>::fill(of); }
-};
-const AllTiles kTiles;
 
-// x (rows, inputs) → done(row, first output, two vectors) for each panel from `begin` to `end`.
+// done(row, first output, two vectors of outputs) for each row and each panel from `begin` to `end`.
 template <typename Done>
-inline void multiply_panels(const Product& product, int64_t begin, int64_t end, const float* x, int64_t rows, Done done) {
-  Vector sums[kTile][2];
+inline void multiply_panels(const Product& product, int64_t begin, int64_t end, const Given& given, Done done) {
+  const int64_t inputs = product.inputs, stride = given.stride;
   for (int64_t panel = begin; panel < end; ++panel) {
-    const float* weights = product.panels + panel * product.inputs * kPanel;
-    const Vector first = load(product.bias + panel * kPanel), second = load(product.bias + panel * kPanel + kLanes);
-    for (int64_t row = 0; row < rows; row += kTile) {
-      const int64_t count = rows - row < kTile ? rows - row : kTile;
-      for (int64_t one = 0; one < count; ++one) sums[one][0] = first, sums[one][1] = second;
-      kTiles.of[count](x + row * product.inputs, product.inputs, weights, product.inputs, sums);
-      for (int64_t one = 0; one < count; ++one) done(row + one, panel * kPanel, sums[one][0], sums[one][1]);
+    const int64_t place = panel * kPanel;
+    const Vector first = load(product.bias + place), second = load(product.bias + place + kLanes);
+    for (int64_t row = 0; row < given.rows; row += kTile) {
+      const int64_t count = std::min(given.rows - row, kTile);
+      if (!product.scales) {
+        Vector sums[kTile][2];
+        for (int64_t one = 0; one < count; ++one) sums[one][0] = first, sums[one][1] = second;
+        const float* weights = (const float*)product.panels + place * inputs;
+        Tiles<kTile>::multiply(given.x + row * inputs, inputs, weights, inputs, sums, count);
+        for (int64_t one = 0; one < count; ++one) done(row + one, place, sums[one][0], sums[one][1]);
+      } else {
+        Whole sums[kTile][2];
+        for (int64_t one = 0; one < count; ++one) {
+          sums[one][0] = sums[one][1] = Whole{} + given.offsets[row + one];
+        }
+        const uint8_t* weights = (const uint8_t*)product.panels + place * stride;
+        Tiles<kTile>::multiply(given.eight.get() + row * stride, stride, weights, stride / 4, sums, count);
+        const Vector one_scale = load(product.scales + place), other_scale = load(product.scales + place + kLanes);
+        for (int64_t one = 0; one < count; ++one) {
+          const float scale = given.scales[row + one];
+          done(row + one, place, __builtin_convertvector(sums[one][0], Vector) * (one_scale * scale) + first,
+               __builtin_convertvector(sums[one][1], Vector) * (other_scale * scale) + second);
+        }
+      }
     }
   }
 }
@@ -144,7 +245,7 @@ enum class After { nothing, relu, add };  // what becomes of a product: written,
 template <After after>
 inline void multiply(const Product& product, const float* x, int64_t rows, float* out) {
   const int64_t outputs = product.outputs;
-  multiply_panels(product, 0, panels_of(product), x, rows, [=](int64_t row, int64_t place, Vector first, Vector second) {
+  multiply_panels(product, 0, panels_of(product), Given(product, x, rows), [=](int64_t row, int64_t place, Vector first, Vector second) {
     float* to = out + row * outputs + place;
     Vector both[2] = {first, second};
     if (after == After::relu) both[0] = larger(first, Vector{}), both[1] = larger(second, Vector{});
@@ -162,3 +263,10 @@ inline void multiply(const Product& product, const float* x, int64_t rows, float
 }
 
 }  // namespace
+
+extern "C" {
+
+int64_t panel() { return kPanel; }          // outputs that stand together in a packed weight
+bool multiplies_eight() { return kEight; }  // whether this processor knows 8-bit products
+
+}  // extern "C"

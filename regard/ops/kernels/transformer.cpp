@@ -2,10 +2,6 @@
 //
 // Rows stand one behind another, without padding. Each row's numbers depend on its own text alone, to the bit.
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
 #include "products.h"
 
 namespace {
@@ -184,8 +180,6 @@ void encode_group(const Stack& stack, int64_t texts, const int64_t* starts, floa
 }  // namespace
 
 extern "C" {
-
-int64_t panel() { return kPanel; }
 
 // states (rows, dim) of texts that stand one behind another, text i from starts[i] to starts[i + 1]; in place.
 void encode(const Stack* stack, int64_t texts, const int64_t* starts, float* states) {

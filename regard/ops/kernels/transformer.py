@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.ops.kernels.library import library
-from regard.ops.kernels.packed import PackedProduct, ProductStruct
+from regard.ops.kernels.packed import PackedProduct, Precision, ProductStruct
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
@@ -94,8 +94,14 @@ class Written:
 class PackedStack:
     """Blocks and the norm behind the last of them, packed."""
 
-    def __init__(self, kernel: ctypes.CDLL, blocks: Sequence[PlainBlock], norm: nn.LayerNorm | None) -> None:
-        self._kernel, self._kept = kernel, list[object]()
+    def __init__(
+        self,
+        kernel: ctypes.CDLL,
+        blocks: Sequence[PlainBlock],
+        norm: nn.LayerNorm | None,
+        precision: Precision = "float32",
+    ) -> None:
+        self._kernel, self._precision, self._kept = kernel, precision, list[object]()
         self.dim = blocks[0].own.query.in_features
         self.width = blocks[0].own.query.out_features
         self._blocks = (_Block * len(blocks))(*map(self._block, blocks))
@@ -175,7 +181,7 @@ class PackedStack:
         biases = [torch.zeros(len(one.weight)) if one.bias is None else one.bias.detach() for one in layers]
         if scale is not None:
             weights[0], biases[0] = weights[0] * scale, biases[0] * scale
-        packed = PackedProduct(torch.cat(weights), torch.cat(biases), self._kernel.panel())
+        packed = PackedProduct(torch.cat(weights), torch.cat(biases), self._kernel.panel(), self._precision)
         self._kept.append(packed)
         return packed
 

@@ -1,10 +1,6 @@
 // The likeliest words of each row and their log-probabilities, in one pass over the vocabulary: logits of a block of
 // words stay in the cache, where they are added up and searched.
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
-
 #include "products.h"
 
 namespace {
@@ -52,8 +48,6 @@ float top_of(const float* logits, int64_t count) {
 
 extern "C" {
 
-int64_t panel() { return kPanel; }
-
 // states (rows, dim) → words and log-probabilities (rows, wanted), the likeliest first; `forbidden` ones, rising, never.
 void best_words(
     const Product* table, int64_t rows, const float* states, int64_t wanted, int64_t forbidden_count,
@@ -68,15 +62,14 @@ void best_words(
       known[row].best = log_probs + (start + row) * wanted;
       known[row].words = words + (start + row) * wanted;
     }
+    const Given given(*table, states + start * table->inputs, count);
     for (int64_t first = 0; first < panels; first += block) {
       const int64_t begin = first * kPanel, last = std::min(first + block, panels);
-      multiply_panels(
-          *table, first, last, states + start * table->inputs, count,
-          [&](int64_t row, int64_t place, Vector one, Vector other) {
-            float* to = logits.get() + row * kWords + place - begin;
-            store(to, one);
-            store(to + kLanes, other);
-          });
+      multiply_panels(*table, first, last, given, [&](int64_t row, int64_t place, Vector one, Vector other) {
+        float* to = logits.get() + row * kWords + place - begin;
+        store(to, one);
+        store(to + kLanes, other);
+      });
       const int64_t length = (last - first) * kPanel;
       for (int64_t row = 0; row < count; ++row) {
         float* found = logits.get() + row * kWords;

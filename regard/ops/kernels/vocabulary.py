@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.ops.kernels.library import library
-from regard.ops.kernels.packed import PackedProduct, ProductStruct
+from regard.ops.kernels.packed import PackedProduct, Precision, ProductStruct
 from regard.pieces import UNK
 
 MOST = 64  # words of a row; torch's selection is quicker for more
@@ -19,8 +19,10 @@ _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 class PackedTable:
     """A head's table (vocab, dim) and its bias, or none."""
 
-    def __init__(self, kernel: ctypes.CDLL, weight: Tensor, bias: Tensor | None) -> None:
-        self.product = PackedProduct(weight, bias, kernel.panel())
+    def __init__(
+        self, kernel: ctypes.CDLL, weight: Tensor, bias: Tensor | None, precision: Precision = "float32"
+    ) -> None:
+        self.product = PackedProduct(weight, bias, kernel.panel(), precision)
         self._best = kernel.best_words
         self._best.argtypes = [
             ctypes.POINTER(ProductStruct),
