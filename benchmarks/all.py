@@ -70,6 +70,7 @@ PARTS = {
     ),
     "server": Part("translations a second under load", "serve.py", (RUN,), (RUN, *SERVED)),
     "demo": Part("the same with the model of regard demo", "serve.py", (DEMO,), (DEMO, *SERVED)),
+    "gpu": Part("Transformer base and big, Multi30k and windows on a GPU", "gpu.py"),
     "startup": Part("seconds of whole processes", "startup.py", (RUN,), (RUN, "--rounds", "1")),
     "spinning": Part(
         "training beside other programs",

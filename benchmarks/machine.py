@@ -36,6 +36,11 @@ def machine(threads: int) -> dict[str, Any]:
     return found | {"date": f"{datetime.now(UTC):%Y-%m-%d}"}
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for it."""
+    return bool({"avx512_bf16", "amx_bf16"} & set(" ".join(_told("flags")).split()))
+
+
 def versions() -> dict[str, str]:
     """Of the packages that are measured, where they are installed."""
     found = {}

@@ -7,21 +7,24 @@ batches are made meanwhile as each side makes them. The unit is real target toke
   Hugging Face                the same batches in the same order: buckets by length, 4,096 padded tokens
   Hugging Face, kept memory   as before with the allocator setting that Regard makes for itself
   Hugging Face, 64 sentences  random batches of 64 sentences, as without buckets
+  regard, bfloat16            training.precision=bf16, on processors that multiply bfloat16
   prototype                   a plain model that has to do nothing else, on the same batches with kept memory
 
 Sizes are those of the shipped Multi30k config (S), and 3+3 layers of 512 with a feed-forward of 2,048 and 8 heads (B).
 """
 
 import itertools
+import queue
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from hugging_face import marian, padded
-from machine import as_line, machine
+from machine import as_line, machine, multiplies_bfloat16
 from prototype import Prototype, Sizes
 from rounds import Contender, Make, Record, count, race, save, table
 from torch import nn
@@ -37,34 +40,46 @@ from regard.runs import RunFolder
 
 RATE, SENTENCES, IGNORED = 1e-4, 64, -100
 UNIT, REFERENCE = "target tokens/s", "Hugging Face"
+AHEAD = 16  # batches that a thread makes ahead for a GPU
+NOTHING: Mapping[str, Any] = {}
 TOKENS = {"S": 30000, "B": 12000}  # of a turn
 
+T = TypeVar("T")
 Example = tuple[Sequence[int], Sequence[int]]
 
 
-def regard(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Contender:
+def regard(
+    run: RunFolder,
+    tokens: int,
+    vocabulary: int | None = None,
+    device: str = "cpu",
+    changes: Mapping[str, Any] = NOTHING,
+) -> Contender:
     """The trainer's own updater and stream, with its allocator setting and number of workers.
 
-    `vocabulary`: words of the model, more than the run has; of every contender.
+    `vocabulary`: words of the model, more than the run has; of every contender. `changes`: settings of training.
     """
-    updater, model = updater_of(run, RATE, vocabulary)
+    updater, model = updater_of(run, RATE, vocabulary, device, **changes)
     batches = batches_of(run)
 
     def turn() -> float:
         done = 0
         while done < tokens:
             done += updater.update([next(batches)], 1).tokens
+        finish(device)
         return done
 
     return Contender(turn, model, [])
 
 
-def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool, vocabulary: int | None = None) -> Contender:
+def peer(
+    run: RunFolder, tokens: int, bucketed: bool, kept: bool, vocabulary: int | None = None, device: str = "cpu"
+) -> Contender:
     """The usual loop over Hugging Face's model: a loader with a padding collator, torch's loss and fused Adam."""
     if kept:
         keep_memory()
     experiment = run.experiment()
-    model = marian(experiment, vocabulary or len(run.columns(experiment)["source"])).train()
+    model = marian(experiment, vocabulary or len(run.columns(experiment)["source"])).train().to(device)
     smoothing = experiment.objective.settings["label_smoothing"]
 
     def loss(batch: dict[str, Any]) -> torch.Tensor:
@@ -74,7 +89,7 @@ def peer(run: RunFolder, tokens: int, bucketed: bool, kept: bool, vocabulary: in
             logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
         )
 
-    return _looped(model, loss, run, tokens, bucketed)
+    return _looped(model, loss, run, tokens, bucketed, device)
 
 
 def prototype(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Contender:
@@ -93,18 +108,22 @@ def prototype(run: RunFolder, tokens: int, vocabulary: int | None = None) -> Con
         found: torch.Tensor = model(batch["input_ids"], batch["decoder_input_ids"], labels, smoothing)
         return found / (labels != IGNORED).sum()
 
-    return _looped(model, loss, run, tokens, True)
+    return _looped(model, loss, run, tokens, True, "cpu")
 
 
 def _looped(
-    model: Any, loss: Callable[[dict[str, Any]], torch.Tensor], run: RunFolder, tokens: int, bucketed: bool
+    model: Any, loss: Callable[[dict[str, Any]], torch.Tensor], run: RunFolder, tokens: int, bucketed: bool, device: str
 ) -> Contender:
-    """One update after another on what a loader gives."""
+    """One update after another on what a loader gives; on a GPU in bfloat16, with batches made ahead."""
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    gpu = device != "cpu"
     stream, longest = loaded(training_stream(run), bucketed), run.experiment().training.clip_norm
+    stream = ahead(stream) if gpu else stream
 
     def update(batch: dict[str, Any]) -> None:
-        loss(batch).backward()
+        with torch.autocast(device, torch.bfloat16, enabled=gpu):
+            found = loss({name: items.to(device, non_blocking=True) for name, items in batch.items()})
+        found.backward()
         nn.utils.clip_grad_norm_(model.parameters(), longest)
         optimizer.step()
         optimizer.zero_grad()
@@ -118,9 +137,29 @@ def _looped(
             batch = next(stream)
             done += counted(batch)
             update(batch)
+        finish(device)
         return done
 
     return Contender(turn, model, [])
+
+
+def ahead(stream: Iterator[T]) -> Iterator[T]:
+    """The same, made by a thread while others compute."""
+    made: queue.Queue[T] = queue.Queue(AHEAD)
+
+    def make() -> None:
+        for one in stream:
+            made.put(one)
+
+    threading.Thread(target=make, daemon=True).start()
+    while True:
+        yield made.get()
+
+
+def finish(device: str) -> None:
+    """Wait for what a GPU still computes."""
+    if device != "cpu":
+        torch.cuda.synchronize()
 
 
 def loaded(batches: Batches, bucketed: bool, skip: int = 0) -> Iterator[dict[str, Any]]:
@@ -152,8 +191,10 @@ def _collate(examples: Sequence[Example]) -> dict[str, Any]:
 
 def contenders(run: RunFolder, tokens: int) -> dict[str, Make]:
     """Name → who makes it, and of what."""
-    return {
-        "regard": (regard, (run, tokens)),
+    found: dict[str, Make] = {"regard": (regard, (run, tokens))}
+    if multiplies_bfloat16():
+        found["regard, bfloat16"] = (regard, (run, tokens, None, "cpu", {"precision": "bf16"}))
+    return found | {
         REFERENCE: (peer, (run, tokens, True, False)),
         f"{REFERENCE}, kept memory": (peer, (run, tokens, True, True)),
         f"{REFERENCE}, {SENTENCES} sentences": (peer, (run, tokens, False, False)),

@@ -52,18 +52,21 @@ class Words:
         return self.size
 
 
-def updater_of(run: RunFolder, rate: float, vocabulary: int | None = None) -> tuple[Updater, nn.Module]:
+def updater_of(
+    run: RunFolder, rate: float, vocabulary: int | None = None, device: str = "cpu", **changes: Any
+) -> tuple[Updater, nn.Module]:
     """Return the trainer's updater at a constant learning rate, with its allocator setting, and its new model.
 
     `vocabulary`: words of a translator's model, at least as many as those of the run; None: those of the run.
+    `changes`: settings of training.
     """
     keep_memory()
     experiment = run.experiment()
     columns: Any = run.columns(experiment)
     if vocabulary is not None:
         columns = dict.fromkeys(columns, Words(vocabulary))
-    model = model_of(experiment, columns).train()
-    settings = replace(experiment.training, learning_rate=rate, schedule=Choice("constant"))
+    model = model_of(experiment, columns).train().to(device)
+    settings = replace(experiment.training, learning_rate=rate, schedule=Choice("constant"), **changes)
     return Updater(model, OBJECTIVES.build(experiment.objective, Context(model)), settings), model
 
 

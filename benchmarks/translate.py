@@ -6,6 +6,7 @@
 
 The 1,000 sentences of test2016, the same tokenizer, batches sorted by length on every side.
   regard                        the predictor, as `regard predict` uses it
+  regard int8                   with decoding.precision=int8
   regard, stop: full            a beam stops as those of the peers do; by default it goes on while better may come
   CTranslate2 float32, int8     as many workers of one thread as there are threads
   Hugging Face                  M2M100ForConditionalGeneration, which has the same architecture
@@ -30,6 +31,8 @@ from workload import SIZES, need_transformers, parser_of, prepare
 
 from regard.decoding import SEARCHES
 from regard.models import ROUTE, Translator
+from regard.ops.kernels.packed import Precision
+from regard.ops.kernels.precision import set_precision
 from regard.predictor import Predictor
 from regard.records import BOS, PAD
 from regard.registry import Choice
@@ -41,7 +44,7 @@ from regard.tasks import TranslationTask
 LENGTH = 14  # pieces of every translation by random weights: the mean of Multi30k
 UNIT, REFERENCE = "sentences/s", "CTranslate2 float32"
 BATCHES = {  # tokens, of Hugging Face sentences; the first is raced with unless there is a sweep
-    "regard": (24576, 4096, 8192),
+    "regard": (8192, 4096, 24576),
     "CTranslate2": (4096, 2048, 8192),
     "Hugging Face": (128, 64, 256),
 }
@@ -55,7 +58,9 @@ class Measured(NamedTuple):
     lines: list[str]
 
 
-def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, stop: str, tokens: int) -> Contender:
+def regard(
+    run: RunFolder, texts: list[str], beam: int, length: int | None, stop: str, precision: Precision, tokens: int
+) -> Contender:
     """Our predictor on batches of so many tokens. `length`: of every translation, in pieces; `stop`: of a beam.
 
     Translations of a fixed length are taken as they are: random weights write loops, which are cut else.
@@ -64,6 +69,7 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, stop
     limits = {} if length is None else {"min_length": length, "max_ratio": 0.0, "max_extra": length}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": stop, **limits})
     task, model = TranslationTask(columns), weights(run)
+    set_precision(model, precision)
     predictor = Predictor(model, task, task.engine(model, SEARCHES.build(choice)), batch_tokens=tokens)
     outputs = list[str]()
 
@@ -142,9 +148,10 @@ def contenders(
 ) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Name → who makes it, and of what; a size of batches comes after that."""
     length = None if run.started else LENGTH
-    found: dict[str, tuple[Any, tuple[Any, ...]]] = {"regard": (regard, (run, texts, beam, length, "exact"))}
+    found: dict[str, tuple[Any, tuple[Any, ...]]] = {"regard": (regard, (run, texts, beam, length, "exact", "float32"))}
+    found["regard int8"] = (regard, (run, texts, beam, length, "exact", "int8"))
     if beam > 1:
-        found["regard, stop: full"] = (regard, (run, texts, beam, length, "full"))
+        found["regard, stop: full"] = (regard, (run, texts, beam, length, "full", "float32"))
     for kind in ("float32", "int8"):
         found[f"CTranslate2 {kind}"] = (
             ctranslate2,

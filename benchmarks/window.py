@@ -60,7 +60,7 @@ def main() -> None:
         chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
-def update(name: str, length: int, radius: int) -> Callable[[], None]:
+def update(name: str, length: int, radius: int, device: str = "cpu") -> Callable[[], None]:
     """One forward and backward pass over a sentence."""
     span = Choice("window", {"radius": radius}) if name in ("window", "masked") else Choice("everywhere")
     attention = Attention(
@@ -68,8 +68,8 @@ def update(name: str, length: int, radius: int) -> Callable[[], None]:
         SPANS.build(span, DIM, DIM),
         WEIGHTINGS.build(Choice("softmax"), DIM),
     )
-    queries, keys, values = (torch.randn(1, HEADS, length, DIM, requires_grad=True) for _ in range(3))
-    gradient = torch.randn(1, HEADS, length, DIM)
+    queries, keys, values = (torch.randn(1, HEADS, length, DIM, device=device, requires_grad=True) for _ in range(3))
+    gradient = torch.randn(1, HEADS, length, DIM, device=device)
 
     def run() -> None:
         context = attention(queries, attention.remember(keys, values)).context

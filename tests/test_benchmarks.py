@@ -213,3 +213,39 @@ def test_servers_are_told_by_clients_and_ratios_inside_a_round():
         "| 8 | regard serve | 20.0 [10.0..30.0] | 2.00 [0.50..3.00] | 5 | 9 | 6 |"
     )
     assert serve.curves(rows)[0]["points"] == {serve.OURS: [[8, 20.0]], serve.PEER: [[8, 10.0]]}
+
+
+def test_without_a_gpu_one_line_says_so(monkeypatch, capsys):
+    gpu = benchmark("gpu")
+    monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["gpu"])
+    with pytest.raises(SystemExit) as ended:
+        gpu.main()
+    assert ended.value.code == benchmark("all").NO_DEVICE
+    assert capsys.readouterr().err == "benchmark: there is no GPU here, so nothing is measured\n"
+
+
+def test_operations_are_counted_by_the_weights():
+    """Each weight of a product is used once for a token; biases, norms and positions are no products."""
+    gpu = benchmark("gpu")
+    size = gpu.Size(8, 2, 16, layers=3)
+    block, words = torch.nn.Transformer(8, 2, 3, 3, 16, batch_first=True), 11
+    weights = sum(one.numel() for one in block.parameters() if one.dim() == 2) + 8 * words
+    assert size.operations(words) == 6 * weights
+
+
+def test_the_share_of_the_peak_is_by_hand():
+    gpu = benchmark("gpu")
+    told = gpu.shares({"a": rounds.Record([1.0, 3.0, 2.0], 1, 1, [])}, 100, 400.0)
+    assert told.endswith("bfloat16 product: a 50.0%.")
+
+
+def test_when_a_validation_reached_the_score():
+    gpu = benchmark("gpu")
+    log = [
+        '{"event": "update", "seconds": 1.0}',
+        '{"event": "validation", "seconds": 2.0, "bleu": 39.9}',
+        '{"event": "validation", "seconds": 3.4, "bleu": 40.0}',
+        '{"event": "validation", "seconds": 9.0, "bleu": 41.0}',
+    ]
+    assert (gpu.reached(log), gpu.reached(log[:2]), gpu.seconds_of(log)) == ("3", "not reached", 9.0)
