@@ -9,7 +9,7 @@ from regard.attention.kernels import attend
 from regard.attention.multihead import Heads
 from regard.attention.parts import Attended, Memory, Role, Score, Span, Weighting
 from regard.compat import uncompiled
-from regard.ops.kernels.transformer import PlainAttention
+from regard.ops.kernels.transformer import MOST_HEADS, PlainAttention
 
 
 class Attention(nn.Module):
@@ -48,7 +48,7 @@ class Attention(nn.Module):
     def plain(self) -> PlainAttention | None:
         """What compiled code needs, if this is softmax(scale · q kᵀ) v of some heads over all keys, or all so far."""
         heads, scale = self.heads, self.score.dot_scale
-        if heads is None or scale is None or self.gate is not None:
+        if heads is None or scale is None or self.gate is not None or heads.num_heads > MOST_HEADS:
             return None
         plain = self.weighting.softmax and self.span.shown == ("past" if self.role.causal else "all")
         out = heads.to_out

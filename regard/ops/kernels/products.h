@@ -47,6 +47,24 @@ inline float sum_of(Vector value) {
 #endif
 }
 
+// The sums of four vectors, side by side.
+inline void sums_of(const Vector* four, float* to) {
+#if defined(__AVX512F__)
+  const __m512 a = (__m512)four[0], b = (__m512)four[1], c = (__m512)four[2], d = (__m512)four[3];
+  const __m512d ab = (__m512d)(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b));
+  const __m512d cd = (__m512d)(_mm512_unpacklo_ps(c, d) + _mm512_unpackhi_ps(c, d));
+  const __m512 all = (__m512)_mm512_unpacklo_pd(ab, cd) + (__m512)_mm512_unpackhi_pd(ab, cd);
+  const __m256 half = _mm512_castps512_ps256(all) + _mm256_castpd_ps(_mm512_extractf64x4_pd((__m512d)all, 1));
+  _mm_storeu_ps(to, _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1));
+#elif defined(__AVX__)
+  const __m256 a = (__m256)four[0], b = (__m256)four[1], c = (__m256)four[2], d = (__m256)four[3];
+  const __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+  _mm_storeu_ps(to, _mm256_castps256_ps128(all) + _mm256_extractf128_ps(all, 1));
+#else
+  for (int64_t one = 0; one < 4; ++one) to[one] = sum_of(four[one]);
+#endif
+}
+
 inline float largest_of(Vector value) {
 #if defined(__AVX512F__)
   return _mm512_reduce_max_ps((__m512)value);

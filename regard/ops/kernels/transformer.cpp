@@ -7,6 +7,7 @@
 namespace {
 
 constexpr int64_t kTogether = 256;  // rows whose numbers stay in a core's cache
+constexpr int64_t kWidest = 128;     // heads
 
 struct Norm {
   const float *weight, *bias;
@@ -71,47 +72,81 @@ inline float dot(const float* a, const float* b, int64_t dim) {
   return sum;
 }
 
-void softmax(float* scores, int64_t count) {  // behind the last there is room for a vector
-  float largest = scores[0];
-  for (int64_t one = 1; one < count; ++one) largest = largest < scores[one] ? scores[one] : largest;
-  for (int64_t one = count; one % kLanes; ++one) scores[one] = largest - 200.0f;
-  float sum = 0;
-  for (int64_t one = 0; one < count; one += kLanes) {
-    const Vector powers = exponential(load(scores + one) - largest);
-    store(scores + one, powers);
+// scores (keys, heads) of a query; heads stand side by side, so that four of them are summed up together.
+void score(const float* query, const float* const* keys, int64_t count, int64_t heads, int64_t dim, float* scores) {
+  const bool by_four = heads % 4 == 0 && dim % kLanes == 0;
+  for (int64_t key = 0; key < count; ++key, scores += heads) {
+    const float* other = keys[key];
+    for (int64_t head = 0; head < heads && !by_four; ++head) {
+      scores[head] = dot(query + head * dim, other + head * dim, dim);
+    }
+    for (int64_t head = 0; head < heads && by_four; head += 4) {
+      Vector sums[4] = {};
+      for (int64_t one = 0; one < 4; ++one) {
+        const int64_t first = (head + one) * dim;
+        for (int64_t place = first; place < first + dim; place += kLanes) {
+          sums[one] += load(query + place) * load(other + place);
+        }
+      }
+      sums_of(sums, scores + head);
+    }
   }
-  for (int64_t one = 0; one < count; ++one) sum += scores[one];
-  for (int64_t one = 0; one < count; ++one) scores[one] /= sum;
 }
 
-// One query against `count` keys, values `width` numbers behind each key → context (width).
-void attend(
-    const float* query, const float* const* keys, int64_t count, int64_t heads, int64_t width, float* scores,
-    float* context) {
-  const int64_t dim = width / heads, length = (count + kLanes) / kLanes * kLanes;
-  if (!count) std::fill(context, context + width, 0.0f);
-  if (!count) return;
-  for (int64_t key = 0; key < count; ++key) {
-    for (int64_t head = 0; head < heads; ++head) {
-      scores[head * length + key] = dot(query + head * dim, keys[key] + head * dim, dim);
-    }
+// scores (keys, heads) → weights that add up to one over the keys; there is room for a vector behind the last.
+void softmax(float* scores, int64_t count, int64_t heads) {
+  float tops[kWidest], sums[kWidest];
+  for (int64_t head = 0; head < heads; ++head) tops[head] = scores[head], sums[head] = 0;
+  for (int64_t key = 1; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) tops[head] = std::max(tops[head], scores[key * heads + head]);
   }
+  for (int64_t key = 0; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) scores[key * heads + head] -= tops[head];
+  }
+  for (int64_t one = 0; one < count * heads; one += kLanes) store(scores + one, exponential(load(scores + one)));
+  for (int64_t key = 0; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) sums[head] += scores[key * heads + head];
+  }
+  for (int64_t head = 0; head < heads; ++head) sums[head] = 1.0f / sums[head];
+  for (int64_t key = 0; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) scores[key * heads + head] *= sums[head];
+  }
+}
+
+// weights (keys, heads) → the sum of the values, `width` numbers behind each key.
+void read(const float* const* keys, int64_t count, int64_t heads, int64_t width, const float* weights, float* context) {
+  const int64_t dim = width / heads;
   for (int64_t head = 0; head < heads; ++head) {
-    float* weights = scores + head * length;
-    softmax(weights, count);
-    const int64_t first = head * dim;
-    int64_t place = first;
-    for (; place + kLanes <= first + dim; place += kLanes) {
-      Vector sums{};
-      for (int64_t key = 0; key < count; ++key) sums += weights[key] * load(keys[key] + width + place);
-      store(context + place, sums);
+    const float* share = weights + head;
+    int64_t place = head * dim;
+    const int64_t end = place + dim;
+    for (; place + 2 * kLanes <= end; place += 2 * kLanes) {
+      Vector first{}, second{};
+      for (int64_t key = 0; key < count; ++key) {
+        const float* value = keys[key] + width + place;
+        first += share[key * heads] * load(value);
+        second += share[key * heads] * load(value + kLanes);
+      }
+      store(context + place, first);
+      store(context + place + kLanes, second);
     }
-    for (; place < first + dim; ++place) {
+    for (; place < end; ++place) {
       float sum = 0;
-      for (int64_t key = 0; key < count; ++key) sum += weights[key] * keys[key][width + place];
+      for (int64_t key = 0; key < count; ++key) sum += share[key * heads] * keys[key][width + place];
       context[place] = sum;
     }
   }
+}
+
+// One query against `count` keys → context (width); without keys it is zero.
+void attend(
+    const float* query, const float* const* keys, int64_t count, int64_t heads, int64_t width, float* scores,
+    float* context) {
+  if (!count) std::fill(context, context + width, 0.0f);
+  if (!count) return;
+  score(query, keys, count, heads, width / heads, scores);
+  softmax(scores, count, heads);
+  read(keys, count, heads, width, scores, context);
 }
 
 // Rows that go through a block, and the memory that its layers need.
@@ -145,7 +180,7 @@ int64_t widest_of(const Stack& stack) {  // of the queries, keys and values of a
 
 int64_t memory_of(const Stack& stack, int64_t rows, int64_t keys) {
   const int64_t of_row = stack.dim + 2 * widest_of(stack) + stack.blocks[0].hidden.outputs;
-  return rows * of_row + std::max(stack.own_heads, stack.cross_heads) * (keys + kLanes);
+  return rows * of_row + std::max(stack.own_heads, stack.cross_heads) * keys + kLanes;
 }
 
 Rows rows_of(const Stack& stack, int64_t count, float* states, Scratch& scratch) {

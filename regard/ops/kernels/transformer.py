@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from regard.ops.kernels.library import library
 from regard.ops.kernels.packed import PackedProduct, Precision, ProductStruct
 
+MOST_HEADS = 128  # kWidest of transformer.cpp
+
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 
 
