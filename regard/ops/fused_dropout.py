@@ -15,6 +15,7 @@ from torch.nn import functional
 from regard.ops import kernels
 from regard.ops.dropout import dropout, random_bytes, threshold_of
 from regard.ops.kernels.library import library
+from regard.ops.linear import are_halved
 from regard.ops.plain import is_plain
 
 SOURCE = Path(kernels.__file__).with_name("dropout.cpp")
@@ -67,20 +68,25 @@ class _AddDropped(torch.autograd.Function):
 
 
 class _ReluDropped(torch.autograd.Function):
+    """The result tells what passed: it is above 0. The product behind keeps it, too, unless it keeps it in bfloat16."""
+
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, threshold: int) -> Tensor:
         result = hidden.detach()  # the same memory: a product needs no more what it has written
         _run("relu_dropped", result, random_bytes(result), *_settings(threshold), result)
-        ctx.save_for_backward(result)
+        ctx.save_for_backward((result > 0).view(torch.uint8) if are_halved() else result)
         ctx.threshold = threshold
         return result
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (result,), gradient = ctx.saved_tensors, gradients[0].contiguous()
-        to_hidden = torch.empty_like(gradient)
-        _run("relu_gradient", gradient, _settings(ctx.threshold)[1], result, gradient, to_hidden)
+        (passed,), gradient = ctx.saved_tensors, gradients[0].contiguous()
+        to_hidden, scale = torch.empty_like(gradient), _settings(ctx.threshold)[1]
+        if passed.dtype == torch.uint8:
+            _run("drop_gradient", gradient, passed, _LONG(1), scale, gradient, to_hidden)
+        else:
+            _run("relu_gradient", gradient, scale, passed, gradient, to_hidden)
         return to_hidden, None
 
 

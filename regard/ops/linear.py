@@ -1,10 +1,15 @@
 """Products with weights, on a CPU by oneDNN where `machine` says that it is faster than the BLAS that torch calls."""
 
 import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.compat import onednn_linear
@@ -38,12 +43,70 @@ class _Product(torch.autograd.Function):
         )
 
 
+class _HalfProduct(torch.autograd.Function):
+    """Factors are rounded to bfloat16, forward and backward, and kept so; sums and all that is returned are float32."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        inputs, weight = _halved(inputs), weight.bfloat16()
+        ctx.save_for_backward(inputs, weight)
+        outputs = functional.linear(inputs, weight).float()
+        return outputs if bias is None else outputs.add_(bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        (inputs, weight), gradient = ctx.saved_tensors, gradients[0].flatten(0, -2)
+        wants_inputs, wants_weight, wants_bias = ctx.needs_input_grad
+        half = gradient.bfloat16()
+        return (
+            (half @ weight).float().view(inputs.shape) if wants_inputs else None,
+            (half.t() @ inputs.flatten(0, -2)).float() if wants_weight else None,
+            gradient.sum(dim=0) if wants_bias else None,
+        )
+
+
+def _halved(inputs: Tensor) -> Tensor:
+    """The inputs in bfloat16; of queries, keys and values, which have the same, once for all."""
+    last, version, half = getattr(_local, "halved", (None, 0, inputs))
+    if last is None or last() is not inputs or version != inputs._version:
+        half = inputs.bfloat16()
+        _local.halved = weakref.ref(inputs), inputs._version, half
+    return half
+
+
+@contextmanager
+def half_products() -> Iterator[None]:
+    """Learn with products in bfloat16 in this thread, of float32 weights and states on a CPU; all else stays float32.
+
+    Autocast rounds sums, norms and attention, too, and keeps compiled code out. A loss is computed in float32.
+    """
+    before = are_halved()
+    _local.half = True
+    try:
+        yield
+    finally:
+        _local.half = before
+        _local.halved = None, 0, None
+
+
+_local = threading.local()
+
+
+def are_halved() -> bool:
+    """Whether products are learnt from in bfloat16."""
+    return getattr(_local, "half", False)
+
+
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """inputs (..., in_dim) → inputs Wᵀ + b (..., out_dim), W (out_dim, in_dim): torch's `linear`, to rounding."""
+    learns = torch.is_grad_enabled() and (inputs.requires_grad or weight.requires_grad)
+    if learns and are_halved() and _may_be_fast(inputs, weight):
+        return cast(Any, _HalfProduct).apply(inputs, weight, bias)  # untyped in torch
     if not _fits(inputs, weight):
         return functional.linear(inputs, weight, bias)
-    if torch.is_grad_enabled() and (inputs.requires_grad or weight.requires_grad):
-        return cast(Any, _Product).apply(inputs, weight, bias)  # untyped in torch
+    if learns:
+        return cast(Any, _Product).apply(inputs, weight, bias)
     return _product(inputs, weight, bias)
 
 
@@ -67,10 +130,15 @@ class Linear(nn.Linear):
         return linear(input, self.weight, self.bias)
 
 
-def _fits(inputs: Tensor, weight: Tensor) -> bool:
-    if _onednn is None or is_plain() or inputs.device.type != "cpu" or torch.compiler.is_compiling():
+def _may_be_fast(inputs: Tensor, weight: Tensor) -> bool:
+    if is_plain() or inputs.device.type != "cpu" or torch.compiler.is_compiling():
         return False
-    if inputs.dim() < 2 or not inputs.dtype == weight.dtype == torch.float32 or torch.is_autocast_enabled("cpu"):
+    single = inputs.dtype == weight.dtype == torch.float32 and inputs.dim() > 1
+    return single and not torch.is_autocast_enabled("cpu")
+
+
+def _fits(inputs: Tensor, weight: Tensor) -> bool:
+    if _onednn is None or not _may_be_fast(inputs, weight):
         return False
     out_dim, in_dim = weight.shape
     return prefers_onednn(kind_of(inputs.numel() // max(1, in_dim), in_dim, out_dim))

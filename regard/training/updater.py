@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from regard.compat import multiply_all
 from regard.errors import TrainingError
 from regard.objectives import Objective
+from regard.ops.linear import half_products
 from regard.ops.memory import lacks_memory, telling_of_memory
 from regard.records import Batch, Loss
 from regard.training.settings import TrainingSettings
@@ -134,7 +135,7 @@ class Updater:
         total, count = torch.zeros((), device=self.device), 0
         parts: dict[str, Tensor] = {}
         for batch in batches:
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+            with self._precision():
                 loss: Loss = self._forward(batch.to(self.device), turn.name)
             loss.sum.backward()
             total, count = total + loss.sum.detach(), count + loss.count
@@ -142,6 +143,12 @@ class Updater:
                 parts[name] = parts[name] + part if name in parts else part
         has_gradient = [parameter.grad is not None for parameter in turn.parameters]
         return Sums(float(total), count, {name: float(part) for name, part in parts.items()}, has_gradient)
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        """What the forward pass is computed in; a compiled graph knows no way of ours."""
+        if self.half and self.device.type == "cpu" and not self.settings.compile:
+            return half_products()
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def _summed(self, turn: Turn, sums: Sums) -> Sums:
         """Losses and gradients of all processes; shards are summed while they are made."""

@@ -29,7 +29,7 @@ from regard.ops import linear as products
 from regard.ops import machine
 from regard.ops.dropout import dropout
 from regard.ops.fused_dropout import add_dropped, relu_dropped
-from regard.ops.linear import linear
+from regard.ops.linear import half_products, linear
 from regard.ops.plain import plain
 from regard.records import Decoded
 from regard.registry import Choice
@@ -41,6 +41,7 @@ FAST = {
     "_AddDropped",
     "_ByteDropout",
     "_Fused",
+    "_HalfProduct",
     "_Product",
     "_ReluDropped",
     "_Scan",
@@ -161,6 +162,11 @@ def headed() -> Tensor:
     return attention(states, attention.remember(states)).context
 
 
+def halved() -> Tensor:
+    with half_products():
+        return linear(torch.ones(2, 4), torch.ones(3, 4, requires_grad=True))
+
+
 def recurrent(library: bool) -> Tensor:
     with pytest.MonkeyPatch.context() as patch:
         if not library:
@@ -177,6 +183,7 @@ def predicted() -> Tensor:
 DOORS: dict[str, Callable[[], Tensor]] = {
     "LinearCrossEntropy": predicted,
     "_AddDropped": lambda: add_dropped(torch.ones(4), torch.ones(4, requires_grad=True), 0.5, True),
+    "_HalfProduct": halved,
     "_ReluDropped": lambda: relu_dropped(torch.ones(4, requires_grad=True) + 0, 0.5, True),
     "_ByteDropout": lambda: dropout(torch.ones(4, requires_grad=True), 0.5),
     "_Fused": lambda: recurrent(True),
