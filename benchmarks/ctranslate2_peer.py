@@ -16,7 +16,7 @@ INSTALL = "pip install ctranslate2"
 FILE = "subwords.model"  # of a tokenizer in its folder
 PLACES = 512  # positions kept ready
 BOS, EOS = "<s>", "</s>"
-LONGEST = 256  # pieces of a translation at most, where a model ends it by itself
+LONGEST = 256  # pieces of a translation at most, in a server
 
 Array = NDArray[np.float32]
 
@@ -102,10 +102,13 @@ def ctranslate2(
     )
     source, target, outputs = processor(model.source), processor(model.target), list[str]()
     settings = {"beam_size": beam, "max_batch_size": tokens, "batch_type": "tokens", "return_end_token": True}
-    settings |= {"max_decoding_length": length or LONGEST, "min_decoding_length": length or 1}
 
     def turn() -> float:
-        found = translator.translate_batch(source.encode(list(texts), out_type=str), **settings)
+        rows = source.encode(list(texts), out_type=str)
+        longest = length or 2 * max(map(len, rows)) + 10  # it has one limit for all, the others one for each batch
+        found = translator.translate_batch(
+            rows, **settings, max_decoding_length=longest, min_decoding_length=length or 1
+        )
         outputs[:] = [target.decode(_ended(one.hypotheses[0])) for one in found]
         return len(outputs)
 

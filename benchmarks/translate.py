@@ -20,7 +20,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
@@ -51,6 +51,21 @@ BATCHES = {  # tokens, of Hugging Face sentences; the first is raced with unless
 SWEPT = 512  # sentences of a sweep
 
 
+class Way(NamedTuple):
+    """How Regard searches."""
+
+    stop: Literal["exact", "full"] = "exact"  # of a beam
+    precision: Precision = "float32"  # of its products
+
+
+WAYS = {
+    "regard": Way(),
+    "regard, stop: full": Way("full"),
+    "regard int8": Way(precision="int8"),
+    "regard int8, stop: full": Way("full", "int8"),
+}
+
+
 class Measured(NamedTuple):
     """A race, and what is told below its table."""
 
@@ -58,18 +73,16 @@ class Measured(NamedTuple):
     lines: list[str]
 
 
-def regard(
-    run: RunFolder, texts: list[str], beam: int, length: int | None, stop: str, precision: Precision, tokens: int
-) -> Contender:
-    """Our predictor on batches of so many tokens. `length`: of every translation, in pieces; `stop`: of a beam.
+def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, way: Way, tokens: int) -> Contender:
+    """Our predictor on batches of so many tokens. `length`: of every translation, in pieces.
 
     Translations of a fixed length are taken as they are: random weights write loops, which are cut else.
     """
     columns = run.columns(run.experiment())
     limits = {} if length is None else {"min_length": length, "max_ratio": 0.0, "max_extra": length}
-    choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": stop, **limits})
+    choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": way.stop, **limits})
     task, model = TranslationTask(columns), weights(run)
-    set_precision(model, precision)
+    set_precision(model, way.precision)
     predictor = Predictor(model, task, task.engine(model, SEARCHES.build(choice)), batch_tokens=tokens)
     outputs = list[str]()
 
@@ -148,10 +161,9 @@ def contenders(
 ) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Name → who makes it, and of what; a size of batches comes after that."""
     length = None if run.started else LENGTH
-    found: dict[str, tuple[Any, tuple[Any, ...]]] = {"regard": (regard, (run, texts, beam, length, "exact", "float32"))}
-    found["regard int8"] = (regard, (run, texts, beam, length, "exact", "int8"))
-    if beam > 1:
-        found["regard, stop: full"] = (regard, (run, texts, beam, length, "full", "float32"))
+    found: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        name: (regard, (run, texts, beam, length, way)) for name, way in WAYS.items() if beam > 1 or way.stop == "exact"
+    }
     for kind in ("float32", "int8"):
         found[f"CTranslate2 {kind}"] = (
             ctranslate2,
