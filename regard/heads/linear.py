@@ -62,6 +62,8 @@ class LinearHead(Head):
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n); only real tokens are computed."""
+        if self.training and not torch.compiler.is_compiling():
+            self._packed.forget()  # the weights are about to change
         keep = targets != PAD
         states, wanted = decoded.states[keep], targets[keep]
         if is_plain():

@@ -17,9 +17,12 @@ class CompiledBlocks(Kept[PackedStack]):
 
     def packed(self, blocks: Sequence[TransformerBlock], last: nn.Module) -> PackedStack | None:
         """These blocks and the norm behind them as they are now; None where they must run as they are."""
+        if torch.compiler.is_compiling():
+            return None
         modules = [module for block in (*blocks, last) for module in block.modules()]
+        if last.training:
+            self.forget()  # the weights are about to change
         if any(module.training or module._forward_hooks or module._forward_pre_hooks for module in modules):
-            self.forget()
             return None
         parameters = [one for module in modules for one in module._parameters.values() if one is not None]
         kernel = compiled_transformer() if may_compile(parameters) else None

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import Tensor, nn, optim
+from torch.autograd.graph import increment_version
 
 from regard.errors import ConfigError, nearest
 from regard.objectives import Objective
@@ -47,6 +48,7 @@ class Turn:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
+        increment_version(self.parameters)  # torch's fused optimizers do not say that they changed them
         return rate
 
 

@@ -131,6 +131,22 @@ def test_weights_that_change_are_packed_anew_and_copies_share_them(model, batch)
         assert_close(changed, walk(model, batch, steps=2), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("fused", [False, True])
+def test_an_update_by_any_optimizer_is_seen(model, batch, fused):
+    target = batch_of(sources_of(5, VOCAB, 9, seed=3), sources_of(5, VOCAB, 7, seed=4))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1, fused=fused)
+    for _ in range(2):
+        with torch.no_grad():
+            model.eval()
+            found = [walk(model, batch, steps=2), model.best(torch.full((5, 1), BOS), model.start(batch), 3)[1]]
+            with plain():
+                assert_close(found[0], walk(model, batch, steps=2), rtol=1e-4, atol=1e-4)
+                wanted = model.best(torch.full((5, 1), BOS), model.start(batch), 3)[1]
+            assert_close(found[1], wanted, rtol=1e-4, atol=1e-4)
+        model.train().nll(target).sum().backward()
+        optimizer.step()
+
+
 @pytest.mark.parametrize(("rows", "vocab", "count"), [(1, 70, 1), (5, 1000, 6), (13, 1037, 64), (200, 4096, 11)])
 def test_best_words_are_those_of_all_log_probabilities(rows, vocab, count):
     torch.manual_seed(rows)

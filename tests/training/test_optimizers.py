@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from regard.registry import Choice
 from regard.training import checkpoint as files
 from regard.training.optimizers import OPTIMIZERS
+from regard.training.settings import TrainingSettings
+from regard.training.turns import Turn
 
 STEPS = 20
 
@@ -81,3 +83,14 @@ def test_a_restored_optimizer_goes_on_as_if_unbroken(name, tmp_path):
         step(*whole)
         step(*other)
     assert all(map(torch.equal, whole[0].parameters(), other[0].parameters()))
+
+
+@pytest.mark.parametrize("name", sorted(OPTIMIZERS))
+def test_what_is_kept_of_a_weight_learns_of_its_change(name):
+    """torch counts the changes of a tensor; its fused optimizers do not, and what was packed would be stale."""
+    parameter = nn.Parameter(torch.ones(3))
+    turn = Turn("model", TrainingSettings(optimizer=Choice(name)), [parameter])
+    before = parameter._version
+    parameter.grad = torch.ones(3)
+    turn.step(1)
+    assert parameter._version > before

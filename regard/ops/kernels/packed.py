@@ -51,7 +51,10 @@ class PackedProduct:
 
 
 class Kept(Generic[T]):
-    """What is made of parameters, until one of them changes. Copies of a module share it, as they share weights."""
+    """What is made of parameters, until one of them changes. Copies of a module share it, as they share weights.
+
+    A change is known by torch's count of changes. Fused optimizers do not count, so a module in training forgets.
+    """
 
     def __init__(self) -> None:
         self.precision: Precision = "float32"
@@ -68,7 +71,7 @@ class Kept(Generic[T]):
             return self._made
 
     def forget(self) -> None:
-        """Free the memory: the weights are about to change."""
+        """Make it anew the next time."""
         with self._lock:
             self._key, self._made = (), None
 
