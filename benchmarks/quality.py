@@ -60,9 +60,7 @@ def learn_regard(folder: Path, run: RunFolder, before: float, until: float) -> N
 
 def translated_by_regard(folder: Path, run: RunFolder, texts: list[str]) -> list[str]:
     """With the weights that the run has chosen."""
-    made = translate.regard(
-        RunFolder(folder / "run"), texts, BEAM, None, translate.Way(), translate.BATCHES["regard"][0]
-    )
+    made = translate.regard(RunFolder(folder / "run"), texts, BEAM, None, "regard", translate.BATCHES["regard"][0])
     made.turn()
     return made.outputs
 

@@ -253,7 +253,10 @@ def _importable(make: Callable[..., Contender]) -> Callable[..., Contender]:
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """A process that is started here imports the module of its contender, not the benchmark that was started."""
+    """A process that is started here imports the module of its contender, not the benchmark that was started.
+
+    So what a contender is made of must not be of a class of that benchmark.
+    """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

@@ -39,7 +39,7 @@ def decoding(run: RunFolder, converted: Model, length: int, threads: int) -> dic
     """The contenders that translate sentences of one length."""
     texts = sentences(run, length, max(4, min(SENTENCES, PIECES // length)))
     return {
-        "regard": (translate.regard, (run, texts, 1, length, translate.Way(), BATCHES["regard"])),
+        "regard": (translate.regard, (run, texts, 1, length, "regard", BATCHES["regard"])),
         "CTranslate2": (ctranslate2, (converted, texts, 1, length, threads, BATCHES["CTranslate2"])),
         "Hugging Face": (translate.hugging_face, (run, texts, 1, length, BATCHES["Hugging Face"])),
     }

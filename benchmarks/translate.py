@@ -73,12 +73,12 @@ class Measured(NamedTuple):
     lines: list[str]
 
 
-def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, way: Way, tokens: int) -> Contender:
-    """Our predictor on batches of so many tokens. `length`: of every translation, in pieces.
+def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name: str, tokens: int) -> Contender:
+    """Our predictor on batches of so many tokens. `length`: of every translation, in pieces; `name`: one of WAYS.
 
     Translations of a fixed length are taken as they are: random weights write loops, which are cut else.
     """
-    columns = run.columns(run.experiment())
+    columns, way = run.columns(run.experiment()), WAYS[name]
     limits = {} if length is None else {"min_length": length, "max_ratio": 0.0, "max_extra": length}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": way.stop, **limits})
     task, model = TranslationTask(columns), weights(run)
@@ -162,7 +162,9 @@ def contenders(
     """Name → who makes it, and of what; a size of batches comes after that."""
     length = None if run.started else LENGTH
     found: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        name: (regard, (run, texts, beam, length, way)) for name, way in WAYS.items() if beam > 1 or way.stop == "exact"
+        name: (regard, (run, texts, beam, length, name))
+        for name, way in WAYS.items()
+        if beam > 1 or way.stop == "exact"
     }
     for kind in ("float32", "int8"):
         found[f"CTranslate2 {kind}"] = (

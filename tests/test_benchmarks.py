@@ -2,6 +2,8 @@
 
 import math
 import multiprocessing
+import os
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -13,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import benchmark
+from benchmarks import FOLDER, benchmark
 from regard.ops.plain import plain
 from regard.records import EOS
 
@@ -249,3 +251,25 @@ def test_when_a_validation_reached_the_score():
         '{"event": "validation", "seconds": 9.0, "bleu": 41.0}',
     ]
     assert (gpu.reached(log), gpu.reached(log[:2]), gpu.seconds_of(log)) == ("3", "not reached", 9.0)
+
+
+def test_a_contender_without_torch_does_not_import_it(tmp_path):
+    """Nor the benchmark that was started: its process holds what its own module needs."""
+    (tmp_path / "light.py").write_text(
+        "import sys\nfrom rounds import Contender\n"
+        "def make(units):\n"
+        "    return Contender(lambda: units, None, ['torch' in sys.modules, 'heavy' in sys.modules])\n"
+    )
+    (tmp_path / "heavy.py").write_text(
+        "import torch, light, rounds\n"
+        "def own(units):\n    return rounds.Contender(lambda: units, None, [__name__])\n"
+        "if __name__ == '__main__':\n"
+        "    found = rounds.race({'a': (light.make, (3,)), 'b': (own, (4,))}, 1, 1)\n"
+        "    print([found[name].outputs for name in 'ab'], found['a'].parameters)\n"
+    )
+    places = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, tmp_path / "heavy.py"], env=os.environ | {"PYTHONPATH": places},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[[False, False], ['heavy']] 0\n"
