@@ -76,3 +76,13 @@ def test_languages_of_a_translation_memory_are_known():
     memory = Choice("tmx", {"file": "a.tmx", "languages": ("en", "de")})
     assert DataSettings(train=memory).language_pair() == ("en", "de")
     assert DataSettings(train=Choice("tmx", {"file": "a.tmx", "languages": None})).language_pair() == (None, None)
+
+
+@pytest.mark.filterwarnings("ignore:decoding.precision")  # a processor may know no such products
+def test_a_run_in_eight_bits_tells_what_they_cost(run):
+    exact, eight = evaluate([run.path]), evaluate([run.path], changes=["decoding.precision=int8"])
+    assert [one.name for one in eight.systems] == [f"{run.path} in float32", str(run.path)]
+    assert eight.systems[0].scores == exact.systems[0].scores
+    found = {test.a.name: test.difference for _, test in eight.comparisons}
+    own = {one.name: one.value for one in eight.systems[1].scores}
+    assert found == {one.name: pytest.approx(own[one.name] - one.value) for one in exact.systems[0].scores}
