@@ -42,8 +42,8 @@ def evaluate(
     """Runs (folders) answer examples, files hold answers line by line; all are judged by the measures of their task.
 
     `files` are the examples, by column; without them it is the test part of the first run, or another one that changes
-    such as data.test.label=FILE name. `output` keeps the answers, of one system. A run that answers in 8 bits is compared
-    with itself in float32. Raises RegardError for what is missing or of another length.
+    such as data.test.label=FILE name. `output` keeps the answers, of one system. A run that answers in 8 bits is
+    compared with itself in float32. Raises RegardError for what is missing or of another length.
     """
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
