@@ -86,9 +86,14 @@ class TransformerDecoder(Decoder):
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
         self.compiled = CompiledBlocks()
+        self.compilable = [module for one in (*self.blocks, self.norm) for module in one.modules()]
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
-        stack = self.compiled.packed(self.blocks, self.norm) if seen is None or seen.values is None else None
+        stack = (
+            self.compiled.packed(self.blocks, self.norm, self.compilable)
+            if seen is None or seen.values is None
+            else None
+        )
         if stack is not None:
             return DecoderState(start(stack, seen, rows))
         return self._begin_plainly(seen)

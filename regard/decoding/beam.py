@@ -1,8 +1,9 @@
 """Beam search with length normalisation, and a stop that is never too early."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import torch
 from annotated_types import Ge, Le
 from torch import Tensor
@@ -15,6 +16,8 @@ from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
 from regard.records import EOS, Batch, Writer
 
 NEVER = float("-inf")
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class BeamSearch(Search):
@@ -53,99 +56,102 @@ class BeamSearch(Search):
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """The n best of each example."""
-        beams = _Beams(self, self.limits(writer, batch))
+        beams = _Beams(self, self.limits(writer, batch).numpy(force=True))
         guided = Guided(writer, features, batch, self.min_length)
-        open_ended = any(feature.rewards for feature in features)
+        open_ended, device = any(feature.rewards for feature in features), batch.lines.device
         while len(beams.sentences):
             best = guided.best(self.size + 1)  # one more than go on, since EOS does not
             count = len(best.words)
             words, rows = beams.grow(best, guided.ending())
-            kept = beams.keep(open_ended, self.dropped(batch.lines[beams.sentences]))
+            dropped = self.dropped(batch.lines[torch.from_numpy(beams.sentences).to(device)])
+            kept = beams.keep(open_ended, None if dropped is None else dropped.numpy(force=True))
             words, rows = words[kept].flatten(), rows[kept].flatten()
             if len(rows):
-                unmoved = len(rows) == count and torch.equal(rows, torch.arange(len(rows), device=rows.device))
-                guided.go_on(words, None if unmoved else rows)
+                unmoved = len(rows) == count and np.array_equal(rows, np.arange(count))
+                guided.go_on(torch.from_numpy(words).to(device), None if unmoved else torch.from_numpy(rows).to(device))
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
 
-    def norm(self, lengths: Tensor) -> Tensor:
+    def norm(self, lengths: Array | int) -> Any:
         """What a sum of log-probabilities is divided by."""
-        lengths = lengths.double()
-        return ((5 + lengths) / 6 if self.gnmt else lengths) ** self.length_penalty
+        return ((5.0 + lengths) / 6.0 if self.gnmt else lengths * 1.0) ** self.length_penalty
 
 
 class _Beams:
-    """The hypotheses of the sentences that are still being written, each tensor (sentence, beam, …)."""
+    """The hypotheses of the sentences that are still being written, each array (sentence, beam, …).
 
-    def __init__(self, search: BeamSearch, limits: Tensor) -> None:
+    Arrays on the CPU, whatever the model runs on: numpy's small steps take a fifth of torch's.
+    """
+
+    def __init__(self, search: BeamSearch, limits: Array) -> None:
         self.search, self.limits = search, limits
         count, longest = len(limits), int(limits.max()) if len(limits) else 0
-        self.sentences = torch.arange(count, device=limits.device)
-        self.sums = torch.zeros(count, 1, dtype=torch.float64, device=limits.device)
-        self.ids = torch.full((count, 1, longest), EOS, device=limits.device)
-        self.log_probs = torch.zeros(count, 1, longest, dtype=torch.float64, device=limits.device)
-        self.bar = torch.full((count,), NEVER, dtype=torch.float64, device=limits.device)  # n-th best finished score
+        self.sentences = np.arange(count)
+        self.sums = np.zeros((count, 1))
+        self.ids = np.full((count, 1, longest), EOS)
+        self.log_probs = np.zeros((count, 1, longest))
+        self.bar = np.full(count, NEVER)  # n-th best finished score
         self.length = 0
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
-    def grow(self, best: Likeliest, ending: Tensor | float) -> tuple[Tensor, Tensor]:
+    def grow(self, best: Likeliest, ending: Tensor | float) -> tuple[Array, Array]:
         """One word more: EOS among the best `size` ends a hypothesis, the best `size` others go on.
 
         The best `size` + 1 words of each row → words and the rows they follow, each (sentence, beam).
         """
         (sentences, width), size = self.sums.shape, self.search.size
-        sums = (self.sums.unsqueeze(-1) + best.scores.view(sentences, width, -1)).flatten(1)
-        sums, order = sums.sort(dim=-1, descending=True, stable=True)
-        words, parents = best.words.view(sentences, -1).gather(1, order), order // best.words.shape[-1]
-        log_probs = best.log_probs.view(sentences, -1).gather(1, order).double()
-        rows = parents + torch.arange(sentences, device=parents.device).unsqueeze(-1) * width
+        scores, words, log_probs = (
+            one.numpy(force=True).reshape(sentences, -1) for one in (best.scores, best.words, best.log_probs)
+        )
+        each = scores.shape[1] // width
+        sums = np.repeat(self.sums, each, axis=1) + scores
+        order = np.argsort(-sums, axis=1, kind="stable")
+        sums, words, log_probs = (np.take_along_axis(one, order, axis=1) for one in (sums, words, log_probs))
+        rows = order // each + np.arange(sentences)[:, None] * width
         self.length += 1
         self._finish(sums[:, :size], words[:, :size], rows[:, :size], log_probs[:, :size], ending)
-        others, going = sums.masked_fill(words == EOS, NEVER).sort(dim=-1, descending=True, stable=True)
-        self.sums, going = others[:, :size], going[:, :size]
-        words, rows = words.gather(1, going), rows.gather(1, going)
-        self.ids, self.log_probs = self.ids.flatten(0, 1)[rows], self.log_probs.flatten(0, 1)[rows]
+        others = np.where(words == EOS, NEVER, sums)
+        going = np.argsort(-others, axis=1, kind="stable")[:, :size]
+        self.sums = np.take_along_axis(others, going, axis=1)
+        words, rows = np.take_along_axis(words, going, axis=1), np.take_along_axis(rows, going, axis=1)
+        longest = self.ids.shape[-1]
+        self.ids, self.log_probs = self.ids.reshape(-1, longest)[rows], self.log_probs.reshape(-1, longest)[rows]
         self.ids[:, :, self.length - 1] = words
-        self.log_probs[:, :, self.length - 1] = log_probs.gather(1, going)
+        self.log_probs[:, :, self.length - 1] = np.take_along_axis(log_probs, going, axis=1)
         return words, rows
 
-    def keep(self, open_ended: bool, dropped: Tensor | None) -> Tensor:
+    def keep(self, open_ended: bool, dropped: Array | None) -> Array:
         """Drops the sentences that are done, or nobody wants; which of them stay (kept,)."""
-        at_limit = self.limits <= self.length
-        alive = self.sums > NEVER
-        best = self.sums[:, 0]
-        ends = torch.stack([torch.full_like(self.limits, self.length + 1), self.limits])
-        hope = (best / self.search.norm(ends)).amax(dim=0)  # of the best: all ends between are no better
-        counts = torch.tensor([len(self.finished[sentence]) for sentence in self.sentences.tolist()])
-        if not self.search.exact:
-            done = (counts >= self.search.size).to(best.device)
-        else:
+        if self.search.exact:
+            ends = np.stack([np.full_like(self.limits, self.length + 1), self.limits])
+            hope = (self.sums[:, 0] / self.search.norm(ends)).max(axis=0)  # all ends between are no better
             done = (hope <= self.bar) & (not open_ended)
-        done |= at_limit | ~alive.any(dim=-1)
+        else:
+            counts = [len(self.finished[sentence]) for sentence in self.sentences]
+            done = np.array(counts) >= self.search.size
+        done |= (self.limits <= self.length) | ~(self.sums > NEVER).any(axis=1)
         if dropped is not None:
             done |= dropped
-        self._give_up(done.nonzero().squeeze(-1))
-        kept = (~done).nonzero().squeeze(-1)
+        self._give_up(done.nonzero()[0])
+        kept: Array = (~done).nonzero()[0]
         if len(kept) < len(done):
             self.sentences, self.limits, self.bar = self.sentences[kept], self.limits[kept], self.bar[kept]
             self.sums, self.ids, self.log_probs = self.sums[kept], self.ids[kept], self.log_probs[kept]
         return kept
 
-    def _finish(self, sums: Tensor, words: Tensor, rows: Tensor, last: Tensor, ending: Tensor | float) -> None:
+    def _finish(self, sums: Array, words: Array, rows: Array, last: Array, ending: Tensor | float) -> None:
         """Notes the hypotheses that end here, unless as many better ones are known."""
-        scores = sums / self.search.norm(torch.tensor(self.length, device=sums.device))
-        scores = (
-            scores + torch.as_tensor(ending, dtype=scores.dtype, device=scores.device).expand(self.sums.numel())[rows]
-        )
         ends = (words == EOS) & (sums > NEVER)
-        if self.search.exact:
-            ends &= scores > self.bar.unsqueeze(-1)
-        places, beams = ends.nonzero(as_tuple=True)
-        if not len(places):
+        if not ends.any():
             return
-        ended = rows[places, beams]
-        log_probs = self.log_probs.flatten(0, 1)[ended, : self.length].clone()
+        added = ending.numpy(force=True)[rows] if isinstance(ending, Tensor) else ending
+        scores = sums / self.search.norm(self.length) + added
+        if self.search.exact:
+            ends &= scores > self.bar[:, None]
+        places, beams = ends.nonzero()
+        ended, longest = rows[places, beams], self.ids.shape[-1]
+        log_probs = self.log_probs.reshape(-1, longest)[ended, : self.length]
         log_probs[:, -1] = last[places, beams]
-        ids = self.ids.flatten(0, 1)[ended, : self.length - 1].tolist()
+        ids = self.ids.reshape(-1, longest)[ended, : self.length - 1].tolist()
         found = zip(places.tolist(), ids, scores[places, beams].tolist(), log_probs.tolist(), strict=True)
         for place, written, score, each in found:
             self._note(place, Hypothesis(written, score, each, True))
@@ -156,11 +162,11 @@ class _Beams:
         if len(known) >= self.search.n_best:
             self.bar[place] = sorted((one.score for one in known), reverse=True)[self.search.n_best - 1]
 
-    def _give_up(self, places: Tensor) -> None:
+    def _give_up(self, places: Array) -> None:
         """A sentence whose limit came before enough ends is answered by what was written of it."""
         for place in places.tolist():
             known = self.finished[int(self.sentences[place])]
-            norm = float(self.search.norm(torch.tensor(self.length)))
+            norm = float(self.search.norm(self.length))
             for beam in range(min(self.search.n_best, self.sums.shape[1])):
                 if known and (known[0].finished or float(self.sums[place, beam]) == NEVER):
                     break

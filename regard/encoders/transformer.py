@@ -54,10 +54,11 @@ class TransformerEncoder(Encoder):
         self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
         self.compiled = CompiledBlocks()
+        self.compilable = [module for one in (*self.blocks, self.norm) for module in one.modules()]
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""
-        if (stack := self.compiled.packed(self.blocks, self.norm)) is not None:
+        if (stack := self.compiled.packed(self.blocks, self.norm, self.compilable)) is not None:
             states = encode(stack, source)
             return Encoded(states, source.mask, self.mean(states, source.mask))
         hidden = ~source.mask.unsqueeze(-1)

@@ -15,11 +15,15 @@ from regard.records import Encoded, Sequences
 class CompiledBlocks(Kept[PackedStack]):
     """The blocks of an encoder or a decoder, packed when they are first run."""
 
-    def packed(self, blocks: Sequence[TransformerBlock], last: nn.Module) -> PackedStack | None:
-        """These blocks and the norm behind them as they are now; None where they must run as they are."""
+    def packed(
+        self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]
+    ) -> PackedStack | None:
+        """These blocks and the norm behind them as they are now; None where they must run as they are.
+
+        `modules` are all that are in them.
+        """
         if torch.compiler.is_compiling():
             return None
-        modules = [module for block in (*blocks, last) for module in block.modules()]
         if last.training:
             self.forget()  # the weights are about to change
         if any(module.training or module._forward_hooks or module._forward_pre_hooks for module in modules):

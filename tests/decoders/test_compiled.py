@@ -108,10 +108,15 @@ def test_weights_may_be_asked_for_at_any_step(model, batch):
 def test_who_trains_or_watches_gets_the_blocks(model, batch):
     assert not isinstance(model.start(batch).decoder.layers, Steps)  # gradients are wanted
     with torch.no_grad():
-        with recording(model):
-            assert not isinstance(model.start(batch).decoder.layers, Steps)
+        for watched in (model, copy.deepcopy(model, {id(one): one for one in model.parameters()})):
+            with recording(watched):
+                assert not isinstance(watched.start(batch).decoder.layers, Steps)
         assert not isinstance(model.train().start(batch).decoder.layers, Steps)
         assert isinstance(model.eval().start(batch).decoder.layers, Steps)
+
+
+def packed_of(decoder):
+    return decoder.compiled.packed(decoder.blocks, decoder.norm, decoder.compilable)
 
 
 @torch.no_grad()
@@ -121,9 +126,7 @@ def test_weights_that_change_are_packed_anew_and_copies_share_them(model, batch)
     twin = copy.deepcopy(model, shared)
     assert_close(walk(twin, batch, steps=2), before, rtol=0, atol=0)
     decoder = next(iter(model.decoders.values()))
-    assert next(iter(twin.decoders.values())).compiled.packed(decoder.blocks, decoder.norm) is decoder.compiled.packed(
-        decoder.blocks, decoder.norm
-    )
+    assert packed_of(next(iter(twin.decoders.values()))) is packed_of(decoder)
     decoder.blocks[0].own_norm.weight.mul_(2)
     changed = walk(model, batch, steps=2)
     assert not torch.equal(changed[0], before[0])
