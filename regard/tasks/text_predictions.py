@@ -14,6 +14,7 @@ LOOPED = "went round in a loop, which was cut"
 UNKNOWN = 0.5  # of a text's letters
 LONGEST, TIMES = 8, 4  # pieces of a loop, and how often in succession they make one
 PIECES = 8  # of all its rounds together, at least
+AGAIN = 6  # pieces of a loop that have stood there before, at least: two pieces in four rounds
 
 
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
@@ -32,6 +33,8 @@ def rows_of(sequences: Sequences) -> list[list[int]]:
 
 def unknown_script(text: str, column: TextColumn) -> bool:
     """Return whether most letters of a text are in no piece of the vocabulary: training never saw their script."""
+    if column.alphabet.issuperset(text.replace(" ", "")):
+        return False
     letters = [character for character in text if character.isalpha()]
     unknown = [one for one in letters if column.alphabet.isdisjoint((one, one.lower(), one.upper()))]
     return len(unknown) > UNKNOWN * len(letters)
@@ -43,8 +46,8 @@ def without_loop(prediction: TextPrediction, source: Sequence[int], target: Text
     A score that is the sum of the log-probabilities stays one: rounding adds up over what is cut off.
     """
     ids = prediction.ids or []
-    end = _loop(ids)
-    if end is None or _loop(source) is not None or not any(map(str.isalpha, target.decode(ids[end:]))):
+    end = loop_of(ids)
+    if end is None or loop_of(source) is not None or not any(map(str.isalpha, target.decode(ids[end:]))):
         return prediction  # without a letter it may be a long number or a line
     text, log_probs, score = target.decode(ids[:end]), prediction.log_probs[:end], prediction.score
     if math.isclose(score, math.fsum(prediction.log_probs), abs_tol=1e-9):
@@ -54,8 +57,10 @@ def without_loop(prediction: TextPrediction, source: Sequence[int], target: Text
     )
 
 
-def _loop(ids: Sequence[int]) -> int | None:
+def loop_of(ids: Sequence[int]) -> int | None:
     """Return where the second round of the first loop begins; None where nothing goes round."""
+    if len(ids) - len({*ids}) < AGAIN:
+        return None
     for start in range(len(ids) - PIECES + 1):
         for length in range(1, min(LONGEST, (len(ids) - start) // TIMES) + 1):
             end = start + length

@@ -17,7 +17,7 @@ from regard.pieces import END
 from regard.records import Batch
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.task import Ids, Task, Wording
-from regard.tasks.text_predictions import COPIED, rows_of, text_prediction, unknown_script, without_loop
+from regard.tasks.text_predictions import COPIED, loop_of, rows_of, text_prediction, unknown_script, without_loop
 from regard.text.clean import clean
 
 
@@ -47,6 +47,9 @@ class TranslationTask(Task):
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """A loop is cut, also in alternatives."""
+        found = [one for one in (prediction, *prediction.alternatives) if isinstance(one, TextPrediction)]
+        if all(loop_of(one.ids or []) is None for one in found):
+            return prediction
         source = self.source.encode(prediction.source)
         best, *rest = [
             without_loop(one, source, self.target) if isinstance(one, TextPrediction) else one
