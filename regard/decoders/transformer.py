@@ -12,7 +12,7 @@ from regard.config.bounds import AnyInt, Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
-from regard.layers.compiled_blocks import CompiledBlocks, Steps, read_again, start, step
+from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start, step
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
@@ -85,8 +85,7 @@ class TransformerDecoder(Decoder):
             )
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
-        self.compiled = CompiledBlocks()
-        self.compilable = [module for one in (*self.blocks, self.norm) for module in one.modules()]
+        self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         stack = (

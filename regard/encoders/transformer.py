@@ -9,7 +9,7 @@ from regard.config import Doc
 from regard.config.bounds import Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.encoders.encoder import Encoder
-from regard.layers.compiled_blocks import CompiledBlocks, encode
+from regard.layers.compiled_blocks import CompiledBlocks, encode, modules_in
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.transformer_block import TransformerBlock
@@ -53,8 +53,7 @@ class TransformerEncoder(Encoder):
         )
         self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
-        self.compiled = CompiledBlocks()
-        self.compilable = [module for one in (*self.blocks, self.norm) for module in one.modules()]
+        self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 
     def forward(self, source: Sequences) -> Encoded:
         """vectors (batch, source, dim) → states of the same shape; padded ones are zero."""

@@ -37,6 +37,11 @@ class CompiledBlocks(Kept[PackedStack]):
         return self.get(parameters, lambda: PackedStack(kernel, plain, norm, self.precision))
 
 
+def modules_in(blocks: Sequence[TransformerBlock], last: nn.Module) -> list[nn.Module]:
+    """Return all modules in blocks and in the norm behind them."""
+    return [module for one in (*blocks, last) for module in one.modules()]
+
+
 class Steps(NamedTuple):
     """What a decoder remembers of the rows it writes, in compiled code."""
 
