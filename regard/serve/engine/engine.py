@@ -160,7 +160,9 @@ class Engine:
         return counted(texts, said)
 
     async def _load(self) -> Pipe:
-        job = {"run": str(self.run), "threads": self.threads, "batch_tokens": self.limits.max_batch_tokens}
+        limits = self.limits
+        job: dict[str, Any] = {"run": str(self.run), "threads": self.threads}
+        job |= {"batch_tokens": limits.max_batch_tokens, "precision": limits.precision}
         self._pipe, self.info = await Pipe.open(job, self.limits)
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
         self.translates, self.given = self.info["translates"], self.info["given"]

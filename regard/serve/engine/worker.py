@@ -65,7 +65,8 @@ def serve(given: BinaryIO, say: Say) -> int:
     if job is None:
         return 0
     try:
-        answering, info = Answering.load(Path(job["run"]), batch_tokens=job["batch_tokens"])
+        how = {name: job[name] for name in ("batch_tokens", "precision")}
+        answering, info = Answering.load(Path(job["run"]), **how)
     except RegardError as error:
         say({"number": job["number"], "fault": str(error)})
         return FAULT
