@@ -9,7 +9,7 @@ from regard.attention.kernels import attend
 from regard.attention.multihead import Heads
 from regard.attention.parts import Attended, Memory, Role, Score, Span, Weighting
 from regard.compat import uncompiled
-from regard.ops.kernels.transformer import MOST_HEADS, PlainAttention
+from regard.ops.kernels.transformer import MOST_HEADS, StandardAttention
 
 
 class Attention(nn.Module):
@@ -45,16 +45,15 @@ class Attention(nn.Module):
     def sequential(self) -> bool:
         return any(part.sequential for part in self.parts)
 
-    def plain(self) -> PlainAttention | None:
-        """What compiled code needs, if this is softmax(scale · q kᵀ) v of some heads over all keys, or all so far."""
+    def standard(self) -> StandardAttention | None:
+        """Return the layers of softmax(scale · q kᵀ) v over all keys, or all so far; None where it is not that."""
         heads, scale = self.heads, self.score.dot_scale
         if heads is None or scale is None or self.gate is not None or heads.num_heads > MOST_HEADS:
             return None
-        plain = self.weighting.softmax and self.span.shown == ("past" if self.role.causal else "all")
-        out = heads.to_out
-        if not plain or not isinstance(out, nn.Linear):
+        shown, out = "past" if self.role.causal else "all", heads.to_out
+        if not self.weighting.softmax or self.span.shown != shown or not isinstance(out, nn.Linear):
             return None
-        return PlainAttention(heads.num_heads, scale, heads.from_query, heads.from_key, heads.from_value, out)
+        return StandardAttention(heads.num_heads, scale, heads.from_query, heads.from_key, heads.from_value, out)
 
     def context_dim(self, value_dim: int) -> int:
         """How wide a context is when the values are `value_dim` wide."""

@@ -94,7 +94,7 @@ class Part(nn.Module):
 class Score(Part, ABC):
     """How well a query and a key match. Built with (query_dim, key_dim)."""
 
-    dot_scale: float | None = None  # the score is dot_scale · query · key of the keys as they are; None: something else
+    dot_scale: float | None = None  # the score is dot_scale · query · key, unprepared; None: it is another
 
     def prepare(self, keys: Tensor) -> Tensor:
         """keys (..., key, key_dim) → what `forward` wants of them; done once per sentence."""
@@ -113,7 +113,7 @@ class Span(Part, ABC):
     """What may be looked at. Built with (query_dim, key_dim)."""
 
     single = False  # True: a query sees one key at most, so its score decides nothing
-    shown: Literal["all", "past"] | None = None  # keys that a query sees, without bias or gain; None: something else
+    shown: Literal["all", "past"] | None = None  # keys that a query sees, without bias or gain; None: others
 
     @abstractmethod
     def view_at(self, queries: Tensor, memory: Memory, past: Any, places: Tensor) -> View:

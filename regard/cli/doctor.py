@@ -15,9 +15,9 @@ _WHO = ("torch", "onednn", "bfloat16")
 def doctor_command(as_json: Json = False, measure: Measure = False) -> None:
     """Tell what this machine does fast, and what Regard chooses for it.
 
-    The first call measures for a moment; what it finds is kept and decides from then on. What can be fixed:
-    training.products and training.threads in a config; REGARD_PRODUCTS (auto, torch or onednn) and OMP_NUM_THREADS in
-    the environment.
+    The first call measures for a moment; what it finds is kept and decides from then on. To choose otherwise, set
+    training.products and training.threads in a config, or REGARD_PRODUCTS (auto, torch or onednn) and OMP_NUM_THREADS
+    in the environment.
     """
     found = _found(anew=measure)
     print(json.dumps(found, indent=2) if as_json else "\n".join(_lines(found)))

@@ -88,14 +88,10 @@ class TransformerDecoder(Decoder):
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
-        stack = (
-            self.compiled.packed(self.blocks, self.norm, self.compilable)
-            if seen is None or seen.values is None
-            else None
-        )
-        if stack is not None:
-            return DecoderState(start(stack, seen, rows))
-        return self._begin_plainly(seen)
+        reads = self.blocks[0].cross is not None
+        fits = not reads if seen is None else reads and seen.values is None
+        stack = self.compiled.packed(self.blocks, self.norm, self.compilable) if fits else None
+        return self._begin_plainly(seen) if stack is None else DecoderState(start(stack, seen, rows))
 
     def _begin_plainly(self, seen: Encoded | None) -> DecoderState:
         readings = [] if seen is None else [block.begin(seen) for block in self.blocks]
@@ -122,9 +118,9 @@ class TransformerDecoder(Decoder):
         )
 
     def _as_plain(self, state: DecoderState) -> DecoderState:
-        """The state of compiled steps as the blocks themselves would have it: weights or gradients are asked for."""
+        """Return the state of compiled steps as that of the blocks, which know weights and gradients."""
         steps: Steps = state.layers
-        plain = self._begin_plainly(steps.held.seen)._replace(words=state.words)
+        plain = self._begin_plainly(steps.shared.seen)._replace(words=state.words)
         plain = plain._replace(source=plain.source.select(steps.texts.long()))
         if not steps.slots.shape[1]:
             return plain

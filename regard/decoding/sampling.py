@@ -15,7 +15,7 @@ from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.greedy import write_down
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
-from regard.ops.largest import top
+from regard.ops.topk import top
 from regard.records import Batch, Sequences, Writer
 
 

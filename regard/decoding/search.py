@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.decoding.features.feature import Feature
 from regard.models import Generator
-from regard.ops.largest import top
+from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
 WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
@@ -108,7 +108,10 @@ class Guided:
         return scores, step.log_probs
 
     def best(self, count: int) -> Likeliest:
-        """The `count` best words of each row, falling, of equals the first. Without features no row is ever whole."""
+        """Return the `count` best words of each row, falling, of equals the first.
+
+        Without features a head may answer without the log-probabilities of all words.
+        """
         if self.features or not isinstance(self.writer, Generator):
             scores, log_probs = self.step()
             found, words = top(scores, count)

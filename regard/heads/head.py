@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from regard.ops.largest import top
+from regard.ops.topk import top
 from regard.records import Decoded, Encoded
 
 

@@ -12,7 +12,7 @@ from regard.config import Doc
 from regard.errors import PartError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
-from regard.ops.kernels.packed import Kept, may_compile
+from regard.ops.kernels.packed import ParameterCache, may_compile
 from regard.ops.kernels.vocabulary import MOST, PackedTable, compiled_vocabulary
 from regard.ops.linear import linear
 from regard.ops.plain import is_plain
@@ -35,7 +35,7 @@ class LinearHead(Head):
         if weight is None:
             nn.init.normal_(self.weight, std=dim**-0.5)
         self.bias = nn.Parameter(torch.zeros(vocab_size)) if bias else None
-        self._packed: Kept[PackedTable] = Kept()
+        self._packed: ParameterCache[PackedTable] = ParameterCache()
 
     def log_probs(self, decoded: Decoded, encoded: Encoded | None) -> Tensor:
         """states (rows, n, dim) → (rows, n, vocab)."""
@@ -48,7 +48,7 @@ class LinearHead(Head):
     def best(
         self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor]:
-        """states (rows, 1, dim) → words and log-probabilities (rows, count), by compiled code where it may run."""
+        """states (rows, 1, dim) → words and log-probabilities (rows, count), in compiled code where it may run."""
         given = [self.weight] if self.bias is None else [self.weight, self.bias]
         few = count <= min(MOST, len(self.weight) - len(forbidden)) and may_compile(given)
         kernel = compiled_vocabulary() if few and decoded.states.dtype == torch.float32 else None

@@ -86,7 +86,9 @@ def _losses(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
 
 
 def _by_code(code: ctypes.CDLL, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    losses, targets, (rows, words) = logits.new_empty(len(logits)), targets.contiguous(), logits.shape
+    losses, targets, (rows, words) = logits.new_empty(len(logits)), targets.long().contiguous(), logits.shape
+    if bool(((targets < 0) | (targets >= words)).any()):  # compiled code would write beyond its row
+        raise IndexError(f"a target is not one of the {words} words")
     places = [_POINTER(one.data_ptr()) for one in (logits, targets, losses)]
     settings = ctypes.c_double(smoothing), _LONG(torch.get_num_threads())
     code.cross_entropy(_LONG(rows), _LONG(words), *places[:2], *settings, places[2])

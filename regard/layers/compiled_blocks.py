@@ -1,26 +1,27 @@
-"""Stacks of Transformer blocks in compiled code, where it knows all their parts and nobody watches them."""
+"""Stacks of Transformer blocks in compiled code, where it knows all their parts and no hook watches them."""
 
 from collections.abc import Sequence
+from ctypes import CDLL
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from regard.layers.transformer_block import TransformerBlock
-from regard.ops.kernels.packed import Kept, may_compile
-from regard.ops.kernels.transformer import PackedStack, Written, compiled_transformer
+from regard.ops.kernels.packed import ParameterCache, may_compile
+from regard.ops.kernels.transformer import PackedStack, StandardBlock, StepMemory, compiled_transformer
 from regard.records import Encoded, Sequences
 
 
-class CompiledBlocks(Kept[PackedStack]):
+class CompiledBlocks(ParameterCache[PackedStack | None]):
     """The blocks of an encoder or a decoder, packed when they are first run."""
 
     def packed(
         self, blocks: Sequence[TransformerBlock], last: nn.Module, modules: Sequence[nn.Module]
     ) -> PackedStack | None:
-        """These blocks and the norm behind them as they are now; None where they must run as they are.
+        """Return blocks and the norm behind them, packed as they are now; None where they must run as modules.
 
-        `modules` are all that are in them.
+        `modules` are all that are in them, see `modules_in`: a hook on any of them needs modules.
         """
         if torch.compiler.is_compiling():
             return None
@@ -28,33 +29,41 @@ class CompiledBlocks(Kept[PackedStack]):
             self.forget()  # the weights are about to change
         if any(module.training or module._forward_hooks or module._forward_pre_hooks for module in modules):
             return None
-        parameters = [one for module in modules for one in module._parameters.values() if one is not None]
-        kernel = compiled_transformer() if may_compile(parameters) else None
-        plain = [found for block in blocks if (found := block.plain()) is not None]
-        if kernel is None or len(plain) < len(blocks):
+        found = [block.standard() for block in blocks]
+        standard = [one for one in found if one is not None]
+        if len(standard) < len(blocks):
             return None
         norm = last if isinstance(last, nn.LayerNorm) else None
-        return self.get(parameters, lambda: PackedStack(kernel, plain, norm, self.precision))
+        layers = [*(layer for block in standard for layer in block.layers), *(() if norm is None else (norm,))]
+        parameters = [one for layer in layers for one in layer._parameters.values() if one is not None]
+        if any(layer._parameters.get("weight") is None for layer in layers):  # it is computed from other parameters
+            return None
+        kernel = compiled_transformer() if may_compile(parameters) else None
+        return None if kernel is None else self.get(parameters, lambda: self._pack(kernel, standard, norm))
+
+    def _pack(self, kernel: CDLL, blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None) -> PackedStack | None:
+        same = len({block.shape for block in blocks}) == 1
+        return PackedStack(kernel, blocks, norm, self.precision) if same else None
 
 
 def modules_in(blocks: Sequence[TransformerBlock], last: nn.Module) -> list[nn.Module]:
-    """Return all modules in blocks and in the norm behind them."""
+    """Return all modules in blocks and in the norm behind them: listed once, since walking through them takes long."""
     return [module for one in (*blocks, last) for module in one.modules()]
 
 
 class Steps(NamedTuple):
     """What a decoder remembers of the rows it writes, in compiled code."""
 
-    slots: Tensor  # (rows, time) int32: in which row of each step a row's own keys are
+    slots: Tensor  # (rows, time) int32: the row of each step that holds a row's own keys
     texts: Tensor  # (rows,) int32: the text that each reads
-    held: "Held"
+    shared: "SharedPast"
 
 
-class Held:
-    """What all rows share."""
+class SharedPast:
+    """What all rows share. No tensor of it has a line per row, so selecting rows leaves it as it is."""
 
-    def __init__(self, stack: PackedStack, seen: Encoded | None, written: Written) -> None:
-        self.stack, self.seen, self.written = stack, seen, written
+    def __init__(self, stack: PackedStack, seen: Encoded | None, memory: StepMemory) -> None:
+        self.stack, self.seen, self.memory = stack, seen, memory
 
 
 def encode(stack: PackedStack, source: Sequences) -> Tensor:
@@ -65,30 +74,30 @@ def encode(stack: PackedStack, source: Sequences) -> Tensor:
 
 
 def start(stack: PackedStack, seen: Encoded | None, rows: int) -> Steps:
-    """One row per text, or so many rows without a source."""
+    """Return the past before the first step: one row per text, or so many rows without a source."""
     source = None
     if seen is not None:
         starts = _starts(seen.mask)
         source = stack.source(seen.states[seen.mask], starts, int(starts.diff().max()) if len(seen.mask) else 0)
     texts = torch.arange(rows, dtype=torch.int32)
-    return Steps(torch.empty(rows, 0, dtype=torch.int32), texts, Held(stack, seen, Written(source)))
+    return Steps(torch.empty(rows, 0, dtype=torch.int32), texts, SharedPast(stack, seen, StepMemory(source)))
 
 
 def step(vectors: Tensor, steps: Steps) -> tuple[Tensor, Steps]:
     """vectors (rows, n, dim) of the words read → states (rows, n, dim)."""
-    states, (slots, texts, held) = list[Tensor](), steps
+    states, (slots, texts, shared) = list[Tensor](), steps
     own = torch.arange(len(vectors), dtype=torch.int32).unsqueeze(-1)
-    written = held.written
+    memory = shared.memory
     for place in range(vectors.shape[1]):
-        seen, written = held.stack.step(vectors[:, place], written, slots, texts)
+        seen, memory = shared.stack.step(vectors[:, place], memory, slots, texts)
         states.append(seen)
         slots = torch.cat([slots, own], dim=1)
-    return torch.stack(states, dim=1), Steps(slots, texts, Held(held.stack, held.seen, written))
+    return torch.stack(states, dim=1), Steps(slots, texts, SharedPast(shared.stack, shared.seen, memory))
 
 
 def read_again(steps: Steps) -> Tensor:
-    """The vectors (rows, time, dim) that the rows have read."""
-    vectors: Any = [one[steps.slots[:, place]] for place, one in enumerate(steps.held.written.vectors)]
+    """Return the vectors (rows, time, dim) that the rows have read."""
+    vectors: Any = [one[steps.slots[:, place]] for place, one in enumerate(steps.shared.memory.vectors)]
     return torch.stack(vectors, dim=1)
 
 

@@ -10,7 +10,7 @@ from regard.layers.layer import Layer
 from regard.layers.shared_source import Reading, begin, look
 from regard.ops.dropout import Dropout
 from regard.ops.fused_dropout import add_dropped
-from regard.ops.kernels.transformer import PlainBlock
+from regard.ops.kernels.transformer import StandardBlock
 from regard.ops.linear import Linear
 from regard.records import Encoded
 
@@ -59,14 +59,14 @@ class TransformerBlock(Layer):
         outputs, past, _ = self.run(inputs, mask, past or BlockPast())
         return outputs, past
 
-    def plain(self) -> PlainBlock | None:
-        """What compiled code needs, if it knows all parts of this block."""
-        own = None if self.own is None else self.own.plain()
-        cross = None if self.cross is None else self.cross.plain()
+    def standard(self) -> StandardBlock | None:
+        """Return the layers of a block as in the paper; None where it is not that."""
+        own = None if self.own is None else self.own.standard()
+        cross = None if self.cross is None else self.cross.standard()
         layers, joined = self.feedforward.relu_layers(), isinstance(self.from_context, nn.Identity)
         if own is None or layers is None or not joined or (cross is None and self.cross is not None):
             return None
-        return PlainBlock(own, cross, *layers, (self.own_norm, self.cross_norm, self.feedforward_norm), self.pre)
+        return StandardBlock(own, cross, *layers, (self.own_norm, self.cross_norm, self.feedforward_norm), self.pre)
 
     def begin(self, encoded: Encoded) -> Reading:
         """The source as this block will read it: keys and values projected once per sentence."""

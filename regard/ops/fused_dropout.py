@@ -1,4 +1,4 @@
-"""Dropout with what stands before or after it, as one compiled pass over memory each way.
+"""Dropout and the ReLU before it, or the residual sum behind it, as one compiled pass over memory each way.
 
 Both draw what `dropout` draws, so a model trains the same with them and without them, to rounding.
 """
@@ -33,7 +33,7 @@ def add_dropped(before: Tensor, change: Tensor, probability: float, training: bo
 
 
 def relu_dropped(hidden: Tensor, probability: float, training: bool) -> Tensor:
-    """dropout(max(0, hidden)), where it may in the memory of `hidden`, which nobody else may need."""
+    """dropout(max(0, hidden)). It may overwrite `hidden`, so nothing else may read that."""
     if hidden.is_contiguous() and _may_fuse(hidden, probability, training):
         kept: Tensor = cast(Any, _ReluDropped).apply(hidden, threshold_of(probability))
         return kept
@@ -68,11 +68,14 @@ class _AddDropped(torch.autograd.Function):
 
 
 class _ReluDropped(torch.autograd.Function):
-    """The result tells what passed: it is above 0. The product behind keeps it, too, unless it keeps it in bfloat16."""
+    """Keeps the result, which is above 0 where a number passed, and which the product behind keeps anyway.
+
+    A product in bfloat16 keeps another copy; then a byte per number is kept instead.
+    """
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, threshold: int) -> Tensor:
-        result = hidden.detach()  # the same memory: a product needs no more what it has written
+        result = hidden.detach()  # the same memory: a product does not read its outputs again
         _run("relu_dropped", result, random_bytes(result), *_settings(threshold), result)
         ctx.save_for_backward((result > 0).view(torch.uint8) if are_halved() else result)
         ctx.threshold = threshold

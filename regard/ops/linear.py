@@ -67,7 +67,7 @@ class _HalfProduct(torch.autograd.Function):
 
 
 def _halved(inputs: Tensor) -> Tensor:
-    """The inputs in bfloat16; of queries, keys and values, which have the same, once for all."""
+    """Return the inputs in bfloat16; products with the same inputs in a row, as of queries and keys, share them."""
     last, version, half = getattr(_local, "halved", (None, 0, inputs))
     if last is None or last() is not inputs or version != inputs._version:
         half = inputs.bfloat16()
@@ -77,9 +77,9 @@ def _halved(inputs: Tensor) -> Tensor:
 
 @contextmanager
 def half_products() -> Iterator[None]:
-    """Learn with products in bfloat16 in this thread, of float32 weights and states on a CPU; all else stays float32.
+    """Round the factors of products to bfloat16 in this thread, where gradients are wanted, on a CPU.
 
-    Autocast rounds sums, norms and attention, too, and keeps compiled code out. A loss is computed in float32.
+    All else stays float32, the loss, too. Autocast would round sums, norms and attention, and keep compiled code out.
     """
     before = are_halved()
     _local.half = True
@@ -94,7 +94,7 @@ _local = threading.local()
 
 
 def are_halved() -> bool:
-    """Whether products are learnt from in bfloat16."""
+    """Whether this thread is inside `half_products`."""
     return getattr(_local, "half", False)
 
 

@@ -38,14 +38,18 @@ def kind_of(rows: int, in_dim: int, out_dim: int) -> Kind:
 
 
 def prefers_onednn(kind: Kind) -> bool:
-    """Whether oneDNN computes products of a kind on the threads of now: as fixed, as measured, else by the flags."""
+    """Whether oneDNN computes products of a kind on the present number of threads."""
     return kind in onednn_kinds(torch.get_num_threads())
 
 
-def fix(products: Products) -> None:
-    """Fix who computes products in this process from now on; auto: the environment, a measurement or the flags."""
-    _fixed[0] = products
+def fix(products: Products) -> Products:
+    """Fix who computes products in this process from now on, and return what was fixed before.
+
+    auto: the environment says it, else a measurement, else the flags.
+    """
+    before, _fixed[0] = _fixed[0], products
     onednn_kinds.cache_clear()
+    return before
 
 
 _fixed: list[Products] = ["auto"]  # of the process

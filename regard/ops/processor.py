@@ -2,6 +2,7 @@
 
 import functools
 import platform
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,10 +39,11 @@ class Processor(NamedTuple):
 def processor(listed: Path = Path("/proc/cpuinfo")) -> Processor:
     """Return what Linux lists; elsewhere what Python and torch know."""
     try:
-        first = listed.read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
+        with listed.open(encoding="utf-8", errors="replace") as file:
+            first = list(takewhile(str.strip, file))  # of a hundred alike
     except OSError:
-        first = ""
-    values = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
+        first = []
+    values = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first)}
     flags = (values.get("flags") or values.get("Features") or "").split()  # x86; ARM
     return Processor(
         values.get("vendor_id") or values.get("CPU implementer") or platform.system(),

@@ -16,6 +16,7 @@ from torch.nn import functional
 from regard.compat import onednn_linear
 from regard.config.atomic_write import write_atomically
 from regard.ops.processor import processor
+from regard.ops.user_cache import cache_folder
 
 KINDS = {  # of products: rows, in_dim and out_dim of the one that is measured
     "small": (32, 128, 128),
@@ -36,11 +37,6 @@ class Timings(NamedTuple):
 
     threads: Mapping[int, float]  # of one product, by number of threads
     products: Mapping[int, Mapping[str, Mapping[str, float]]]  # by threads, kind, and torch, onednn or bfloat16
-
-
-def cache_folder() -> Path:
-    """Return the user's folder for what can be made again. Raises RuntimeError for a user without a home."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
 def timings_file() -> Path:
@@ -91,10 +87,10 @@ def measure() -> Timings:
 
 
 def _contenders(kind: str, rows: int, in_dim: int, out_dim: int) -> dict[str, Callable[[], Any]]:
-    """Who can compute a product, each ready to be called."""
-    inputs, weight = torch.randn(rows, in_dim), torch.randn(out_dim, in_dim)
+    """Who can compute a product, each ready to be called. Nothing is drawn from torch's own generator."""
+    inputs, weight = torch.full((rows, in_dim), 0.5), torch.full((out_dim, in_dim), 0.5)
     if kind == "gradient":
-        inputs, weight = torch.randn(in_dim, rows).t(), torch.randn(in_dim, out_dim).t()
+        inputs, weight = torch.full((in_dim, rows), 0.5).t(), torch.full((in_dim, out_dim), 0.5).t()
     found: dict[str, Callable[[], Any]] = {"torch": lambda: functional.linear(inputs, weight)}
     if product := onednn_linear():
         found["onednn"] = lambda: product(inputs, weight, None)

@@ -18,6 +18,7 @@ from regard.documents.files import file_document
 from regard.errors import DataError
 from regard.explain.maps import without_end
 from regard.models import Model
+from regard.ops.kernels.packed import caches_of
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
@@ -71,7 +72,7 @@ class Predictor:
 
     def replica(self) -> "Predictor":
         """Another one for another thread: the same weights in modules of its own, so that hooks stay apart."""
-        weights = (*self.model.parameters(), *self.model.buffers())
+        weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
         shared: dict[int, Any] = {id(one): one for one in (*weights, self.task)}
         return copy.deepcopy(self, shared)
 

@@ -10,7 +10,7 @@ from regard.experiment import DecodingSettings, Experiment
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.ops.kernels.precision import set_precision
-from regard.ops.undrawn import undrawn
+from regard.ops.skip_init import skip_init
 from regard.runs.folder import RunFolder, choose_device
 from regard.tasks import TASKS, Task
 from regard.training import checkpoint as files
@@ -28,11 +28,12 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
     experiment = folder.experiment(changes)
     columns = folder.columns(experiment)
-    with undrawn():  # the checkpoint has every weight
+    with skip_init():  # the checkpoint has every weight
         model = model_of(experiment, columns)
     files.load_model(model, folder.checkpoint())
+    model.to(choose_device(experiment.device)).eval()
     set_precision(model, experiment.decoding.precision)
-    return Assembled(model.to(choose_device(experiment.device)).eval(), task_of(experiment, columns), experiment)
+    return Assembled(model, task_of(experiment, columns), experiment)
 
 
 def model_of(experiment: Experiment, columns: Columns) -> Model:

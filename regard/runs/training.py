@@ -100,19 +100,22 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
 
 @contextmanager
 def _settled_machine(experiment: Experiment, world: World, progress: Progress) -> Iterator[None]:
-    """Choose threads, and who computes products, by the settings or by what was measured; inside `plain()` nothing."""
+    """Choose threads, and who computes products, by the settings or by what was measured; inside `plain()` nothing.
+
+    The first process measures before the others, which would slow it down.
+    """
     before, settings = torch.get_num_threads(), experiment.training
     if world.device.type != "cpu" or is_plain():
         yield
         return
+    fixed = machine.fix(settings.products)
     try:
-        machine.fix(settings.products)
-        threads = machine.choose_threads(settings.threads, timings())
+        threads = machine.choose_threads(settings.threads, world.in_order(timings))
         if threads < before and settings.threads == "auto":
             progress.say(f"trains on {threads} of {before} threads: more are no faster here (regard doctor)")
         yield
     finally:
-        machine.fix("auto")
+        machine.fix(fixed)
         torch.set_num_threads(before)
 
 

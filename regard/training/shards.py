@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.objectives import Objective
+from regard.ops.kernels.packed import caches_of
 from regard.records import Batch, Loss
 from regard.training.world import World
 
@@ -35,6 +36,8 @@ class Together(nn.Module):
     def gathered(self) -> Iterator[None]:
         """Inside, every process has all parameters, and may use the model without the others."""
         self._root.unshard()
+        for cache in caches_of(self):
+            cache.forget()  # gathered parameters come to the same place in memory, and torch counts no change
         try:
             yield
         finally:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from builds import BUILDS, build_for
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -55,6 +56,18 @@ def test_short_attention_is_the_formula(span, heads, dim, queries, keys, calls):
     with plain():
         exact = learned(module.double(), *(one.detach().double().requires_grad_() for one in (asked, states)), mask)
     assert_close([one.double() for one in found], exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_other_processors_find_the_same(build, monkeypatch, calls):
+    made = build_for(build, monkeypatch)(short.SOURCE)
+    monkeypatch.setattr(short, "library", lambda source: made)
+    module, states = attention(64, 2), torch.randn(3, 13, 64, requires_grad=True)
+    mask = torch.arange(13) < torch.tensor([[13], [4], [0]])
+    found = learned(module, states, states, mask)
+    assert calls
+    with plain():
+        assert_close(found, learned(module, states, states, mask), rtol=1e-4, atol=1e-4)
 
 
 def test_query_that_sees_nothing_gets_zeros(calls):

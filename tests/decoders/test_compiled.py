@@ -1,26 +1,32 @@
 """The compiled Transformer against the blocks themselves, and what it promises beyond them."""
 
 import copy
+import pickle
+from pathlib import Path
 
 import pytest
 import torch
+from builds import BUILDS, build_for
 from networks import build_translator
+from torch import nn
+from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 from writers import batch_of, sources_of
 
 from regard.attention.recording import recording
 from regard.layers.compiled_blocks import Steps
 from regard.models import AttentionSettings
-from regard.ops.kernels.packed import PackedProduct
+from regard.ops import kernels as folder
+from regard.ops.kernels.packed import PackedProduct, ParameterCache, caches_of, may_compile
 from regard.ops.kernels.precision import set_precision
 from regard.ops.kernels.transformer import compiled_transformer
 from regard.ops.kernels.vocabulary import PackedTable, compiled_vocabulary
-from regard.ops.largest import top
 from regard.ops.plain import plain
+from regard.ops.topk import top
 from regard.records import BOS
 from regard.registry import Choice
 
-VOCAB = 30
+VOCAB, KERNELS = 30, Path(folder.__file__).parent
 pytestmark = pytest.mark.skipif(compiled_transformer() is None, reason="no compiler here: nothing to prove")
 
 VARIANTS = [
@@ -73,6 +79,23 @@ def test_steps_are_those_of_the_blocks(model, batch):
     assert_close(model.encode(batch), wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("build", BUILDS)
+@torch.no_grad()
+def test_other_processors_find_the_same(model, batch, build, monkeypatch):
+    compiled = build_for(build, monkeypatch)
+    kernels = [compiled(KERNELS / f"{name}.cpp") for name in ("transformer", "vocabulary")]
+    monkeypatch.setattr("regard.layers.compiled_blocks.compiled_transformer", lambda: kernels[0])
+    monkeypatch.setattr("regard.heads.linear.compiled_vocabulary", lambda: kernels[1])
+    found, first = walk(model, batch), torch.full((5, 1), BOS)
+    words, log_probs, _ = model.best(first, model.start(batch), 7)
+    with plain():
+        assert_close(found, walk(model, batch), rtol=1e-4, atol=1e-5)
+        wanted = model.best(first, model.start(batch), 7)
+    assert torch.equal(words, wanted[0])
+    assert_close(log_probs, wanted[1], rtol=1e-4, atol=1e-5)
+    assert kernels[0].panel() == kernels[1].panel() <= compiled_transformer().panel()
+
+
 @torch.no_grad()
 def test_batch_mates_change_nothing_to_the_bit(model, batch):
     together = walk(model, batch, steps=1)[0]
@@ -89,7 +112,7 @@ def test_batch_mates_change_nothing_to_the_bit(model, batch):
 
 
 @torch.no_grad()
-def test_a_state_can_be_gone_on_with_twice(model, batch):
+def test_state_can_be_continued_twice(model, batch):
     first = torch.full((5, 1), BOS)
     _, state = model.step(first, model.start(batch))
     found = [model.step(first + word, state)[0].log_probs for word in (3, 4, 3)]
@@ -105,7 +128,7 @@ def test_weights_may_be_asked_for_at_any_step(model, batch):
             assert_close(found, walk(model, batch), rtol=1e-4, atol=1e-5)
 
 
-def test_who_trains_or_watches_gets_the_blocks(model, batch):
+def test_training_and_recording_run_modules(model, batch):
     assert not isinstance(model.start(batch).decoder.layers, Steps)  # gradients are wanted
     with torch.no_grad():
         for watched in (model, copy.deepcopy(model, {id(one): one for one in model.parameters()})):
@@ -115,23 +138,105 @@ def test_who_trains_or_watches_gets_the_blocks(model, batch):
         assert isinstance(model.eval().start(batch).decoder.layers, Steps)
 
 
-def packed_of(decoder):
+def packed_of(model):
+    """The packed blocks of the first decoder."""
+    decoder = next(iter(model.decoders.values()))
     return decoder.compiled.packed(decoder.blocks, decoder.norm, decoder.compilable)
 
 
 @torch.no_grad()
-def test_weights_that_change_are_packed_anew_and_copies_share_them(model, batch):
-    before = walk(model, batch, steps=2)
-    shared = {id(one): one for one in model.parameters()}
-    twin = copy.deepcopy(model, shared)
-    assert_close(walk(twin, batch, steps=2), before, rtol=0, atol=0)
-    decoder = next(iter(model.decoders.values()))
-    assert packed_of(next(iter(twin.decoders.values()))) is packed_of(decoder)
+def test_weights_that_change_are_packed_anew(model, batch):
+    before, decoder = walk(model, batch, steps=2), next(iter(model.decoders.values()))
+    assert packed_of(model) is packed_of(model)
     decoder.blocks[0].own_norm.weight.mul_(2)
     changed = walk(model, batch, steps=2)
     assert not torch.equal(changed[0], before[0])
+    decoder.blocks[0].feedforward.to_hidden = nn.Linear(24, 32)
+    replaced = walk(model, batch, steps=2)
+    assert not torch.equal(replaced[0], changed[0])
     with plain():
-        assert_close(changed, walk(model, batch, steps=2), rtol=1e-4, atol=1e-5)
+        assert_close(replaced, walk(model, batch, steps=2), rtol=1e-4, atol=1e-5)
+
+
+def test_rounded_weights_are_seen_at_the_same_place():
+    """Behind bfloat16 and back a large weight may be where it was, and torch counts no change."""
+    layer, cache = nn.Linear(512, 512), ParameterCache()
+    for _ in range(3):
+        assert torch.equal(cache.get([layer.weight], layer.weight.detach().clone), layer.weight)
+        with torch.no_grad():
+            layer.weight.add_(1e-4)
+        assert torch.equal(cache.get([layer.weight], layer.weight.detach().clone), layer.weight)
+        layer.bfloat16().float()
+
+
+@torch.no_grad()
+def test_only_ordinary_float32_weights_are_compiled():
+    class Other(torch.Tensor):
+        """As a library that quantises or shards makes them."""
+
+    weight, transformed = torch.ones(2), []
+    assert may_compile([weight])
+    assert not may_compile([weight, weight.double()])
+    assert not may_compile([weight.as_subclass(Other)])
+    torch.func.vmap(lambda row: transformed.append(may_compile([weight])) or row)(torch.ones(2, 1))
+    assert transformed == [False]
+
+
+@torch.no_grad()
+def test_copies_with_the_same_weights_share_what_is_packed(model):
+    shared = {id(one): one for one in (*model.parameters(), *caches_of(model))}
+    assert packed_of(copy.deepcopy(model, shared)) is packed_of(model)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+@torch.no_grad()
+def test_copies_have_their_own_weights_and_precision(model, batch, duplicate):
+    before = walk(model, batch)
+    twin = duplicate(model)
+    assert_close(walk(twin, batch), before, rtol=0, atol=0)
+    for cache in caches_of(twin):
+        cache.precision = "int8"
+    assert {cache.precision for cache in caches_of(model)} == {"float32"}
+    for parameter in twin.parameters():
+        parameter.zero_()
+    assert not torch.equal(walk(twin, batch)[0], before[0])
+    assert_close(walk(model, batch), before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("change", ["another width", "computed weight"])
+@torch.no_grad()
+def test_blocks_that_are_not_standard_run_as_modules(model, batch, change):
+    block = next(iter(model.decoders.values())).blocks[1]
+    if change == "another width":
+        block.feedforward.to_hidden, block.feedforward.to_out = nn.Linear(24, 500), nn.Linear(500, 24)
+    else:
+        parametrizations.weight_norm(block.feedforward.to_hidden)
+    assert packed_of(model) is None
+    found = walk(model, batch)
+    with plain():
+        assert_close(found, walk(model, batch), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_decoder_of_a_source_may_start_without_one(model):
+    decoder, ids = next(iter(model.decoders.values())), torch.full((3, 1), BOS)
+    found = decoder(ids, decoder.start(rows=torch.arange(3)))[0].states
+    with plain():
+        assert_close(found, decoder(ids, decoder.start(rows=torch.arange(3)))[0].states)
+
+
+@torch.no_grad()
+def test_empty_sources_and_empty_batches_are_read(model, batch):
+    source = batch.columns["source"]
+    mask = source.mask.clone()
+    mask[1] = False
+    hidden = batch._replace(columns={**batch.columns, "source": source._replace(mask=mask)})
+    found = walk(model, hidden)
+    with plain():
+        assert_close(found, walk(model, hidden), rtol=1e-4, atol=1e-5)
+    nobody = torch.empty(0, dtype=torch.long)
+    words, log_probs, _ = model.best(torch.empty(0, 1, dtype=torch.long), model.start(batch.select(nobody)), 3)
+    assert words.shape == log_probs.shape == (0, 3)
 
 
 @pytest.mark.parametrize("fused", [False, True])
@@ -211,8 +316,13 @@ def test_a_product_in_eight_bits_is_off_by_no_more_than_its_rounding(rows, input
     assert bool(((answered - logits).abs() <= 2 * most.amax(dim=-1, keepdim=True)).all())
 
 
-def test_eight_bits_are_asked_for_where_there_are_none(model, monkeypatch):
+def test_eight_bits_without_a_compiler_are_a_warning(model, monkeypatch):
     monkeypatch.setattr("regard.ops.kernels.precision.compiled_transformer", lambda: None)
     with pytest.warns(UserWarning, match="no compiler"):
         set_precision(model, "int8")
     assert next(iter(model.decoders.values())).compiled.precision == "float32"
+
+
+def test_eight_bits_are_for_a_cpu(model):
+    with pytest.warns(UserWarning, match="for a CPU, not for meta"):
+        set_precision(model.to("meta"), "int8")

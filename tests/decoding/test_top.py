@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from regard.ops.largest import top
+from regard.ops.topk import top
 
 SIZES = [1, 5, 1999, 2000, 2001, 4096, 7919, 8000, 9999, 10_000, 12_000]
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from builds import BUILDS, build_for
 from torch.nn import functional
 from torch.testing import assert_close
 
@@ -48,11 +49,12 @@ def test_fused_loss_equals_torch(head, smoothing, chunk, equal, monkeypatch):
     assert_close(torch.autograd.grad((losses * rows).sum(), inputs), torch.autograd.grad((wanted * rows).sum(), inputs))
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("build", ["here", "nowhere", *BUILDS])
 @pytest.mark.parametrize("vocab", [3, 64, 1003])
-def test_loss_in_float32_equals_torch_in_float64(compiled, vocab, monkeypatch):
-    if not compiled:
-        monkeypatch.setattr(linear_cross_entropy, "library", lambda source: None)
+def test_loss_in_float32_equals_torch_in_float64(build, vocab, monkeypatch):
+    if build != "here":
+        made = None if build == "nowhere" else build_for(build, monkeypatch)(linear_cross_entropy.SOURCE)
+        monkeypatch.setattr(linear_cross_entropy, "library", lambda source: made)
     states = torch.randn(20, 32, requires_grad=True)
     weight = torch.randn(vocab, 32, requires_grad=True)
     targets = torch.randint(0, vocab, (20,))
@@ -63,6 +65,13 @@ def test_loss_in_float32_equals_torch_in_float64(compiled, vocab, monkeypatch):
     assert_close(losses.double(), exact, rtol=1e-5, atol=1e-5)
     found, wanted = (torch.autograd.grad(one.sum(), (states, weight)) for one in (losses, exact))
     assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", [-1, 7])
+def test_target_that_is_no_word_is_refused(target):
+    states, weight = torch.randn(2, 16), torch.randn(7, 16)
+    with pytest.raises((IndexError, RuntimeError)):
+        linear_cross_entropy.LinearCrossEntropy.apply(states, weight, None, torch.tensor([0, target]), 0.0)
 
 
 def test_plain_path_is_the_same_and_twice_differentiable(head):

@@ -101,10 +101,11 @@ def test_unwritable_cache_is_no_fault(monkeypatch, tmp_path):
     assert measuring.timings() == timed(0.25)
 
 
-def test_measurement_leaves_the_threads():
-    before = torch.get_num_threads()
+def test_measurement_leaves_threads_and_draws():
+    before, draws = torch.get_num_threads(), torch.get_rng_state()
     found = measuring.measure()
     assert torch.get_num_threads() == before
+    assert torch.equal(torch.get_rng_state(), draws)
     assert {1, before} == found.products.keys()
     assert all(ms > 0 for kinds in found.products.values() for by in kinds.values() for ms in by.values())
 
@@ -138,11 +139,12 @@ def test_settings_and_environment_fix_the_choice(monkeypatch):
     monkeypatch.setenv(machine.VARIABLE, "torch")
     machine.fix("auto")
     assert not machine.prefers_onednn("large")
-    machine.fix("onednn")
+    assert machine.fix("onednn") == "auto"
     assert machine.prefers_onednn("large")
+    assert machine.fix("auto") == "onednn"
 
 
-def test_environment_with_another_word_is_told(monkeypatch):
+def test_unknown_word_in_environment_is_an_error(monkeypatch):
     monkeypatch.setenv(machine.VARIABLE, "onedn")
     machine.fix("auto")
     with pytest.raises(ConfigError, match="did you mean 'onednn'"):

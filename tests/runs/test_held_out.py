@@ -79,7 +79,7 @@ def test_languages_of_a_translation_memory_are_known():
 
 
 @pytest.mark.filterwarnings("ignore:decoding.precision")  # a processor may know no such products
-def test_a_run_in_eight_bits_tells_what_they_cost(run):
+def test_run_in_eight_bits_is_compared_with_float32(run):
     exact, eight = evaluate([run.path]), evaluate([run.path], changes=["decoding.precision=int8"])
     assert [one.name for one in eight.systems] == [f"{run.path} in float32", str(run.path)]
     assert eight.systems[0].scores == exact.systems[0].scores

@@ -86,8 +86,8 @@ def test_a_restored_optimizer_goes_on_as_if_unbroken(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMIZERS))
-def test_what_is_kept_of_a_weight_learns_of_its_change(name):
-    """torch counts the changes of a tensor; its fused optimizers do not, and what was packed would be stale."""
+def test_update_counts_as_a_change_of_weights(name):
+    """torch counts the changes of a tensor, but not those by its fused optimizers; packed weights would be stale."""
     parameter = nn.Parameter(torch.ones(3))
     turn = Turn("model", TrainingSettings(optimizer=Choice(name)), [parameter])
     before = parameter._version

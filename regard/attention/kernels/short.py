@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.attention.parts import Memory, Score, View, Weighting
+from regard.compat import functorch_is_active
 from regard.ops import kernels
 from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
@@ -38,14 +39,11 @@ def may_be_short(
     score: Score, weighting: Weighting, queries: Tensor, memory: Memory, view: View, dropout: float
 ) -> bool:
     """Whether compiled code does exactly this: softmax(scale · q kᵀ) v of a few float32 keys, in training."""
-    if is_plain() or not torch.is_grad_enabled() or torch.compiler.is_compiling() or queries.dim() != 4:
+    if is_plain() or not torch.is_grad_enabled() or torch.compiler.is_compiling() or functorch_is_active():
         return False
-    if (
-        score.dot_scale is None
-        or not weighting.softmax
-        or dropout
-        or (view.bias, view.gain, view.values) != (None,) * 3
-    ):
+    if score.dot_scale is None or not weighting.softmax or dropout or queries.dim() != 4:
+        return False
+    if any(part is not None for part in (view.bias, view.gain, view.values)):
         return False
     given = (queries, memory.keys, memory.values)
     alike = all(one.device.type == "cpu" and one.dtype == torch.float32 and one.dim() == 4 for one in given)
@@ -100,13 +98,13 @@ class _ShortAttention(torch.autograd.Function):
 
 
 def _like(rows: Tensor, dim: int) -> Tensor:
-    """Room of the same axes, laid out as a projection does it: (batch, row, head, dim)."""
+    """Return memory of the same axes, laid out as a projection's: (batch, row, head, dim)."""
     batch, heads, count, _ = rows.shape
     return rows.new_empty(batch, count, heads, dim).transpose(1, 2)
 
 
 def _dense(rows: Tensor) -> Tensor:
-    """The rows themselves where their features lie side by side."""
+    """Return the rows themselves where their features lie side by side, else a copy."""
     return rows if rows.stride(-1) == 1 else rows.contiguous()
 
 

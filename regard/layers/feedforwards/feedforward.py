@@ -11,5 +11,5 @@ class FeedForward(Layer):
     whole = False  # True: must know all of a sequence, so it cannot stand in a decoder; it has no past
 
     def relu_layers(self) -> tuple[nn.Linear, nn.Linear] | None:
-        """The two layers, if this is max(0, x W1 + b1) W2 + b2 and nothing else."""
+        """Return the two layers of max(0, x W1 + b1) W2 + b2; None where it is not that."""
         return None

@@ -26,7 +26,7 @@ class PositionWise(FeedForward):
             nn.init.zeros_(linear.bias)
 
     def relu_layers(self) -> tuple[nn.Linear, nn.Linear]:
-        """It is no more than that."""
+        """Return the two layers of max(0, x W1 + b1) W2 + b2."""
         return self.to_hidden, self.to_out
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:

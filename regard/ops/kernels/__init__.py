@@ -1,1 +1,1 @@
-"""Compiled code without gradients: when it may run, weights packed as it reads them, and what it computes."""
+"""C++ that is compiled where it runs, and Python that calls it: packed weights, Transformer steps, likeliest words."""

@@ -8,8 +8,8 @@
 namespace {
 
 // Calls `vector(place)` for whole vectors of a row and `single(place)` for what is left.
-template <typename Whole_, typename Single>
-inline void each(int64_t count, Whole_ vector, Single single) {
+template <typename Several, typename Single>
+inline void each(int64_t count, Several vector, Single single) {
   int64_t place = 0;
   for (; place + kLanes <= count; place += kLanes) vector(place);
   for (; place < count; ++place) single(place);

@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import torch
+from regard.ops.processor import processor
+from regard.ops.user_cache import cache_folder
 
 SECONDS = 120  # a compiler that takes longer is given up
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
@@ -22,13 +23,13 @@ _log = logging.getLogger(__name__)
 
 @functools.cache
 def library(source: Path) -> ctypes.CDLL | None:
-    """The compiled source, or None where there is no compiler (the variable CXX, or c++) or no place to keep it.
+    """Return the compiled source; None where there is no compiler (the variable CXX, or c++) or no place to keep it.
 
     Killed half-way, or compiled by several processes at once, the file in the cache is whole or not there.
     """
     compiler = shlex.split(os.environ.get("CXX") or "c++")
     try:
-        path = _kept(source, compiler)
+        path = _file_of(source, compiler)
         if not path.exists():
             _compile(source, compiler, path)
         return ctypes.CDLL(str(path))
@@ -37,14 +38,17 @@ def library(source: Path) -> ctypes.CDLL | None:
         return None
 
 
-def _kept(source: Path, compiler: list[str]) -> Path:
-    """A file of its own for each source with the headers beside it, compiler and processor."""
-    told = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=SECONDS).stdout
-    machine = f"{platform.node()} {platform.machine()} {torch.backends.cpu.get_cpu_capability()} {FLAGS} {TRIES}"
+def _file_of(source: Path, compiler: list[str]) -> Path:
+    """Return a file for each source with the headers beside it, compiler and processor.
+
+    A container keeps its name and its cache where it moves to a processor that lacks an instruction.
+    """
+    version = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=SECONDS).stdout
+    known = processor()
+    machine = f"{platform.node()} {platform.machine()} {known.model} {sorted(known.flags)} {FLAGS} {TRIES}"
     read = b"".join(one.read_bytes() for one in [source, *sorted(source.parent.glob("*.h"))])
-    key = hashlib.sha256(read + told + machine.encode()).hexdigest()[:16]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
-    return folder / f"{source.stem}-{key}.so"
+    key = hashlib.sha256(read + version + machine.encode()).hexdigest()[:16]
+    return cache_folder() / f"{source.stem}-{key}.so"
 
 
 def _compile(source: Path, compiler: list[str], path: Path) -> None:

@@ -2,13 +2,14 @@
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.compat import functorch_is_active
 from regard.ops.plain import is_plain
 
 T = TypeVar("T")
@@ -50,37 +51,53 @@ class PackedProduct:
         self.struct = ProductStruct(*pointers, inputs, outputs)
 
 
-class Kept(Generic[T]):
-    """What is made of parameters, until one of them changes. Copies of a module share it, as they share weights.
+class ParameterCache(Generic[T]):
+    """Keeps what was made of parameters until one of them changes. Threads may share it.
 
-    A change is known by torch's count of changes. Fused optimizers do not count, so a module in training forgets.
+    A change is a new place in memory, or a step of torch's count of changes. Writing through `parameter.data` changes
+    neither, and fused optimizers do not count: call `forget` behind them. A module in training forgets by itself.
     """
 
-    def __init__(self) -> None:
-        self.precision: Precision = "float32"
+    def __init__(self, precision: Precision = "float32") -> None:
+        self.precision = precision
         self._lock = threading.Lock()
         self._key: tuple[tuple[int, int], ...] = ()
+        self._made_of: list[Tensor] = []  # held, so that no other tensor can take their place in memory
         self._made: T | None = None
 
-    def get(self, parameters: Iterable[Tensor], make: Callable[[], T]) -> T:
-        """What `make` made of these parameters as they are now."""
+    def get(self, parameters: Sequence[Tensor], make: Callable[[], T]) -> T:
+        """Return what `make` made of these parameters as they are now."""
         key = tuple((one.data_ptr(), one._version) for one in parameters)
         with self._lock:
             if self._made is None or key != self._key:
-                self._key, self._made = key, make()
+                self._key, self._made_of, self._made = key, [one.detach() for one in parameters], make()
             return self._made
 
     def forget(self) -> None:
         """Make it anew the next time."""
         with self._lock:
-            self._key, self._made = (), None
+            self._key, self._made_of, self._made = (), [], None
 
-    def __deepcopy__(self, memo: Any) -> "Kept[T]":
-        return self
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, by `copy.deepcopy` or by pickle, is empty: its module has other parameters."""
+        return type(self), (self.precision,)
 
 
-def may_compile(parameters: Iterable[Tensor]) -> bool:
+def caches_of(model: nn.Module) -> list[ParameterCache[Any]]:
+    """Return the caches of all modules in a model."""
+    return [one for module in model.modules() for one in vars(module).values() if isinstance(one, ParameterCache)]
+
+
+def may_compile(parameters: Sequence[Tensor]) -> bool:
     """Whether compiled code may stand in: float32 on a CPU, no gradient is wanted, and nobody asks for plain code."""
-    if is_plain() or torch.is_grad_enabled() or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+    if is_plain() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return False
-    return all(one.device.type == "cpu" and one.dtype == torch.float32 and not one.is_inference() for one in parameters)
+    if torch.compiler.is_compiling() or functorch_is_active():
+        return False
+    return all(map(_is_readable, parameters))
+
+
+def _is_readable(parameter: Tensor) -> bool:
+    """Whether compiled code can read it: float32 in this machine's memory, no subclass with a layout of its own."""
+    ordinary = type(parameter) in (nn.Parameter, Tensor) and not parameter.is_inference()
+    return ordinary and parameter.device.type == "cpu" and parameter.dtype == torch.float32

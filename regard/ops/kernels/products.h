@@ -284,7 +284,7 @@ inline void multiply(const Product& product, const float* x, int64_t rows, float
 
 extern "C" {
 
-int64_t panel() { return kPanel; }          // outputs that stand together in a packed weight
-bool multiplies_eight() { return kEight; }  // whether this processor knows 8-bit products
+int64_t panel() { return kPanel; }             // outputs that stand together in a packed weight
+int64_t multiplies_eight() { return kEight; }  // 1 where this processor knows 8-bit products
 
 }  // extern "C"

@@ -2,6 +2,7 @@
 // torch's batched products read transposed copies of queries, keys and values, and every step is a pass over memory.
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "products.h"

@@ -1,4 +1,4 @@
-"""Stacks of Transformer blocks as compiled code runs them: whole texts, or one step of many rows."""
+"""Stacks of Transformer blocks in compiled code: whole texts, or one step of many rows."""
 
 import ctypes
 from collections.abc import Sequence
@@ -48,8 +48,8 @@ class _Past(ctypes.Structure):
     )
 
 
-class PlainAttention(NamedTuple):
-    """softmax(scale · q kᵀ) v by several heads, each weight (out, in) with its bias or none."""
+class StandardAttention(NamedTuple):
+    """The layers of softmax(scale · q kᵀ) v of several heads."""
 
     num_heads: int
     scale: float
@@ -58,52 +58,71 @@ class PlainAttention(NamedTuple):
     value: nn.Linear
     out: nn.Linear
 
+    @property
+    def layers(self) -> tuple[nn.Linear, ...]:
+        """All of them."""
+        return self.query, self.key, self.value, self.out
 
-class PlainBlock(NamedTuple):
-    """The parts of a Transformer block that compiled code knows."""
 
-    own: PlainAttention
-    cross: PlainAttention | None
+class StandardBlock(NamedTuple):
+    """The layers of a Transformer block as in https://arxiv.org/abs/1706.03762."""
+
+    own: StandardAttention
+    cross: StandardAttention | None
     hidden: nn.Linear
     forward_out: nn.Linear
     norms: tuple[nn.LayerNorm, nn.LayerNorm | None, nn.LayerNorm]  # of own, cross, feed-forward
     pre: bool
 
+    @property
+    def layers(self) -> list[nn.Linear | nn.LayerNorm]:
+        """All of them."""
+        found = [*self.own.layers, *(self.cross.layers if self.cross else ()), self.hidden, self.forward_out]
+        return [*found, *(norm for norm in self.norms if norm is not None)]
 
-class Source(NamedTuple):
-    """What a decoder reads: keys and values of all places of all texts, for each layer."""
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Sizes of its layers and of their inputs; compiled code wants the same in all blocks of a stack."""
+        heads = self.own.num_heads, self.cross.num_heads if self.cross else 0
+        linears = (layer.weight.shape for layer in self.layers)
+        return (self.pre, *heads, *linears, *(norm.eps for norm in self.norms if norm is not None))
+
+
+class SourceMemory(NamedTuple):
+    """What a decoder reads of the source: keys and values of all places of all texts, for each layer."""
 
     memories: Tensor  # (layers, places, 2 · width)
     starts: Tensor  # (texts + 1)
     longest: int
 
 
-class Written:
-    """What a decoder has read so far, step by step; never changed, so that a state can be gone on with twice."""
+class StepMemory:
+    """What a decoder reads at its next step: the source, and keys and values of the steps so far. It never changes."""
 
     def __init__(
-        self, source: Source | None = None, own: tuple[Tensor, ...] = (), vectors: tuple[Tensor, ...] = ()
+        self, source: SourceMemory | None = None, own: tuple[Tensor, ...] = (), vectors: tuple[Tensor, ...] = ()
     ) -> None:
         self.source, self.own, self.vectors = source, own, vectors
         self.pointers = np.array([one.data_ptr() for one in own], np.int64)
         self.rows = np.array([one.shape[1] for one in own], np.int64)
 
-    def more(self, own: Tensor, vectors: Tensor) -> "Written":
-        """With one step behind: its keys and values (layers, rows, 2 · width) and the vectors (rows, dim) read."""
-        return Written(self.source, (*self.own, own), (*self.vectors, vectors))
+    def with_step(self, own: Tensor, vectors: Tensor) -> "StepMemory":
+        """Return it with one step more: keys and values (layers, rows, 2 · width) and the vectors (rows, dim) read."""
+        return StepMemory(self.source, (*self.own, own), (*self.vectors, vectors))
 
 
 class PackedStack:
-    """Blocks and the norm behind the last of them, packed."""
+    """Blocks of one shape and the norm behind the last of them, packed."""
 
     def __init__(
         self,
         kernel: ctypes.CDLL,
-        blocks: Sequence[PlainBlock],
+        blocks: Sequence[StandardBlock],
         norm: nn.LayerNorm | None,
         precision: Precision = "float32",
     ) -> None:
-        self._kernel, self._precision, self._kept = kernel, precision, list[object]()
+        self._kernel, self._precision = kernel, precision
+        self._owned = list[object]()  # what the pointers in the structures below lead to
         self.dim = blocks[0].own.query.in_features
         self.width = blocks[0].own.query.out_features
         self._blocks = (_Block * len(blocks))(*map(self._block, blocks))
@@ -121,30 +140,32 @@ class PackedStack:
         )
 
     def encode(self, states: Tensor, starts: Tensor) -> Tensor:
-        """states (places, dim) of texts one behind another, text i from starts[i] to starts[i + 1] → states."""
-        states = states.contiguous().clone()
-        encode = self._function("encode", _LONG, _POINTER, _POINTER)
+        """states (places, dim) of texts one behind another → states.
+
+        Text i is from starts[i] to starts[i + 1].
+        """
+        states = states.float().contiguous().clone()
+        encode = self._function("encode", ctypes.POINTER(_Stack), _LONG, _POINTER, _POINTER)
         encode(self._stack, len(starts) - 1, starts.data_ptr(), states.data_ptr())
         return states
 
-    def source(self, states: Tensor, starts: Tensor, longest: int) -> Source:
-        """What an encoder saw, (places, dim), as each layer reads it."""
-        states, width = states.contiguous(), self._blocks[0].cross.outputs
+    def source(self, states: Tensor, starts: Tensor, longest: int) -> SourceMemory:
+        """states (places, dim) of an encoder → keys and values for each layer; `longest` is that of the texts."""
+        states, width = states.float().contiguous(), self._blocks[0].cross.outputs
         memories = states.new_empty(len(self._sources), len(states), 2 * width)
-        project = self._kernel.project
-        project.argtypes, project.restype = [ctypes.POINTER(ProductStruct), _LONG, _POINTER, _POINTER], None
+        project = self._function("project", ctypes.POINTER(ProductStruct), _LONG, _POINTER, _POINTER)
         for product, memory in zip(self._sources, memories, strict=True):
             project(product.struct, len(states), states.data_ptr(), memory.data_ptr())
-        return Source(memories, starts, longest)
+        return SourceMemory(memories, starts, longest)
 
-    def step(self, vectors: Tensor, written: Written, slots: Tensor, texts: Tensor) -> tuple[Tensor, Written]:
-        """vectors (rows, dim) of the words read → states (rows, dim), and what is written now.
+    def step(self, vectors: Tensor, memory: StepMemory, slots: Tensor, texts: Tensor) -> tuple[Tensor, StepMemory]:
+        """vectors (rows, dim) of the words read → states (rows, dim), and the memory with this step.
 
-        slots (rows, time) tell in which row of each step a row's own keys are, texts (rows) which text it reads.
+        slots (rows, time) int32: the row of each earlier step that holds a row's keys; texts (rows) int32: its source.
         """
-        states = vectors.contiguous().clone()
+        states = vectors.float().contiguous().clone()
         own = states.new_empty(len(self._blocks), len(states), 2 * self.width)
-        after, source = written.more(own, vectors), written.source
+        after, source = memory.with_step(own, vectors), memory.source
         past = _Past(
             slots.data_ptr(), slots.stride(0), slots.shape[1], after.pointers.ctypes.data, after.rows.ctypes.data
         )
@@ -155,16 +176,16 @@ class PackedStack:
                 source.memories.data_ptr(),
             )
             past.places, past.longest = source.memories.shape[1], source.longest
-        step = self._function("step", ctypes.POINTER(_Past), _LONG, _POINTER)
+        step = self._function("step", ctypes.POINTER(_Stack), ctypes.POINTER(_Past), _LONG, _POINTER)
         step(self._stack, past, len(states), states.data_ptr())
         return states, after
 
     def _function(self, name: str, *arguments: Any) -> "ctypes._NamedFuncPointer":
         function = self._kernel[name]
-        function.argtypes, function.restype = [ctypes.POINTER(_Stack), *arguments], None
+        function.argtypes, function.restype = arguments, None
         return function
 
-    def _block(self, block: PlainBlock) -> _Block:
+    def _block(self, block: StandardBlock) -> _Block:
         own, cross = block.own, block.cross
         nothing = ProductStruct()
         return _Block(
@@ -178,21 +199,21 @@ class PackedStack:
         )
 
     def _packed(self, scale: float | None, *layers: nn.Linear) -> PackedProduct:
-        """Layers with the same inputs side by side; the first one times `scale`."""
+        """Pack layers with the same inputs side by side; the first one times `scale`."""
         weights = [one.weight.detach() for one in layers]
         biases = [torch.zeros(len(one.weight)) if one.bias is None else one.bias.detach() for one in layers]
         if scale is not None:
             weights[0], biases[0] = weights[0] * scale, biases[0] * scale
         packed = PackedProduct(torch.cat(weights), torch.cat(biases), self._kernel.panel(), self._precision)
-        self._kept.append(packed)
+        self._owned.append(packed)
         return packed
 
     def _norm(self, norm: nn.LayerNorm | None) -> _Norm:
         if norm is None:
             return _Norm()
-        held = [one.detach().clone() for one in (norm.weight, norm.bias)]
-        self._kept.extend(held)
-        return _Norm(*(one.data_ptr() for one in held))
+        copies = [one.detach().clone() for one in (norm.weight, norm.bias)]
+        self._owned.extend(copies)
+        return _Norm(*(one.data_ptr() for one in copies))
 
 
 def compiled_transformer() -> ctypes.CDLL | None:

@@ -23,7 +23,7 @@ class PackedTable:
         self, kernel: ctypes.CDLL, weight: Tensor, bias: Tensor | None, precision: Precision = "float32"
     ) -> None:
         self.product = PackedProduct(weight, bias, kernel.panel(), precision)
-        self._best = kernel.best_words
+        self._best = kernel["best_words"]
         self._best.argtypes = [
             ctypes.POINTER(ProductStruct),
             _LONG,
@@ -39,7 +39,7 @@ class PackedTable:
     def best(self, states: Tensor, count: int, forbidden: Sequence[int]) -> tuple[Tensor, Tensor]:
         """states (rows, dim) → words and log-probabilities (rows, count), the likeliest first, of equals the first.
 
-        `forbidden` words count in the sum of all probabilities, and are never answered.
+        `forbidden` words, rising, count in the sum of all probabilities, and are never answered.
         """
         states, hidden = states.contiguous(), torch.tensor(forbidden, dtype=torch.int64)
         words = torch.full((len(states), count), UNK)

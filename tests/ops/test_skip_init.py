@@ -12,7 +12,7 @@ from regard.encoders import ENCODERS
 from regard.layers.embedders import EMBEDDERS
 from regard.layers.positions import POSITIONS
 from regard.layers.recurrent import RECURRENT
-from regard.ops.undrawn import undrawn
+from regard.ops.skip_init import skip_init
 from regard.registry import Choice
 
 PARTS = [
@@ -28,7 +28,7 @@ PARTS = [
 @pytest.mark.parametrize("settings", PARTS, ids=str)
 def test_a_loaded_model_is_the_same_without_draws(settings):
     drawn = build_translator({"dim": 16, **settings}, 30, 30)
-    with undrawn():
+    with skip_init():
         other = build_translator({"dim": 16, **settings}, 30, 30)
     other.load_state_dict(drawn.state_dict())
     for name, wanted in [*drawn.named_parameters(), *drawn.named_buffers()]:
@@ -37,7 +37,7 @@ def test_a_loaded_model_is_the_same_without_draws(settings):
 
 def test_no_number_is_drawn_within():
     before = torch.get_rng_state()
-    with undrawn():
+    with skip_init():
         nn.Sequential(nn.Linear(8, 8), nn.Embedding(8, 8), nn.GRU(8, 8), nn.Conv1d(8, 8, 3))
     assert_close(torch.get_rng_state(), before)
     assert not torch.equal(nn.init.normal_(torch.zeros(9)), torch.zeros(9))

@@ -1,4 +1,4 @@
-"""Modules built without their random initial values, which a checkpoint replaces anyway."""
+"""Building modules without random initial values, which a checkpoint replaces anyway."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,10 +9,10 @@ from torch.overrides import TorchFunctionMode
 _DRAWS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_, Tensor.uniform_, Tensor.normal_})
 
 
-class undrawn(TorchFunctionMode):  # noqa: N801  used as a context manager, as `torch.no_grad` is
-    """Within, what would fill a tensor with random numbers leaves it as it is.
+class skip_init(TorchFunctionMode):  # noqa: N801  used as a context manager, as `torch.no_grad` is
+    """Leave tensors as they are inside, instead of filling them with random numbers.
 
-    >>> with undrawn():
+    >>> with skip_init():
     ...     model = nn.Linear(512, 512)
     >>> model.load_state_dict(weights)
 
