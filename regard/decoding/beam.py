@@ -99,9 +99,8 @@ class _Beams:
         The best `size` + 1 words of each row → words and the rows they follow, each (sentence, beam).
         """
         (sentences, width), size = self.sums.shape, self.search.size
-        scores, words, log_probs = (
-            one.numpy(force=True).reshape(sentences, -1) for one in (best.scores, best.words, best.log_probs)
-        )
+        scores, log_probs = (_numbers(one).reshape(sentences, -1) for one in (best.scores, best.log_probs))
+        words = best.words.numpy(force=True).reshape(sentences, -1)
         each = scores.shape[1] // width
         sums = np.repeat(self.sums, each, axis=1) + scores
         order = np.argsort(-sums, axis=1, kind="stable")
@@ -143,7 +142,7 @@ class _Beams:
         ends = (words == EOS) & (sums > NEVER)
         if not ends.any():
             return
-        added = ending.numpy(force=True)[rows] if isinstance(ending, Tensor) else ending
+        added = _numbers(ending)[rows] if isinstance(ending, Tensor) else ending
         scores = sums / self.search.norm(self.length) + added
         if self.search.exact:
             ends &= scores > self.bar[:, None]
@@ -172,3 +171,8 @@ class _Beams:
                     break
                 ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
                 known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))
+
+
+def _numbers(values: Tensor) -> Array:
+    """Return float64 on the CPU: numpy knows no bfloat16, and some devices know no float64."""
+    return values.detach().cpu().double().numpy()

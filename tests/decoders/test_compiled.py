@@ -1,6 +1,7 @@
 """The compiled Transformer against the blocks themselves, and what it promises beyond them."""
 
 import copy
+import math
 import pickle
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from torch.testing import assert_close
 from writers import batch_of, sources_of
 
 from regard.attention.recording import recording
+from regard.decoding.beam import BeamSearch
+from regard.decoding.features.coverage import CoverageFeature
 from regard.layers.compiled_blocks import Steps
 from regard.models import AttentionSettings
 from regard.ops import kernels as folder
@@ -167,6 +170,16 @@ def test_rounded_weights_are_seen_at_the_same_place():
             layer.weight.add_(1e-4)
         assert torch.equal(cache.get([layer.weight], layer.weight.detach().clone), layer.weight)
         layer.bfloat16().float()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+@torch.no_grad()
+def test_other_numbers_are_searched_by_modules(model, batch, dtype):
+    model.to(dtype)
+    assert packed_of(model) is None
+    for features in ((), (CoverageFeature(),)):
+        found = BeamSearch(size=3, max_extra=4).run(model, batch, features=features)
+        assert all(math.isfinite(one.score) for several in found for one in several)
 
 
 @torch.no_grad()
