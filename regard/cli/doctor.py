@@ -9,6 +9,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of l
 Measure = Annotated[bool, typer.Option("--measure", help="Measure anew, as after a change of the machine.")]
 
 _NAMES = {"avx2": "AVX2", "avx512": "AVX-512", "int8": "int8 (VNNI)", "bfloat16": "bfloat16", "amx": "AMX"}
+NO_COMPILER = "none that works (CXX, or c++; or the cache cannot be written): answers take twice as long"
 _WHO = ("torch", "onednn", "bfloat16")
 
 
@@ -26,6 +27,7 @@ def doctor_command(as_json: Json = False, measure: Measure = False) -> None:
 def _found(*, anew: bool) -> dict[str, Any]:
     import torch
 
+    from regard.ops.kernels.transformer import compiled_transformer
     from regard.ops.machine import best_threads, onednn_kinds
     from regard.ops.processor import processor
     from regard.ops.timings import KINDS, kept_timings, timings, timings_file
@@ -35,6 +37,7 @@ def _found(*, anew: bool) -> dict[str, Any]:
     return {
         "processor": {"vendor": known.vendor, "model": known.model, **known.features},
         "torch": torch.__version__,
+        "compiled": compiled_transformer() is not None,
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "threads": {"all": threads, "best": best_threads(measured, threads), "ms": dict(measured.threads)},
         "products": {
@@ -56,6 +59,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"  has      {has or 'none of those below'}",
         f"  has not  {lacks or '-'}",
         f"torch      {found['torch']}, GPU: {found['gpu'] or 'none'}",
+        f"compiler   {'found: Transformers answer by compiled code' if found['compiled'] else NO_COMPILER}",
         f"threads    {threads['best']} of {threads['all']} are worth it ({took})",
         "products   ms of torch's BLAS, oneDNN, bfloat16 · who computes float32",
         *(_product(kind, told) for kind, told in found["products"].items()),

@@ -25,12 +25,13 @@ _log = logging.getLogger(__name__)
 def library(source: Path) -> ctypes.CDLL | None:
     """Return the compiled source; None where there is no compiler (the variable CXX, or c++) or no place to keep it.
 
-    Killed half-way, or compiled by several processes at once, the file in the cache is whole or not there.
+    Killed half-way, or compiled by several processes at once, the file in the cache is whole or not there. One that was
+    damaged later is known by its checksum, which stands beside it, and compiled again.
     """
     compiler = shlex.split(os.environ.get("CXX") or "c++")
     try:
         path = _file_of(source, compiler)
-        if not path.exists():
+        if not _is_whole(path):
             _compile(source, compiler, path)
         return ctypes.CDLL(str(path))
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:  # no home folder, no such words
@@ -51,6 +52,18 @@ def _file_of(source: Path, compiler: list[str]) -> Path:
     return cache_folder() / f"{source.stem}-{key}.so"
 
 
+def _is_whole(path: Path) -> bool:
+    """Whether a library is there as it was compiled: who loads one that was cut off dies of a bus error."""
+    try:
+        return _checksum_of(path).read_text(encoding="ascii") == hashlib.sha256(path.read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return False
+
+
+def _checksum_of(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
 def _compile(source: Path, compiler: list[str], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -59,6 +72,9 @@ def _compile(source: Path, compiler: list[str], path: Path) -> None:
             command = [*compiler, *FLAGS, *more, str(source), "-o", str(made)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
             if done.returncode == 0:
+                checksum = Path(folder) / "checksum"
+                checksum.write_text(hashlib.sha256(made.read_bytes()).hexdigest(), encoding="ascii")
                 os.replace(made, path)
+                os.replace(checksum, _checksum_of(path))
                 return
         raise OSError(f"{shlex.join(compiler)}: {done.stderr.strip()[:500]}")
