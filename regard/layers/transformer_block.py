@@ -109,5 +109,5 @@ class TransformerBlock(Layer):
         return norm(states) if self.pre else states
 
     def _leave(self, before: Tensor, change: Tensor, norm: nn.LayerNorm) -> Tensor:
-        states = add_dropped(before, change, self.dropout.probability, self.training)
+        states = add_dropped(before, change, self.dropout)
         return states if self.pre else norm(states)

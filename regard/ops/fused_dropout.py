@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.ops import kernels
-from regard.ops.dropout import dropout, random_bytes, threshold_of
+from regard.ops.dropout import Dropout, random_bytes, threshold_of
 from regard.ops.kernels.library import library
 from regard.ops.linear import are_halved
 from regard.ops.plain import is_plain
@@ -23,28 +23,30 @@ SOURCE = Path(kernels.__file__).with_name("dropout.cpp")
 _LONG = ctypes.c_int64
 
 
-def add_dropped(before: Tensor, change: Tensor, probability: float, training: bool) -> Tensor:
+def add_dropped(before: Tensor, change: Tensor, dropout: Dropout) -> Tensor:
     """before + dropout(change), of equal shapes: the residual connection of a Transformer."""
     alike = before.shape == change.shape and before.dtype == change.dtype
-    if alike and _may_fuse(change, probability, training):
-        summed: Tensor = cast(Any, _AddDropped).apply(before, change, threshold_of(probability))
+    if alike and _may_fuse(change, dropout):
+        summed: Tensor = cast(Any, _AddDropped).apply(before, change, threshold_of(dropout.probability))
         return summed
-    return before + dropout(change, probability, training)
+    return before + dropout(change)
 
 
-def relu_dropped(hidden: Tensor, probability: float, training: bool) -> Tensor:
+def relu_dropped(hidden: Tensor, dropout: Dropout) -> Tensor:
     """dropout(max(0, hidden)). It may overwrite `hidden`, so nothing else may read that."""
-    if hidden.is_contiguous() and _may_fuse(hidden, probability, training):
-        kept: Tensor = cast(Any, _ReluDropped).apply(hidden, threshold_of(probability))
+    if hidden.is_contiguous() and _may_fuse(hidden, dropout):
+        kept: Tensor = cast(Any, _ReluDropped).apply(hidden, threshold_of(dropout.probability))
         return kept
-    hidden = functional.relu(hidden, inplace=not hidden.requires_grad)
-    return dropout(hidden, probability, training)
+    dropped: Tensor = dropout(functional.relu(hidden, inplace=not hidden.requires_grad))
+    return dropped
 
 
-def _may_fuse(inputs: Tensor, probability: float, training: bool) -> bool:
-    if is_plain() or not training or not inputs.requires_grad or torch.compiler.is_compiling():
+def _may_fuse(inputs: Tensor, dropout: Dropout) -> bool:
+    if is_plain() or not dropout.training or not inputs.requires_grad or torch.compiler.is_compiling():
         return False
-    fast = 0 < threshold_of(probability) < 256 and inputs.device.type == "cpu" and inputs.dtype == torch.float32
+    if dropout._forward_hooks or dropout._forward_pre_hooks:
+        return False
+    fast = 0 < threshold_of(dropout.probability) < 256 and inputs.device.type == "cpu" and inputs.dtype == torch.float32
     return fast and library(SOURCE) is not None
 
 

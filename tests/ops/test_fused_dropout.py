@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.ops import fused_dropout
-from regard.ops.dropout import dropout
+from regard.ops.dropout import Dropout, dropout
 from regard.ops.fused_dropout import add_dropped, relu_dropped
 from regard.ops.plain import plain
 
@@ -28,7 +28,7 @@ def both(fused, pieces, *inputs: Tensor) -> tuple[list[Tensor], list[Tensor]]:
 def test_residual_with_dropout_is_the_sum(probability):
     inputs = [torch.randn(SHAPE, requires_grad=True) for _ in range(2)]
     assert_close(
-        *both(lambda a, b: add_dropped(a, b, probability, True), lambda a, b: a + dropout(b, probability), *inputs)
+        *both(lambda a, b: add_dropped(a, b, Dropout(probability)), lambda a, b: a + dropout(b, probability), *inputs)
     )
 
 
@@ -36,7 +36,7 @@ def test_residual_with_dropout_is_the_sum(probability):
 def test_relu_with_dropout_is_one_after_the_other(probability):
     hidden = torch.randn(SHAPE, requires_grad=True)
     assert_close(
-        *both(lambda a: relu_dropped(a + 0, probability, True), lambda a: dropout(a.relu(), probability), hidden)
+        *both(lambda a: relu_dropped(a + 0, Dropout(probability)), lambda a: dropout(a.relu(), probability), hidden)
     )
 
 
@@ -60,20 +60,20 @@ def test_block_learns_the_same_fused_and_plain(change, monkeypatch):
 def test_nothing_is_dropped_in_evaluation_or_at_zero(training):
     before, change = torch.randn(SHAPE), torch.randn(SHAPE, requires_grad=True)
     probability = 0.0 if training else 0.5
-    assert_close(add_dropped(before, change, probability, training), before + change)
-    assert_close(relu_dropped(change.clone(), probability, training), change.relu())
+    assert_close(add_dropped(before, change, Dropout(probability).train(training)), before + change)
+    assert_close(relu_dropped(change.clone(), Dropout(probability).train(training)), change.relu())
 
 
 def test_plain_and_other_numbers_take_the_pieces(monkeypatch):
     monkeypatch.setattr(fused_dropout, "_run", lambda *given: pytest.fail("compiled"))
     before, change = (torch.randn(SHAPE, requires_grad=True) for _ in range(2))
     with plain():
-        add_dropped(before, change, 0.5, True)
-        relu_dropped(change + 0, 0.5, True)
-    add_dropped(before.double(), change.double(), 0.5, True)
-    relu_dropped(change.bfloat16(), 0.5, True)
+        add_dropped(before, change, Dropout(0.5))
+        relu_dropped(change + 0, Dropout(0.5))
+    add_dropped(before.double(), change.double(), Dropout(0.5))
+    relu_dropped(change.bfloat16(), Dropout(0.5))
 
 
 def test_shapes_that_differ_are_broadcast():
     before, change = torch.zeros(2, 1, 4), torch.ones(2, 3, 4, requires_grad=True)
-    assert add_dropped(before, change, 0.5, True).shape == (2, 3, 4)
+    assert add_dropped(before, change, Dropout(0.5)).shape == (2, 3, 4)

@@ -6,6 +6,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from regard.ops import linear as products
+from regard.ops.dropout import Dropout
 from regard.ops.fused_dropout import relu_dropped
 from regard.ops.linear import Linear, half_products, linear
 from regard.ops.plain import plain
@@ -70,7 +71,7 @@ def test_relu_keeps_what_passed():
     for half in (False, True):
         torch.manual_seed(1)
         products._local.half = half
-        outputs = relu_dropped(hidden + 0, 0.3, True)
+        outputs = relu_dropped(hidden + 0, Dropout(0.3))
         products._local.half = False
         found.append([outputs, *torch.autograd.grad(outputs.sin().sum(), [hidden])])
     assert_close(*found)

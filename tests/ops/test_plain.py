@@ -27,7 +27,7 @@ from regard.layers.recurrent.kernels import choose as recurrences
 from regard.layers.recurrent.kernels import fused
 from regard.ops import linear as products
 from regard.ops import machine
-from regard.ops.dropout import dropout
+from regard.ops.dropout import Dropout, dropout
 from regard.ops.fused_dropout import add_dropped, relu_dropped
 from regard.ops.linear import half_products, linear
 from regard.ops.plain import plain
@@ -182,9 +182,9 @@ def predicted() -> Tensor:
 
 DOORS: dict[str, Callable[[], Tensor]] = {
     "LinearCrossEntropy": predicted,
-    "_AddDropped": lambda: add_dropped(torch.ones(4), torch.ones(4, requires_grad=True), 0.5, True),
+    "_AddDropped": lambda: add_dropped(torch.ones(4), torch.ones(4, requires_grad=True), Dropout(0.5)),
     "_HalfProduct": halved,
-    "_ReluDropped": lambda: relu_dropped(torch.ones(4, requires_grad=True) + 0, 0.5, True),
+    "_ReluDropped": lambda: relu_dropped(torch.ones(4, requires_grad=True) + 0, Dropout(0.5)),
     "_ByteDropout": lambda: dropout(torch.ones(4, requires_grad=True), 0.5),
     "_Fused": lambda: recurrent(True),
     "_Product": lambda: linear(torch.ones(2, 4), torch.ones(3, 4, requires_grad=True)),

@@ -31,5 +31,5 @@ class PositionWise(FeedForward):
 
     def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:
         """(batch, n, dim) → (batch, n, dim). No position knows of another, so there is no past."""
-        hidden = relu_dropped(self.to_hidden(inputs), self.dropout.probability, self.training)
+        hidden = relu_dropped(self.to_hidden(inputs), self.dropout)
         return self.to_out(hidden), None
