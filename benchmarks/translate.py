@@ -31,8 +31,7 @@ from workload import SIZES, need_transformers, parser_of, prepare
 
 from regard.decoding import SEARCHES
 from regard.models import ROUTE, Translator
-from regard.ops.kernels.packed import Precision
-from regard.ops.kernels.precision import set_precision
+from regard.ops.kernels.packing import Precision, set_precision
 from regard.predictor import Predictor
 from regard.records import BOS, PAD
 from regard.registry import Choice

@@ -12,7 +12,7 @@ from regard.config import Doc
 from regard.errors import PartError
 from regard.heads.head import Head
 from regard.heads.linear_cross_entropy import LinearCrossEntropy
-from regard.ops.kernels.packed import ParameterCache, may_compile
+from regard.ops.kernels.packing import ParameterCache, may_compile
 from regard.ops.kernels.vocabulary import MOST, PackedTable, compiled_vocabulary
 from regard.ops.linear import linear
 from regard.ops.plain import is_plain

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers.transformer_block import TransformerBlock
-from regard.ops.kernels.packed import ParameterCache, may_compile
+from regard.ops.kernels.packing import ParameterCache, may_compile
 from regard.ops.kernels.transformer import PackedStack, StandardBlock, StepMemory, compiled_transformer
 from regard.records import Encoded, Sequences
 

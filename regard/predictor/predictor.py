@@ -18,7 +18,7 @@ from regard.documents.files import file_document
 from regard.errors import DataError
 from regard.explain.maps import without_end
 from regard.models import Model
-from regard.ops.kernels.packed import caches_of
+from regard.ops.kernels.packing import caches_of
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned

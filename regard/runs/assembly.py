@@ -9,7 +9,7 @@ from regard.decoding import FEATURES, SEARCHES, Engine, Feature
 from regard.experiment import DecodingSettings, Experiment
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
-from regard.ops.kernels.precision import set_precision
+from regard.ops.kernels.packing import set_precision
 from regard.ops.skip_init import skip_init
 from regard.runs.folder import RunFolder, choose_device
 from regard.tasks import TASKS, Task

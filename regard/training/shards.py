@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.objectives import Objective
-from regard.ops.kernels.packed import caches_of
+from regard.ops.kernels.packing import caches_of
 from regard.records import Batch, Loss
 from regard.training.world import World
 

@@ -9,6 +9,7 @@ from regard.layers.feedforwards.position_wise import PositionWise
 from regard.ops import fused_dropout
 from regard.ops.dropout import Dropout, dropout
 from regard.ops.fused_dropout import add_dropped, relu_dropped
+from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 
 SHAPE = (3, 5, 7)  # no whole number of vectors
@@ -65,13 +66,17 @@ def test_nothing_is_dropped_in_evaluation_or_at_zero(training):
 
 
 def test_plain_and_other_numbers_take_the_pieces(monkeypatch):
-    monkeypatch.setattr(fused_dropout, "_run", lambda *given: pytest.fail("compiled"))
+    compiled = []
+    monkeypatch.setattr(fused_dropout, "_run", lambda name, *given: compiled.append(name))
     before, change = (torch.randn(SHAPE, requires_grad=True) for _ in range(2))
     with plain():
         add_dropped(before, change, Dropout(0.5))
         relu_dropped(change + 0, Dropout(0.5))
     add_dropped(before.double(), change.double(), Dropout(0.5))
     relu_dropped(change.bfloat16(), Dropout(0.5))
+    assert compiled == []
+    add_dropped(before, change, Dropout(0.5))
+    assert compiled == ["add_dropped"] * (library(fused_dropout.SOURCE) is not None)
 
 
 def test_shapes_that_differ_are_broadcast():

@@ -3,7 +3,7 @@
 import pytest
 from torch import distributed, nn
 
-from regard.ops.kernels.packed import ParameterCache
+from regard.ops.kernels.packing import ParameterCache
 from regard.training.shards import Together
 from regard.training.world import World
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.ops.kernels.library import library
-from regard.ops.kernels.packed import PackedProduct, Precision, ProductStruct
+from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 
 MOST_HEADS = 128  # kWidest of transformer.cpp
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.ops.kernels.library import library
-from regard.ops.kernels.packed import PackedProduct, Precision, ProductStruct
+from regard.ops.kernels.packing import PackedProduct, Precision, ProductStruct
 from regard.pieces import UNK
 
 MOST = 64  # words of a row; torch's selection is quicker for more

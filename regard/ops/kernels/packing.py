@@ -1,8 +1,10 @@
-"""Weights as compiled products read them, made once and kept until a weight changes."""
+"""Weights packed as compiled products read them, in float32 or 8 bits, once and until a weight changes."""
 
 import ctypes
 import threading
+import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 import torch
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.compat import functorch_is_active
+from regard.ops.kernels.library import library
 from regard.ops.plain import is_plain
 
 T = TypeVar("T")
@@ -86,6 +89,31 @@ class ParameterCache(Generic[T]):
 def caches_of(model: nn.Module) -> list[ParameterCache[Any]]:
     """Return the caches of all modules in a model."""
     return [one for module in model.modules() for one in vars(module).values() if isinstance(one, ParameterCache)]
+
+
+def set_precision(model: nn.Module, precision: Precision) -> None:
+    """Let a model multiply with its weights in this precision from now on.
+
+    What is not compiled stays float32. So does everything, with a warning, where there are no 8-bit products.
+    In 8 bits each row of a weight has a scale of its own, and so has each row that it is multiplied with.
+    """
+    problem = None if precision == "float32" else _problem(model)
+    if problem is not None:
+        warnings.warn(f"decoding.precision: {problem}, so weights stay float32", stacklevel=3)
+        precision = "float32"
+    for cache in caches_of(model):
+        cache.forget()
+        cache.precision = precision
+
+
+def _problem(model: nn.Module) -> str | None:
+    """Say why there are no 8-bit products for a model; None where there are."""
+    if devices := {one.device.type for one in model.parameters()} - {"cpu"}:
+        return f"8-bit products are for a CPU, not for {min(devices)}"
+    kernel = library(Path(__file__).with_name("vocabulary.cpp"))
+    if kernel is None:
+        return "there is no compiled code (regard doctor says more)"
+    return None if kernel.multiplies_eight() else "this processor has no 8-bit products (VNNI)"
 
 
 def may_compile(parameters: Sequence[Tensor]) -> bool:
