@@ -31,18 +31,27 @@ def continued(run: Path) -> dict[str, Any]:
 def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with `text` of the run that `init` names, whose folder stands in them as an absolute path.
 
-    Raises ConfigError for another `text`, CheckpointError where there is no such run. What `init` itself has wrong is
-    left to `read_settings`.
+    A run of another task says itself whether its columns share a vocabulary. Raises ConfigError for another `text`,
+    CheckpointError where there is no such run. What `init` itself has wrong is left to `read_settings`.
     """
     init = settings.get("init")
     if not isinstance(init, Mapping) or not isinstance(init.get("run"), str):
         return dict(settings)
     run = Path(os.path.abspath(os.path.expanduser(init["run"])))
-    text = read_yaml(settings_file(run)).get("text", {})
-    if lay(text, _named(settings.get("text", {}))) != text:
+    before, given = read_yaml(settings_file(run)), _named(settings.get("text", {}))
+    text = before.get("text", {})
+    if isinstance(given, Mapping) and _task(before) != _task(settings):
+        text = {**text, "shared": given.get("shared", True)}
+    if lay(text, given) != text:
         problem = f"cannot differ from that of '{run}', whose vocabularies are taken"
         raise ConfigError("text", problem, "leave it out")
     return {**settings, "text": text, "init": {**init, "run": str(run)}}
+
+
+def _task(settings: Mapping[str, Any]) -> Any:
+    """The name of the task, which a file may leave out."""
+    task = settings.get("task", "translation")
+    return task.get("name") if isinstance(task, Mapping) else task
 
 
 def _named(text: Any) -> Any:

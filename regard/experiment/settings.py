@@ -84,6 +84,10 @@ class InitialSettings:
     parts: Annotated[
         tuple[str, ...], OneOrMany(), Doc("Parts that are taken: encoder, decoder, embedder, head …; none named: all.")
     ] = ()
+    vocabularies: Annotated[
+        Mapping[str, str],
+        Doc("Column of this run → column of the other one whose vocabulary it takes; {}: those of the same name."),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

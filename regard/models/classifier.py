@@ -50,8 +50,9 @@ class Classifier(LabelModel):
         return [(self.embedder, batch.sequences(TEXT).items)]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, the encoder and the pooling."""
-        return {"embedder": [self.embedder], "encoder": [self.encoder], "pooling": [self.pooling]}
+        """Return the embedder, which one of a translator's source can be, the encoder and the pooling."""
+        embedder = [self.embedder]
+        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "pooling": [self.pooling]}
 
     @property
     def max_source(self) -> int | None:

@@ -69,8 +69,9 @@ class LanguageModel(Generator):
         return [(self.decoder.embedder, shifted(batch.sequences(TEXT).items))]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, the decoder above it and the head."""
-        return {"embedder": [self.decoder.embedder], "decoder": [self.decoder], "head": [self.head]}
+        """Return the embedder, which one of a translator's target can be, the decoder above it and the head."""
+        embedder = [self.decoder.embedder]
+        return {"embedder": embedder, "target_embedder": embedder, "decoder": [self.decoder], "head": [self.head]}
 
     def counted(self, batch: Batch) -> Tensor:
         """(batch, n): the pieces that `nll` has a loss of."""

@@ -80,8 +80,9 @@ class Tagger(Model):
         return [(self.embedder, rows.items)]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
-        """Return the embedder, the encoder and the head."""
-        return {"embedder": [self.embedder], "encoder": [self.encoder], "head": [self.head]}
+        """Return the embedder, which one of a translator's source can be, the encoder and the head."""
+        embedder = [self.embedder]
+        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
 
     @property
     def max_source(self) -> int | None:

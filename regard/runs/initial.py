@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from regard.data.columns import Columns
+from regard.data.columns import Columns, load_columns, vocabulary_folders
 from regard.errors import ConfigError, nearest
 from regard.experiment import Experiment, InitialSettings
 from regard.models import Model
@@ -27,13 +27,29 @@ class Taken(NamedTuple):
     value: Tensor
 
 
-def copy_text(experiment: Experiment, folder: RunFolder, init: InitialSettings, say: Say) -> Columns:
-    """Copy the vocabularies of the run to start from. Raises CheckpointError where it has none of these columns."""
-    origin = RunFolder(init.run)
-    columns = origin.columns(experiment)
-    shutil.copytree(origin.text, folder.text, dirs_exist_ok=True)
-    say(f"vocabularies are those of {init.run}")
-    return columns
+def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettings, say: Say) -> Columns:
+    """Copy the vocabularies that are those of the run to start from, and return their columns by name.
+
+    Unless `init.vocabularies` says which, those that have the same name there. Raises ConfigError where none has.
+    """
+    origin, kinds, shared = RunFolder(init.run), experiment.columns, experiment.text.shared
+    before = origin.experiment()
+    theirs = vocabulary_folders(before.columns, shared=before.text.shared)
+    mine = vocabulary_folders(kinds, shared=shared)
+    for name, other in init.vocabularies.items():
+        _check_column(name, other, mine, theirs, init)
+    said = {mine[name]: theirs[other] for name, other in init.vocabularies.items()}
+    places = said or {place: place for place in mine.values() if place in theirs.values()}
+    if not places:
+        problem = f"'{init.run}' has {', '.join(theirs)}, none of which is named as {' or '.join(mine)} here"
+        raise ConfigError(
+            "init.vocabularies", problem, f"init.vocabularies={{{next(iter(mine))}: {next(iter(theirs))}}}"
+        )
+    for place, other in places.items():
+        shutil.copytree(origin.text / other, folder.text / place, dirs_exist_ok=True)
+    taken = {name: kind for name, kind in kinds.items() if mine[name] in places}
+    say(f"vocabularies of {', '.join(taken)} are those of {init.run}")
+    return load_columns(taken, folder.text, shared=shared)
 
 
 def initial_values(model: Model, init: InitialSettings, say: Say) -> list[Taken]:
@@ -107,6 +123,15 @@ def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named
         raise ConfigError("init.parts", f"the model of '{init.run}' has no '{part}'", nearest(part, theirs))
     if mine[part] and not mine[part].keys() & theirs[part].keys():
         raise ConfigError("init.parts", f"'{part}' has no tensor in common with that of '{init.run}'", "leave it out")
+
+
+def _check_column(
+    name: str, other: str, mine: Mapping[str, str], theirs: Mapping[str, str], init: InitialSettings
+) -> None:
+    if name not in mine:
+        raise ConfigError("init.vocabularies", f"this task has no column '{name}'", nearest(name, mine))
+    if other not in theirs:
+        raise ConfigError("init.vocabularies", f"'{init.run}' has no column '{other}'", nearest(other, theirs))
 
 
 def _check_shapes(model: Model, found: list[Taken], init: InitialSettings) -> None:

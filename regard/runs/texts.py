@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from regard.data import READERS, CheckedReader, Corpus, Reader
@@ -78,10 +79,13 @@ def read_examples(
     return {column: [texts[column] for texts in found] for column in reader.columns} if found else None
 
 
-def learnt_columns(experiment: Experiment, corpora: Sequence[Iterable[Example]], place: str) -> Columns:
+def learnt_columns(
+    experiment: Experiment, corpora: Sequence[Iterable[Example]], place: str, known: Columns = MappingProxyType({})
+) -> Columns:
     """What columns know by the examples of corpora; `place` is what faults name. Raises DataError."""
+    text = experiment.text
     try:
-        return learn_columns(experiment.columns, corpora, experiment.text.tokenizer, shared=experiment.text.shared)
+        return learn_columns(experiment.columns, corpora, text.tokenizer, shared=text.shared, known=known)
     except DataError as error:
         if error.path in COLUMNS:  # a column knows no file
             problem = f"column {error.path}: {error.problem}"
@@ -89,18 +93,23 @@ def learnt_columns(experiment: Experiment, corpora: Sequence[Iterable[Example]],
         raise
 
 
-def learn_run_columns(experiment: Experiment, folder: RunFolder, say: Say) -> Columns:
-    """Learns and saves what the columns of a run have to know: tokenizers and labels."""
+def learn_run_columns(
+    experiment: Experiment, folder: RunFolder, say: Say, known: Columns = MappingProxyType({})
+) -> Columns:
+    """Learns and saves what the columns of a run have to know, beyond those that are `known`: tokenizers and labels."""
     readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
     files = dict.fromkeys(name for reader in readers for name in reader.names)
-    kinds = dict.fromkeys(choice.name if kind == "text" else kind for kind in experiment.columns.values())
-    say(f"learning {', '.join(kinds)} from {', '.join(files)}")
-    columns = learnt_columns(experiment, readers, readers[0].place)
-    for name, column in columns.items():
+    learnt = {name: kind for name, kind in experiment.columns.items() if name not in known}
+    kinds = dict.fromkeys(choice.name if kind == "text" else kind for kind in learnt.values())
+    if learnt:
+        say(f"learning {', '.join(kinds)} from {', '.join(files)}")
+    columns = learnt_columns(experiment, readers, readers[0].place, known)
+    for name in learnt:
+        column = columns[name]
         if rare := column.rare():
             shown = ", ".join(f"'{value:.60}'" for value in rare[:SHOWN]) + (" …" if len(rare) > SHOWN else "")
             say(f"{name}: one example alone of {shown}; of one, nothing can be learnt that can also be judged")
-    save_columns(columns, experiment.columns, folder.text, shared=experiment.text.shared)
+    save_columns(columns, learnt, folder.text, shared=experiment.text.shared)
     return columns
 
 

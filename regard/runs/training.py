@@ -26,7 +26,7 @@ from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import RunFolder, choose_device
-from regard.runs.initial import copy_text, initial_values, start_from
+from regard.runs.initial import initial_values, start_from, taken_columns
 from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
@@ -218,10 +218,8 @@ def _columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> C
     if not folder.started:
         progress.cut(0)
         folder.begin(origins_of(experiment))
-        if experiment.init is not None:
-            columns = copy_text(experiment, folder, experiment.init, progress.say)
-        else:
-            columns = learn_run_columns(experiment, folder, progress.say)
+        known = {} if experiment.init is None else taken_columns(experiment, folder, experiment.init, progress.say)
+        columns = learn_run_columns(experiment, folder, progress.say, known)
         folder.seal()
         return columns
     for change in folder.changed_environment():

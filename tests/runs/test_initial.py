@@ -139,7 +139,68 @@ def test_a_language_model_starts_from_the_decoder_of_a_translator(trained, germa
         inside = name.replace("decoder.", "decoders.translate.", 1).replace("head.", "heads.translate.", 1)
         assert torch.equal(tensor, theirs[inside])
     done = begun(*settings, german[3], start(trained), "--run", tmp_path / "none")
-    assert unsaid(done, "text: is not a saved tokenizer", str(trained)) == [], done.said
+    told = "init.vocabularies: ", str(trained), "has source, target, none of which is named as text here"
+    assert unsaid(done, *told) == [], done.said
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory, german):
+    """A language model of German."""
+    run = tmp_path_factory.mktemp("reader") / "run"
+    done = begun("--text", german[3], "--run", run, *BLOCK, SIZE)
+    assert done.code == 0, done.said
+    return run
+
+
+BLOCK = ["model.dim=16", "model.decoder={name: transformer, num_layers: 1, feedforward_dim: 16}"]
+
+
+def pieces(run, folder):
+    return {path.name: path.read_bytes() for path in (run / "text" / folder).iterdir()}
+
+
+def test_a_translator_writes_with_a_language_model(reader, others, tmp_path):
+    """The vocabulary of what it writes is taken, that of what it reads is learnt; what looks at the source is new."""
+    run = tmp_path / "run"
+    init = f"init={{run: '{reader}', parts: [target_embedder, decoder, head], vocabularies: {{target: text}}}}"
+    settings = ["text.shared=false", "model.tied=target", "training.seed=3"]
+    done = begun(*[one for one in FEW if one != SIZE], *settings, init, *others, "--run", run)
+    assert done.code == 0, done.said
+    assert pieces(run, "target") == pieces(reader, "shared") != pieces(run, "source")
+    mine, theirs = weights(run), weights(reader)
+    for name, tensor in theirs.items():
+        here = name.replace("decoder.", "decoders.translate.", 1).replace("head.", "heads.translate.", 1)
+        assert torch.equal(mine[here], tensor), name
+    unseen = {
+        name for name in mine if name.startswith("decoders.") and name.replace("s.translate", "", 1) not in theirs
+    }
+    assert unseen and all(".cross" in name for name in unseen)
+
+
+def test_labels_are_learnt_where_the_other_run_has_none(reader, german, tmp_path):
+    lines = Path(german[3]).read_text(encoding="utf-8").splitlines()
+    table, run = tmp_path / "labels.tsv", tmp_path / "run"
+    table.write_text("".join(f"{'ab'[len(line) % 2]}\t{line}\n" for line in lines), encoding="utf-8")
+    settings = ["model={encoder: embeddings, pooling: mean, dim: 16}", "task=classification"]
+    done = begun(table, *settings, start(reader, "embedder"), "--run", run)
+    assert done.code == 0, done.said
+    assert "vocabularies of text are those of" in " ".join(done.said.split())
+    assert pieces(run, "shared") == pieces(reader, "shared")
+    assert torch.equal(weights(run)["embedder.table"], weights(reader)["decoder.embedder.table"])
+    assert set(RunFolder(run).columns(RunFolder(run).experiment())["label"].labels) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("vocabularies", "told"),
+    [
+        ("{targt: text}", "this task has no column 'targt' (did you mean 'target'?)"),
+        ("{target: source}", "has no column 'source'"),
+    ],
+)
+def test_a_vocabulary_that_is_not_there_is_refused(reader, others, tmp_path, vocabularies, told):
+    init = f"init={{run: '{reader}', vocabularies: {vocabularies}}}"
+    done = begun(*FEW[:-1], init, *others, "--run", tmp_path / "run")
+    assert unsaid(done, "init.vocabularies: ", told) == []
 
 
 def test_a_resumed_run_does_not_need_the_other_one(trained, others, tmp_path):

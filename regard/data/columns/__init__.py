@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from regard.data.columns.column import Column
@@ -27,14 +28,23 @@ Columns = Mapping[str, Column]
 
 
 def learn_columns(
-    kinds: Mapping[str, str], corpora: Sequence[Iterable[Example]], tokenizer: Choice, *, shared: bool
+    kinds: Mapping[str, str],
+    corpora: Sequence[Iterable[Example]],
+    tokenizer: Choice,
+    *,
+    shared: bool,
+    known: Columns = MappingProxyType({}),
 ) -> dict[str, Column]:
     """Return a column of each name, learnt from the examples of corpora, which are read once for each vocabulary.
 
-    Examples with a side that is empty and one that is not teach nothing: training leaves them out.
+    Examples with a side that is empty and one that is not teach nothing: training leaves them out. What is `known`
+    of some names, those of one vocabulary together, is not learnt.
     """
     learnt: dict[str, Column] = {}
     for folder, names in _by_folder(kinds, shared).items():
+        if names[0] in known:
+            learnt[folder] = known[names[0]]
+            continue
         values = (one.texts[name] for corpus in corpora for one in corpus if not _one_sided(one) for name in names)
         learnt[folder] = _row(kinds[names[0]]).learn(values, tokenizer)
     return _by_name(kinds, learnt, shared)
@@ -44,6 +54,11 @@ def save_columns(columns: Columns, kinds: Mapping[str, str], folder: Path, *, sh
     """Write each vocabulary into a folder of its own."""
     for place, names in _by_folder(kinds, shared).items():
         columns[names[0]].save(folder / place)
+
+
+def vocabulary_folders(kinds: Mapping[str, str], *, shared: bool) -> dict[str, str]:
+    """Return the name of the folder that keeps the vocabulary of each column; columns of one folder are one."""
+    return {name: folder for folder, names in _by_folder(kinds, shared).items() for name in names}
 
 
 def load_columns(kinds: Mapping[str, str], folder: Path, *, shared: bool) -> dict[str, Column]:
@@ -93,4 +108,4 @@ def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[st
 
 
 __all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "example_values", "learn_columns",
-           "load_columns", "save_columns", "small_columns"]  # fmt: skip
+           "load_columns", "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
