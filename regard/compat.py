@@ -34,6 +34,19 @@ def multiply_all(tensors: "Sequence[Tensor]", factor: float) -> None:
     torch._foreach_mul_(list(tensors), factor)
 
 
+def coalesced(gradient: "Tensor") -> "Tensor":
+    """Return a sparse gradient with each row once, in rising order.
+
+    Of one that autograd has passed on, torch forgets that it is so already; sorting it again takes longer than to look.
+    """
+    import torch
+
+    rows = gradient._indices()
+    if bool((rows[0, 1:] > rows[0, :-1]).all()):
+        return torch.sparse_coo_tensor(rows, gradient._values(), gradient.shape, is_coalesced=True)
+    return gradient.coalesce()
+
+
 def uncompiled(model: "nn.Module") -> "nn.Module":
     """Return the module inside a compiled one, or the module itself."""
     return getattr(model, "_orig_mod", model)

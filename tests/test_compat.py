@@ -27,6 +27,19 @@ def test_functorch_is_noticed():
     assert not compat.functorch_is_active()
 
 
+@pytest.mark.parametrize("ids", [[1, 3, 4], [4, 1, 4], []])
+def test_sparse_gradients_are_coalesced(ids):
+    table = nn.Parameter(torch.randn(6, 2))
+    nn.functional.embedding(torch.tensor(ids, dtype=torch.int64), table, sparse=True).pow(2).sum().backward()
+    found = compat.coalesced(table.grad)
+    assert found.is_coalesced()
+    assert found.indices()[0].tolist() == sorted(set(ids))
+    assert_close(found.to_dense(), table.grad.to_dense())
+    found.values().mul_(2)
+    often = torch.tensor([ids.count(row) for row in range(6)])
+    assert_close(found.to_dense(), 4 * table.detach() * often[:, None])
+
+
 def test_all_tensors_are_multiplied_in_place():
     tensors = [torch.ones(2), torch.full((1,), 3.0)]
     compat.multiply_all(tensors, 2.0)

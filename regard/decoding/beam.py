@@ -98,31 +98,29 @@ class _Beams:
 
         The best `size` + 1 words of each row → words and the rows they follow, each (sentence, beam).
         """
-        (sentences, width), size = self.sums.shape, self.search.size
-        scores, log_probs = (_numbers(one).reshape(sentences, -1) for one in (best.scores, best.log_probs))
-        words = best.words.numpy(force=True).reshape(sentences, -1)
-        each = scores.shape[1] // width
-        sums = np.repeat(self.sums, each, axis=1) + scores
-        order = np.argsort(-sums, axis=1, kind="stable")
-        sums, words, log_probs = (np.take_along_axis(one, order, axis=1) for one in (sums, words, log_probs))
-        rows = order // each + np.arange(sentences)[:, None] * width
+        size = self.search.size
+        scores, log_probs = _numbers(best.scores), _numbers(best.log_probs)
+        each = scores.size // self.sums.size  # words of a row
+        sums = (self.sums.reshape(-1, 1) + scores).reshape(len(self.sums), -1)
+        order = _places(sums)  # among all words of all rows, as the places below
+        sums, words, log_probs = sums.take(order), best.words.numpy(force=True).take(order), log_probs.take(order)
+        rows = order // each
         self.length += 1
         self._finish(sums[:, :size], words[:, :size], rows[:, :size], log_probs[:, :size], ending)
         others = np.where(words == EOS, NEVER, sums)
-        going = np.argsort(-others, axis=1, kind="stable")[:, :size]
-        self.sums = np.take_along_axis(others, going, axis=1)
-        words, rows = np.take_along_axis(words, going, axis=1), np.take_along_axis(rows, going, axis=1)
+        going = _places(others)[:, :size]
+        self.sums, words, rows = others.take(going), words.take(going), rows.take(going)
         longest = self.ids.shape[-1]
         self.ids, self.log_probs = self.ids.reshape(-1, longest)[rows], self.log_probs.reshape(-1, longest)[rows]
         self.ids[:, :, self.length - 1] = words
-        self.log_probs[:, :, self.length - 1] = np.take_along_axis(log_probs, going, axis=1)
+        self.log_probs[:, :, self.length - 1] = log_probs.take(going)
         return words, rows
 
     def keep(self, open_ended: bool, dropped: Array | None) -> Array:
         """Drops the sentences that are done, or nobody wants; which of them stay (kept,)."""
         if self.search.exact:
-            ends = np.stack([np.full_like(self.limits, self.length + 1), self.limits])
-            hope = (self.sums[:, 0] / self.search.norm(ends)).max(axis=0)  # all ends between are no better
+            soon, late = self.search.norm(self.length + 1), self.search.norm(self.limits)
+            hope = np.maximum(self.sums[:, 0] / soon, self.sums[:, 0] / late)  # all ends between are no better
             done = (hope <= self.bar) & (not open_ended)
         else:
             counts = [len(self.finished[sentence]) for sentence in self.sentences]
@@ -171,6 +169,12 @@ class _Beams:
                     break
                 ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
                 known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))
+
+
+def _places(values: Array) -> Array:
+    """(sentences, n) → where the numbers of each sentence stand among all of them, falling, of equals the first."""
+    order = (-values).argsort(axis=1, kind="stable")
+    return order + np.arange(0, values.size, values.shape[1])[:, None]
 
 
 def _numbers(values: Tensor) -> Array:

@@ -11,6 +11,7 @@ from regard.config.common_settings import DropoutShare, NumLayers
 from regard.encoders.encoder import Encoder
 from regard.layers.compiled_blocks import CompiledBlocks, encode, modules_in
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
+from regard.layers.normalisation.norm import Eps
 from regard.layers.pooling.mean import MeanPooling
 from regard.layers.transformer_block import TransformerBlock
 from regard.ops.modules import module_list
@@ -34,6 +35,7 @@ class TransformerEncoder(Encoder):
         norm: Annotated[
             Literal["pre", "post"], Doc("Normalise before each layer of a block, or behind it as in the paper.")
         ] = "pre",
+        norm_eps: Annotated[Eps, Doc("Small number that keeps normalisations from dividing by zero.")] = 1e-5,
         dropout: DropoutShare = 0.1,
     ) -> None:
         super().__init__()
@@ -47,11 +49,12 @@ class TransformerEncoder(Encoder):
                     feedforward, input_dim, feedforward_dim, given={"dropout": dropout}, place="feedforward"
                 ),
                 norm=norm,
+                norm_eps=norm_eps,
                 dropout=dropout,
             )
             for _ in range(num_layers)
         )
-        self.norm = nn.LayerNorm(input_dim) if norm == "pre" else nn.Identity()
+        self.norm = nn.LayerNorm(input_dim, eps=norm_eps) if norm == "pre" else nn.Identity()
         self.mean = MeanPooling(input_dim)
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 

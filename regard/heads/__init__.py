@@ -3,8 +3,11 @@
 from regard.heads.head import Head
 from regard.heads.linear import LinearHead
 from regard.heads.pointer import PointerHead
+from regard.heads.transformed import TransformedHead
 from regard.registry import Registry
 
-HEADS: Registry[Head] = Registry("model.head", {"linear": LinearHead, "pointer": PointerHead})
+HEADS: Registry[Head] = Registry(
+    "model.head", {"linear": LinearHead, "pointer": PointerHead, "transformed": TransformedHead}
+)
 
 __all__ = ["HEADS", "Head"]

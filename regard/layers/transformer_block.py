@@ -40,6 +40,7 @@ class TransformerBlock(Layer):
         history: Layer | None = None,
         context_dim: int | None = None,
         norm: Literal["pre", "post"] = "pre",
+        norm_eps: float = 1e-5,
         dropout: float = 0.1,
     ) -> None:
         """`context_dim` is how wide the cross attention's contexts are; another width than `dim` is projected."""
@@ -48,8 +49,8 @@ class TransformerBlock(Layer):
             raise ValueError("a block knows its own sequence by attention or by a history: give one of them")
         self.dim, self.pre = dim, norm == "pre"
         self.own, self.history, self.cross, self.feedforward = own, history, cross, feedforward
-        self.own_norm, self.feedforward_norm = nn.LayerNorm(dim), nn.LayerNorm(dim)
-        self.cross_norm = None if cross is None else nn.LayerNorm(dim)
+        self.own_norm, self.feedforward_norm = (nn.LayerNorm(dim, eps=norm_eps) for _ in range(2))
+        self.cross_norm = None if cross is None else nn.LayerNorm(dim, eps=norm_eps)
         fits = context_dim in (None, dim)
         self.from_context = nn.Identity() if fits else Linear(context_dim or dim, dim)
         self.dropout = Dropout(dropout)

@@ -56,6 +56,11 @@ def shard(tensor: Tensor) -> Tensor:
     return sharded.to_local() if is_sharded(tensor) else tensor
 
 
+def numbers(tensor: Tensor) -> Tensor:
+    """What this process has of a tensor, of a sparse one the rows that it has; in-place changes change the tensor."""
+    return tensor.values() if tensor.is_sparse else shard(tensor)
+
+
 def sharded_like(tensor: Tensor, other: Tensor) -> Tensor:
     """A whole tensor that every process has, sharded as another of its shape is."""
     if not is_sharded(other) or tensor.shape != other.shape:

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 from torch import Tensor, nn
 
-from regard.compat import multiply_all
+from regard.compat import coalesced, multiply_all
 from regard.errors import TrainingError
 from regard.objectives import Objective
 from regard.ops.linear import half_products
 from regard.ops.memory import lacks_memory, telling_of_memory
 from regard.records import Batch, Loss
+from regard.training.optimizers import takes_rows
 from regard.training.settings import TrainingSettings
-from regard.training.shards import Together, shard
+from regard.training.shards import Together, numbers
 from regard.training.turns import Turn, Turns
 from regard.training.world import ALONE, World, meeting
 
@@ -26,6 +27,9 @@ SMALLER = (
     "Try a new run with a smaller training.batch_tokens (or batch_sentences), and training.accumulate to make up for "
     "it, or a smaller data.max_length"
 )
+
+
+NONE, SPARSE, DENSE = "", "sparse", "dense"
 
 
 class Taken(NamedTuple):
@@ -52,7 +56,7 @@ class Sums:
     loss: float
     count: int
     parts: Mapping[str, float]
-    has_gradient: list[bool]  # of each parameter of the turn
+    gradients: list[str]  # of each parameter of the turn: NONE, SPARSE or DENSE
 
 
 class Updater:
@@ -141,8 +145,8 @@ class Updater:
             total, count = total + loss.sum.detach(), count + loss.count
             for name, part in loss.parts.items():
                 parts[name] = parts[name] + part if name in parts else part
-        has_gradient = [parameter.grad is not None for parameter in turn.parameters]
-        return Sums(float(total), count, {name: float(part) for name, part in parts.items()}, has_gradient)
+        found = [_settled(parameter, sparse=takes_rows(turn.optimizer)) for parameter in turn.parameters]
+        return Sums(float(total), count, {name: float(part) for name, part in parts.items()}, found)
 
     def _precision(self) -> AbstractContextManager[Any]:
         """What the forward pass is computed in; a compiled graph knows no way of ours."""
@@ -156,17 +160,26 @@ class Updater:
             return sums
         every = self.world.gather(sums)
         if not self.sharded:
-            for parameter, *has in zip(turn.parameters, *(one.has_gradient for one in every), strict=True):
-                if parameter.grad is None and any(has):
-                    parameter.grad = torch.zeros_like(parameter)
-            self.world.sum(turn.gradients())
+            for parameter, *found in zip(turn.parameters, *(one.gradients for one in every), strict=True):
+                self._join(parameter, found)
+            self.world.sum([gradient for gradient in turn.gradients() if not gradient.is_sparse])
         names = dict.fromkeys(name for one in every for name in one.parts)
         parts = {name: sum(one.parts.get(name, 0.0) for one in every) for name in names}
-        return Sums(sum(one.loss for one in every), sum(one.count for one in every), parts, sums.has_gradient)
+        return Sums(sum(one.loss for one in every), sum(one.count for one in every), parts, sums.gradients)
+
+    def _join(self, parameter: nn.Parameter, found: Sequence[str]) -> None:
+        """Give a parameter the kind of gradient that all processes can sum; sparse ones are summed here."""
+        if DENSE in found:
+            gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+            parameter.grad = gradient.to_dense() if gradient.is_sparse else gradient
+        elif SPARSE in found:
+            rows = torch.zeros(1, 0, dtype=torch.int64, device=parameter.device)
+            none = torch.sparse_coo_tensor(rows, parameter.new_zeros(0, *parameter.shape[1:]), parameter.shape)
+            parameter.grad = self.world.sum_rows(none.coalesce() if parameter.grad is None else parameter.grad)
 
     def _clip(self, turn: Turn, count: int) -> float:
         """Turn gradients of the sum into those of the mean, no longer than the clip norm; return the norm before."""
-        gradients = [shard(gradient) for gradient in turn.gradients()]
+        gradients = [numbers(gradient) for gradient in turn.gradients()]
         norm = float(nn.utils.get_total_norm(gradients, foreach=True))
         if self.sharded:
             norm = math.hypot(*self.world.gather(norm))
@@ -184,6 +197,15 @@ class Updater:
             saved = module.state_dict().keys()
             buffers = [buffer for name, buffer in module.named_buffers() if name in saved]
             self.world.spread([buffer for buffer in buffers if buffer.is_floating_point()])
+
+
+def _settled(parameter: nn.Parameter, *, sparse: bool) -> str:
+    """Make a sparse gradient coalesced, or dense for an optimizer that reads no other; return its kind."""
+    if parameter.grad is None:
+        return NONE
+    if parameter.grad.is_sparse:
+        parameter.grad = coalesced(parameter.grad) if sparse else parameter.grad.to_dense()
+    return SPARSE if parameter.grad.is_sparse else DENSE
 
 
 def _refuse(batches: Sequence[Batch], number: int, loss: float, norm: float) -> NoReturn:

@@ -71,6 +71,14 @@ class World:
         """Add up each tensor over all processes, in place. All processes give the same shapes."""
         self._in_buckets(tensors, distributed.all_reduce)
 
+    def sum_rows(self, sparse: Tensor) -> Tensor:
+        """Return the sum over all processes of tensors of which each has some rows: (rows, ...), sparse in rows."""
+        found = self.gather((sparse.indices().cpu(), sparse.values().cpu()))
+        rows, values = (
+            torch.cat(parts, dim=axis) for axis, parts in zip((1, 0), zip(*found, strict=True), strict=True)
+        )
+        return torch.sparse_coo_tensor(rows, values, sparse.shape).coalesce().to(sparse.device)
+
     def spread(self, tensors: Sequence[Tensor]) -> None:
         """Overwrite each tensor with that of the first process."""
         self._in_buckets(tensors, lambda flat: distributed.broadcast(flat, src=0))

@@ -16,10 +16,10 @@ DIM, HEADS, HIDDEN, LENGTH = 8, 2, 12, 6
 LENGTHS = [6, 3, 0]
 
 
-def encoder(norm: str) -> TransformerEncoder:
+def encoder(norm: str, **changes: object) -> TransformerEncoder:
     settings = AttentionSettings(num_heads=HEADS)
     sockets = Sockets(*[lambda dim, key_dim=DIM: build_attention(settings, dim, key_dim)] * 3)
-    return TransformerEncoder(DIM, sockets, num_layers=2, feedforward_dim=HIDDEN, norm=norm).double().eval()
+    return TransformerEncoder(DIM, sockets, num_layers=2, feedforward_dim=HIDDEN, norm=norm, **changes).double().eval()
 
 
 @pytest.fixture(params=["pre", "post"])
@@ -33,8 +33,8 @@ def source() -> Sequences:
     return Sequences(vectors, torch.arange(LENGTH) < torch.tensor(LENGTHS).unsqueeze(-1))
 
 
-def as_torchs(model: TransformerEncoder, norm: str) -> nn.TransformerEncoder:
-    layer = nn.TransformerEncoderLayer(DIM, HEADS, HIDDEN, 0.0, batch_first=True, norm_first=norm == "pre")
+def as_torchs(model: TransformerEncoder, norm: str, **changes: object) -> nn.TransformerEncoder:
+    layer = nn.TransformerEncoderLayer(DIM, HEADS, HIDDEN, 0.0, batch_first=True, norm_first=norm == "pre", **changes)
     last = nn.LayerNorm(DIM) if norm == "pre" else None
     theirs = nn.TransformerEncoder(layer, 2, norm=last, enable_nested_tensor=False).double().eval()
     for mine, other in zip(model.blocks, theirs.layers, strict=True):
@@ -96,3 +96,13 @@ def test_the_order_of_words_is_known_from_positions_alone(norm, source):
     everywhere = source._replace(mask=torch.ones_like(source.mask))
     moved = everywhere._replace(items=source.items[:, order])
     assert_close(model(moved).states, model(everywhere).states[:, order])
+
+
+def test_blocks_of_bert_equal_those_of_torch(source, assert_agrees):
+    model = encoder("post", feedforward=Choice("gelu"), norm_eps=1e-3)
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    theirs = as_torchs(model, "post", activation="gelu", layer_norm_eps=1e-3)
+    wanted: Tensor = theirs(source.items[:2], src_key_padding_mask=~source.mask[:2])
+    mask = source.mask[:2]
+    assert_agrees("E06", model(Sequences(source.items[:2], mask)).states[mask], wanted[mask])

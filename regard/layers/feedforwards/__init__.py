@@ -4,13 +4,19 @@ from typing import Annotated
 
 from regard.config import Doc, PartOf
 from regard.layers.feedforwards.feedforward import FeedForward
+from regard.layers.feedforwards.gelu import GeluFeedForward
 from regard.layers.feedforwards.position_wise import PositionWise
 from regard.layers.feedforwards.sru import BidirectionalSruFeedForward, SruFeedForward
 from regard.registry import Choice, Registry
 
 FEEDFORWARDS: Registry[FeedForward] = Registry(
     "feedforward",
-    {"position_wise": PositionWise, "sru": SruFeedForward, "bidirectional_sru": BidirectionalSruFeedForward},
+    {
+        "bidirectional_sru": BidirectionalSruFeedForward,
+        "gelu": GeluFeedForward,
+        "position_wise": PositionWise,
+        "sru": SruFeedForward,
+    },
     inherits=("dropout",),
 )
 

@@ -5,6 +5,7 @@ from regard.layers.pooling.convolutional import ConvolutionalPooling
 from regard.layers.pooling.convolutional_query import ConvolutionalQueryPooling
 from regard.layers.pooling.featurewise import FeaturewisePooling
 from regard.layers.pooling.feedforward import FeedForwardPooling
+from regard.layers.pooling.first import FirstPooling
 from regard.layers.pooling.hierarchical import HierarchicalPooling, each_sentence
 from regard.layers.pooling.last import LastPooling
 from regard.layers.pooling.max import MaxPooling
@@ -24,6 +25,7 @@ POOLINGS: Registry[Pooling] = Registry(
         "convolutional_query": ConvolutionalQueryPooling,
         "featurewise": FeaturewisePooling,
         "feedforward": FeedForwardPooling,
+        "first": FirstPooling,
         "last": LastPooling,
         "max": MaxPooling,
         "mean": MeanPooling,

@@ -9,6 +9,7 @@ from regard.config import Doc
 from regard.config.bounds import Fraction, NotNegative
 from regard.config.common_settings import Momentum, WeightDecay
 from regard.registry import Registry
+from regard.training.optimizers.lazy_adam import LazyAdam
 from regard.training.optimizers.nesterov import nesterov
 
 Parameters = Iterable[nn.Parameter]
@@ -63,7 +64,9 @@ def sgd(
     nesterov: Annotated[bool, Doc("Use Nesterov's accelerated gradient.")] = False,
 ) -> optim.Optimizer:
     """Stochastic gradient descent; `nesterov` with a momentum is Nesterov's accelerated gradient."""
-    return optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=nesterov)
+    made = optim.SGD(parameters, lr=1.0, momentum=momentum, nesterov=nesterov)
+    made.defaults["takes_rows"] = momentum == 0  # a momentum would be as sparse as the gradient, and grow
+    return made
 
 
 def rmsprop(
@@ -81,6 +84,11 @@ def rmsprop(
     )
 
 
+def takes_rows(optimizer: optim.Optimizer) -> bool:
+    """Whether it reads sparse gradients and moves their rows alone; to others a gradient must be dense."""
+    return bool(optimizer.defaults.get("takes_rows", False))
+
+
 def _fusable(parameters: list[nn.Parameter]) -> bool:
     """torch's fused step refuses complex numbers."""
     return not any(parameter.is_complex() for parameter in parameters)
@@ -90,6 +98,7 @@ _TABLE: dict[str, Callable[..., optim.Optimizer]] = {
     "adadelta": adadelta,
     "adam": adam,
     "adamw": adamw,
+    "lazy_adam": LazyAdam,
     "nesterov": nesterov,
     "rmsprop": rmsprop,
     "sgd": sgd,

@@ -21,7 +21,9 @@ SETTINGS = {
     "convolutional_query": {"maps": 4, "hidden_dim": 4},
 }
 ATTENTION = ("attention", "featurewise", "feedforward", "query", "structured", "tanh_attention")
-IN_ANY_ORDER = [name for name in POOLINGS if name not in ("convolutional", "convolutional_query", "last", "sliced")]
+IN_ANY_ORDER = [
+    name for name in POOLINGS if name not in ("convolutional", "convolutional_query", "first", "last", "sliced")
+]
 
 
 def build(name: str) -> Pooling:
