@@ -1,6 +1,7 @@
 """regard serve"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -14,24 +15,32 @@ from regard.serve.settings import Settings
 
 EXTRA = ("fastapi", "uvicorn", "prometheus_client", "python_multipart", "babel", "fastapi_offline")
 
-Runs = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Folders of trained models; several share the cores.")
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN... [KEY=VALUE...]",
+        help="Folders of trained models, which share the cores; changes for all of them: decoding.precision=int8.",
+    ),
 ]
 
 
-def serve_command(runs: Runs, **typed: Any) -> None:
+def serve_command(words: Words, **typed: Any) -> None:
     """Put trained models behind an HTTP API that LibreTranslate's clients speak, and behind a page.
 
-    regard serve runs/en-de runs/de-en
+    regard serve runs/en-de runs/de-en decoding.precision=int8
     """
     check_installed()
     from regard.serve.api.suggest import check_place
     from regard.serve.catalogue import wanted
     from regard.serve.server import serve_runs
 
+    runs = [Path(word) for word in words if "=" not in word or Path(word).exists()]
+    if not runs:
+        raise ConfigError("serve", "no run is named", "regard serve RUN")
     for run in runs:
         _check_run(run)
-    settings = Settings.read(typed)
+    changes = tuple(word for word in words if Path(word) not in runs)
+    settings = replace(Settings.read(typed), changes=changes)
     _check_open(settings)
     if settings.suggestions is not None:
         check_place(settings.suggestions)
@@ -56,8 +65,8 @@ def _options() -> Iterator[Parameter]:
             yield Parameter(option.name, Parameter.KEYWORD_ONLY, default=told, annotation=kind)
 
 
-_RUNS = signature(serve_command).parameters["runs"]
-serve_command.__signature__ = Signature([_RUNS, *_options()])  # type: ignore[attr-defined]  # Typer reads it
+_WORDS = signature(serve_command).parameters["words"]
+serve_command.__signature__ = Signature([_WORDS, *_options()])  # type: ignore[attr-defined]  # Typer reads it
 
 
 def _check_open(settings: Settings) -> None:

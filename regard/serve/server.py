@@ -62,7 +62,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
     with listening(settings.host, settings.port) as listener:
         limits = Limits(
             max_batch_tokens=settings.max_batch_tokens,
-            precision=settings.precision,
+            changes=settings.changes,
             batch_wait=settings.batch_wait,
             max_queue=settings.max_queue,
             silent_after=max(min(SILENT, settings.request_timeout / 3), LEAST_SILENT),

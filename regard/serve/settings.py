@@ -13,7 +13,6 @@ from regard.serve.security.keys import Keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
-PRECISIONS = ("float32", "int8")  # of decoding.precision
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[^\s/?#@:\[\]]+)(?::\d{1,5})?")
 _LINK = re.compile(r"https?://[^\s/?#\"'<>]+[^\s\"'<>]*", re.IGNORECASE)
@@ -74,13 +73,6 @@ def read_proxy(option: str, text: str) -> str:
     return str(network) if network.num_addresses > 1 else str(network.network_address)
 
 
-def read_precision(option: str, text: str) -> str:
-    """How models multiply. Raises ConfigError."""
-    if text not in PRECISIONS:
-        raise ConfigError(option, f"there is no '{text}'", " or ".join(PRECISIONS))
-    return text
-
-
 def read_keys(option: str, given: Sequence[str], file: Path | None) -> Keys:
     """Keys that were typed, and those of a file, one a line. Raises ConfigError."""
     lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()  # Windows begins it with a mark
@@ -104,7 +96,6 @@ SAME = Form()
 SIZE = Form(str, read_size, lambda size: f"{size // MIB}MiB")
 CODES = Form(str, lambda _, typed: tuple(filter(None, typed.replace(" ", "").split(","))), ",".join)
 KEYS, KEY_FILE = Form(list[str], read_keys, lambda _: []), Form(Path | None, write=lambda _: None)
-PRECISION = Form(str, read_precision)
 MILLISECONDS = Form(float, lambda _, typed: typed / 1000, lambda seconds: seconds * 1000)
 OFF = Form(bool, lambda _, typed: not typed, lambda on: not on)
 
@@ -167,9 +158,7 @@ class Settings:
 
     max_queue: Annotated[int, Option("N", "Sentences that may wait for a model.", 1)] = 256
     max_batch_tokens: Annotated[int, Option("N", "Pieces that a model reads at once.", 1)] = 8192
-    precision: Annotated[
-        str, Option("NAME", "Multiply in float32, or in int8: quicker where the processor knows it.", form=PRECISION)
-    ] = "float32"
+    changes: tuple[str, ...] = ()  # settings of the models, as of `regard predict`: decoding.precision=int8
     batch_wait: Annotated[
         float, Option("MS", "How long a batch waits for more texts.", 0, name="batch_wait_ms", form=MILLISECONDS)
     ] = 0.005  # seconds

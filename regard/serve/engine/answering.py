@@ -52,11 +52,11 @@ class Answering:
         self.looking = Looking(predictor)
 
     @classmethod
-    def load(cls, run: Path, *, batch_tokens: int, precision: str = "float32") -> "tuple[Answering, dict[str, Any]]":
+    def load(cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()) -> "tuple[Answering, dict[str, Any]]":
         """With what there is to tell of the model. Raises RegardError for a run that cannot be served."""
-        predictor = load(run, [f"decoding.batch_tokens={batch_tokens}", f"decoding.precision={precision}"])
-        folder = RunFolder(run)
-        experiment = folder.experiment()
+        settings = [f"decoding.batch_tokens={batch_tokens}", *changes]
+        predictor, folder = load(run, settings), RunFolder(run)
+        experiment = folder.experiment(settings)
         return cls(predictor, experiment.decoding.search), info_of(predictor, experiment, folder)
 
     def beside(self) -> "Answering":

@@ -162,7 +162,7 @@ class Engine:
     async def _load(self) -> Pipe:
         limits = self.limits
         job: dict[str, Any] = {"run": str(self.run), "threads": self.threads}
-        job |= {"batch_tokens": limits.max_batch_tokens, "precision": limits.precision}
+        job |= {"batch_tokens": limits.max_batch_tokens, "changes": limits.changes}
         self._pipe, self.info = await Pipe.open(job, self.limits)
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
         self.translates, self.given = self.info["translates"], self.info["given"]

@@ -46,7 +46,7 @@ class Limits:
     """
 
     max_batch_tokens: int = 8192  # of one batch of the model
-    precision: str = "float32"  # decoding.precision of every model
+    changes: tuple[str, ...] = ()  # settings of every model: decoding.precision=int8
     max_batch_seconds: float = 0.5  # batches are as small as to take about so long, if the model's speed allows
     batch_wait: float = 0.005  # seconds that the first of a batch waits for others
     max_queue: int = 256  # texts that wait; of longer ones, which wait apart, half as many

@@ -65,7 +65,7 @@ def serve(given: BinaryIO, say: Say) -> int:
     if job is None:
         return 0
     try:
-        how = {name: job[name] for name in ("batch_tokens", "precision")}
+        how = {name: job[name] for name in ("batch_tokens", "changes")}
         answering, info = Answering.load(Path(job["run"]), **how)
     except RegardError as error:
         say({"number": job["number"], "fault": str(error)})

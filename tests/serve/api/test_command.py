@@ -46,7 +46,7 @@ def test_every_option(run, told, tmp_path):
     (tmp_path / "keys").write_text("secret\n  # of friends\n\n other \n", encoding="utf-8-sig")
     words = f"""--host 0.0.0.0 --port 80 --api-key one --api-key two --api-keys {tmp_path / "keys"} --char-limit 1
         --batch-limit 2 --alternatives-limit 3 --req-limit 4 --req-flood-threshold 5 --max-body 6k --max-file 7MB
-        --max-queue 8 --max-batch-tokens 9 --precision int8
+        --max-queue 8 --max-batch-tokens 9
         --batch-wait-ms 10 --request-timeout 11 --shutdown-grace 12 --threads 13
         --metrics --metrics-auth-token token --disable-web-ui --disable-files-translation --suggestions {tmp_path / "s"}
         --url-prefix /a/b/ --get-api-key-link https://x.example --load-only en,de --allowed-host a.example
@@ -60,13 +60,25 @@ def test_every_option(run, told, tmp_path):
         Settings(
             host="0.0.0.0", port=80, char_limit=1, batch_limit=2, alternatives_limit=3, req_limit=4,
             req_flood_threshold=5, max_body=6 * 1024, max_file=7 * MIB, max_queue=8, max_batch_tokens=9,
-            precision="int8", batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, metrics=True,
+            batch_wait=0.01, request_timeout=11.0, shutdown_grace=12.0, threads=13, metrics=True,
             metrics_auth_token="token", web_ui=False, files_translation=False, suggestions=tmp_path / "s",
             url_prefix="/a/b", key_link="https://x.example", load_only=("en", "de"),
             allowed_hosts=("a.example",), cors_origins=("https://b.example",),
             trusted_proxies=("10.0.0.1", "::1"),
         )
     )  # fmt: skip
+
+
+def test_settings_of_the_models_stand_behind_the_runs(run, told):
+    assert regard("serve", run, "decoding.precision=int8", "decoding.search.stop=full").code == 0
+    [(settings, runs)] = told
+    assert (runs, settings.changes) == ([run], ("decoding.precision=int8", "decoding.search.stop=full"))
+
+
+def test_settings_without_a_run(told):
+    found = regard("serve", "decoding.precision=int8")
+    assert (found.code, told) == (2, [])
+    assert "no run is named" in found.said
 
 
 def test_from_the_environment(run, told, monkeypatch):

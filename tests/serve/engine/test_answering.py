@@ -261,7 +261,7 @@ def test_the_warm_up_tells_how_fast_it_is(answering):
 
 def test_a_conversation(tiny_run):
     """Loading, a request, bytes that are no message, an end in the middle of one."""
-    job = {"number": 0, "run": str(tiny_run), "threads": 2, "batch_tokens": 100, "precision": "float32"}
+    job = {"number": 0, "run": str(tiny_run), "threads": 2, "batch_tokens": 100, "changes": []}
     request = {"number": 1, "sources": ["yes"], "targets": None, "options": {}}
     nonsense = (3).to_bytes(HEAD, "big") + b"\xff{]"
     given = io.BytesIO(packed(job) + nonsense + packed(request) + packed(request)[:-1])
@@ -275,7 +275,7 @@ def test_a_conversation(tiny_run):
 
 def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
     heard = []
-    job = {"number": 0, "run": str(tmp_path), "threads": 1, "batch_tokens": 100, "precision": "float32"}
+    job = {"number": 0, "run": str(tmp_path), "threads": 1, "batch_tokens": 100, "changes": []}
     assert serve(io.BytesIO(packed(job)), heard.append) == 2
     assert "is no run folder" in heard[0]["fault"]
     with pytest.raises(CheckpointError):
@@ -285,6 +285,6 @@ def test_a_folder_that_is_no_run_is_told_in_one_line(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:decoding.precision")  # a processor may know no such products
 def test_a_server_may_multiply_in_eight_bits(tiny_run):
-    answering, _ = Answering.load(tiny_run, batch_tokens=8192, precision="int8")
+    answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.precision=int8"])
     wanted = load(tiny_run, ["decoding.precision=int8"]).predict(["yes", "no"])
     assert answering.predict(["yes", "no"], Options()).found == dict(enumerate(wanted))
