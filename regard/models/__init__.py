@@ -2,6 +2,7 @@
 
 from regard.models.build import build_attention
 from regard.models.captioner import captioner
+from regard.models.causal_classifier import CausalClassifier, causal_classifier
 from regard.models.classifier import classifier
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
@@ -22,6 +23,7 @@ MODELS: Registry[Model] = Registry(
     "model",
     {
         "captioner": captioner,
+        "causal_classifier": causal_classifier,
         "classifier": classifier,
         "hierarchical": hierarchical,
         "language_model": language_model,
@@ -36,6 +38,7 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MemoryNetwork",
-    "Model", "NumberModel", "SpanReader", "Tagger", "Translator", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "CausalClassifier", "Generator", "Hierarchical", "LabelModel",
+    "LanguageModel", "MemoryNetwork", "Model", "NumberModel", "SpanReader", "Tagger",
+    "Translator", "build_attention",
 ]  # fmt: skip

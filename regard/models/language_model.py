@@ -52,9 +52,7 @@ class LanguageModel(Generator):
 
     def __init__(self, decoder: Decoder, head: Head) -> None:
         super().__init__()
-        if head.reads_source or head.needs_weights:
-            problem = "copies from a source, and a language model has none"
-            raise PartError(problem, "try 'linear'", setting="head")
+        need_no_source(head)
         self.decoder, self.head = decoder, head
         name_columns(decoder, TEXT)
 
@@ -147,6 +145,13 @@ def language_model(
     model = LanguageModel(writes, HEADS.build(head, writes.dim, len(columns[TEXT]), table))
     draw_uniform(model, init_uniform)
     return model
+
+
+def need_no_source(head: Head) -> None:
+    """Raise PartError for a head that copies words of a source."""
+    if head.reads_source or head.needs_weights:
+        problem = "copies from a source, and a language model has none"
+        raise PartError(problem, "try 'linear'", setting="head")
 
 
 def counted(batch: Batch) -> Tensor:

@@ -7,6 +7,7 @@ from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
 from regard.objectives.reinforce import ReinforceObjective
 from regard.objectives.sub_batch import SubBatchObjective, check_norms
+from regard.objectives.with_language_model import WithLanguageModelObjective
 from regard.registry import Registry
 
 OBJECTIVES: Registry[Objective] = Registry(
@@ -16,6 +17,7 @@ OBJECTIVES: Registry[Objective] = Registry(
         "likelihood": LikelihoodObjective,
         "reinforce": ReinforceObjective,
         "sub_batch": SubBatchObjective,
+        "with_language_model": WithLanguageModelObjective,
     },
 )
 

@@ -1,0 +1,154 @@
+"""Classifiers that are language models, fine-tuned: GPT (Radford et al. 2018, "Improving Language Understanding")."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import Attended, Recorded, fitting, name_columns, recording
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.decoders import DECODERS, DecoderChoice
+from regard.decoders.decoder import Decoder
+from regard.heads import HEADS
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.pooling import POOLINGS, Pooling
+from regard.models.build import build_embedder, build_sockets, draw_uniform
+from regard.models.classifier import LABEL, TEXT, PoolingChoice
+from regard.models.label_model import AttentionRecords, LabelModel
+from regard.models.language_model import need_no_source
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    EmbedderChoice,
+    HeadChoice,
+    InitUniform,
+    ModelDim,
+    SelfAttention,
+    Tied,
+    WordPosition,
+)
+from regard.ops.dropout import Dropout
+from regard.records import BOS, Batch, Decoded, Sequences
+from regard.registry import Choice
+
+
+class Read(NamedTuple):
+    """What a causal classifier makes of a batch in one pass."""
+
+    log_probs: Tensor  # (batch, class)
+    text: Tensor  # (batch): nats of a piece given those before it, the mean over the pieces of each text
+
+
+class CausalClassifier(LabelModel):
+    """p(label | text) = softmax(W · pooling(s) + b), s_i the state of a decoder that has read BOS and x_1 … x_i.
+
+    The states before them say what comes next, as in a language model of the same decoder and head, whose parts have
+    the same names: `init` takes them. Only the objective `with_language_model` trains the head.
+    """
+
+    def __init__(
+        self, decoder: Decoder, head: Head, pooling: Pooling, num_classes: int, *, dropout: float = 0.1
+    ) -> None:
+        super().__init__(LABEL)
+        need_no_source(head)
+        self.decoder, self.head, self.pooling = decoder, head, pooling
+        self.dropout, self.to_class = Dropout(dropout), nn.Linear(pooling.out_dim, num_classes)
+        name_columns(decoder, TEXT)
+        name_columns(pooling, TEXT)
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return log-probabilities (batch, class)."""
+        return self._classes(self._states(batch), batch)
+
+    def read(self, batch: Batch) -> Read:
+        """Return what is predicted of the labels and of the pieces."""
+        states, (items, mask) = self._states(batch), batch.sequences(TEXT)
+        nats = self.head.nll(Decoded(states[:, :-1]), None, items)
+        return Read(self._classes(states, batch), nats.sum(dim=-1) / mask.sum(dim=-1).clamp(min=1))
+
+    def look(self, batch: Batch) -> AttentionRecords:
+        """Return what each piece saw of itself and those before it; what it saw of BOS is left out."""
+        with recording(self) as records:
+            self.log_probs(batch)
+        shown = {name: _without_start(one) if one.role.causal else one for name, one in records.items()}
+        return AttentionRecords(fitting(shown, {TEXT: batch.sequences(TEXT).mask.shape[1]}))
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the text behind BOS."""
+        return [(self.decoder.embedder, _started(batch.sequences(TEXT)).items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return those of a language model, and the pooling."""
+        embedder = [self.decoder.embedder]
+        tables = {"embedder": embedder, "target_embedder": embedder}
+        return {**tables, "decoder": [self.decoder], "head": [self.head], "pooling": [self.pooling]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a text, EOS included; BOS has a place, too."""
+        most = self.decoder.embedder.max_length
+        return None if most is None else most - 1
+
+    def _states(self, batch: Batch) -> Tensor:
+        """(batch, 1 + n, dim), the first of BOS."""
+        rows = torch.arange(len(batch.lines), device=batch.lines.device)
+        return self.decoder.forced(_started(batch.sequences(TEXT)), self.decoder.start(rows=rows)).states
+
+    def _classes(self, states: Tensor, batch: Batch) -> Tensor:
+        mask = batch.sequences(TEXT).mask
+        pooled = self.pooling(states[:, 1:].masked_fill(~mask.unsqueeze(-1), 0.0), mask)
+        scores: Tensor = self.to_class(self.dropout(pooled))
+        return scores.log_softmax(dim=-1)
+
+
+def causal_classifier(
+    columns: Columns,
+    *,
+    dim: ModelDim = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: WordPosition = Choice("sinusoidal"),
+    decoder: Annotated[DecoderChoice, Doc("What reads the text from left to right.")] = Choice("transformer"),
+    self_attention: SelfAttention = PROJECTED_HEADS,
+    head: HeadChoice = Choice("linear"),
+    readout: Annotated[PoolingChoice, Doc("How the states of a text become one vector.")] = Choice("last"),
+    dropout: DropoutShare = 0.1,
+    tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
+    init_uniform: InitUniform = None,
+) -> CausalClassifier:
+    """p(label | text): a language model, started from one by `init`, and a class by what it has read at the end."""
+    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
+    decodes = DECODERS.build(
+        decoder, reads, None, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout}
+    )
+    table = None if tied == "none" else reads.output_weight()
+    writes = HEADS.build(head, decodes.dim, len(columns[TEXT]), table)
+    pools = POOLINGS.build(readout, decodes.dim, place="readout")
+    model = CausalClassifier(decodes, writes, pools, len(columns[LABEL]), dropout=dropout)
+    draw_uniform(model, init_uniform)
+    return model
+
+
+def _started(text: Sequences) -> Sequences:
+    """ids (batch, n) → BOS and the ids (batch, 1 + n)."""
+    start = text.items.new_full((len(text.items), 1), BOS)
+    return Sequences(
+        torch.cat([start, text.items], dim=1), torch.cat([torch.ones_like(start, dtype=torch.bool), text.mask], dim=1)
+    )
+
+
+def _without_start(found: Recorded) -> Recorded:
+    """Without the first query and the first key, of one call for all pieces or of a call for each.
+
+    BOS is no piece of the text.
+    """
+    together = len(found.answers) == 1
+    first = 1 if together else 0
+
+    def cut(answer: Attended) -> Attended:
+        return answer._replace(weights=None if answer.weights is None else answer.weights[..., first:, 1:])
+
+    return found._replace(answers=[cut(answer) for answer in found.answers[1 - first :]])
