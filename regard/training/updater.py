@@ -174,7 +174,9 @@ class Updater:
             parameter.grad = gradient.to_dense() if gradient.is_sparse else gradient
         elif SPARSE in found:
             rows = torch.zeros(1, 0, dtype=torch.int64, device=parameter.device)
-            none = torch.sparse_coo_tensor(rows, parameter.new_zeros(0, *parameter.shape[1:]), parameter.shape)
+            none = torch.sparse_coo_tensor(
+                rows, parameter.new_zeros(0, *parameter.shape[1:]), parameter.shape, check_invariants=False
+            )
             parameter.grad = self.world.sum_rows(none.coalesce() if parameter.grad is None else parameter.grad)
 
     def _clip(self, turn: Turn, count: int) -> float:

@@ -77,7 +77,7 @@ class World:
         rows, values = (
             torch.cat(parts, dim=axis) for axis, parts in zip((1, 0), zip(*found, strict=True), strict=True)
         )
-        return torch.sparse_coo_tensor(rows, values, sparse.shape).coalesce().to(sparse.device)
+        return torch.sparse_coo_tensor(rows, values, sparse.shape, check_invariants=False).coalesce().to(sparse.device)
 
     def spread(self, tensors: Sequence[Tensor]) -> None:
         """Overwrite each tensor with that of the first process."""

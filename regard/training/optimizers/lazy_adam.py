@@ -1,0 +1,99 @@
+"""Adam that moves only the rows with a gradient: `tf.contrib.opt.LazyAdamOptimizer`, `torch.optim.SparseAdam`."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from regard.config import Doc
+from regard.config.bounds import Fraction, NotNegative
+from regard.config.common_settings import WeightDecay
+from regard.training.shards import shard
+
+
+class LazyAdam(optim.Optimizer):
+    """Adam (https://arxiv.org/abs/1412.6980) on the touched rows of each table; other rows and their moments stay.
+
+    m = β₁ m + (1 - β₁) g; v = β₂ v + (1 - β₂) g²; w = w - rate √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + eps).
+
+    A sparse gradient names the touched rows. Of a dense one these are the rows with a number other than 0, so a table
+    of words needs no sparse gradient; a vector is one row. An update that touches no row of a table counts no step t of
+    it. Weight decay is decoupled, as in AdamW, and shrinks the touched rows alone unless `decay_untouched` is set.
+    """
+
+    aliases = "sparse_adam, lazy_adam_optimizer"
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        *,
+        betas: Annotated[
+            tuple[Fraction, Fraction], Doc("Shares that the running means of the gradient and of its square keep.")
+        ] = (0.9, 0.999),
+        eps: Annotated[NotNegative, Doc("Small number that keeps a division from zero.")] = 1e-8,
+        weight_decay: WeightDecay = 0.0,
+        decay_untouched: Annotated[bool, Doc("Let weight decay shrink rows without a gradient, too.")] = False,
+    ) -> None:
+        super().__init__(
+            parameters,
+            {
+                "lr": 1e-3,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "decay_untouched": decay_untouched,
+                "takes_rows": True,
+            },
+        )
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]  # no closure is used
+        """Move the touched rows of every parameter that has a gradient."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._move(parameter, group)
+
+    def _move(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        table = _real(shard(parameter))
+        rows, gradient = _touched(shard(parameter.grad))  # type: ignore[arg-type]  # there is one
+        if not len(rows):
+            return
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros((), dtype=torch.float64)
+            state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        state["step"] += 1
+        step, (first, second), rate = float(state["step"]), group["betas"], group["lr"]
+        means, squares = (_real(shard(state[name])) for name in ("exp_avg", "exp_avg_sq"))
+        mean = means.index_select(0, rows).lerp_(gradient, 1 - first)
+        square = squares.index_select(0, rows).mul_(second).addcmul_(gradient, gradient, value=1 - second)
+        means.index_copy_(0, rows, mean)
+        squares.index_copy_(0, rows, square)
+        if group["decay_untouched"]:
+            table.mul_(1 - rate * group["weight_decay"])
+        values = table.index_select(0, rows)
+        if not group["decay_untouched"]:
+            values.mul_(1 - rate * group["weight_decay"])
+        size = rate * (1 - second**step) ** 0.5 / (1 - first**step)
+        table.index_copy_(0, rows, values.addcdiv_(mean, square.sqrt_().add_(group["eps"]), value=-size))
+
+
+def _touched(gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows (n,) of a table that have a gradient, and the gradient of each (n, ...); repeated rows are summed."""
+    if gradient.is_sparse:
+        gradient = gradient.coalesce()
+        return gradient.indices()[0], _real(gradient.values())
+    gradient = _real(gradient)
+    if gradient.dim() < 2:
+        gradient = gradient.reshape(1, -1)
+    rows = gradient.flatten(1).any(dim=1).nonzero().squeeze(-1)
+    return rows, gradient.index_select(0, rows)
+
+
+def _real(table: Tensor) -> Tensor:
+    """A table of real numbers with rows, (rows, ...), which shares its memory."""
+    if table.is_complex():
+        table = torch.view_as_real(table)
+    return table.reshape(1, -1) if table.dim() < 2 else table
