@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.shared_source import SharedSource
+from regard.ops.kernels.search import CompiledWriter
+from regard.ops.kernels.vocabulary import PackedTable
 from regard.records import Decoded, Encoded, Sequences, select
 
 
@@ -64,6 +66,13 @@ class Decoder(nn.Module, ABC):
         mask = read.mask if self.masked and self.training else None
         decoded: Decoded = self(read.items, state, mask=mask, need_weights=need_weights)[0]
         return decoded
+
+    def compiled_writer(self, state: DecoderState, table: PackedTable, steps: int) -> CompiledWriter | None:
+        """Return what writes the next `steps` words behind a state in compiled code; None where modules must.
+
+        The state stays as it is. `table` is that of the head.
+        """
+        return None
 
     @abstractmethod
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:

@@ -12,12 +12,14 @@ from regard.config.bounds import AnyInt, Size
 from regard.config.common_settings import DropoutShare, NumLayers
 from regard.decoders.decoder import Decoder, DecoderState
 from regard.errors import PartError
-from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start, step
+from regard.layers.compiled_blocks import CompiledBlocks, Steps, modules_in, read_again, start, step, writer
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.feedforwards import FEEDFORWARDS, FeedForwardChoice
 from regard.layers.histories import HISTORIES, HistoryChoice
 from regard.layers.shared_source import shared
 from regard.layers.transformer_block import BlockPast, TransformerBlock
+from regard.ops.kernels.search import CompiledWriter
+from regard.ops.kernels.vocabulary import PackedTable
 from regard.ops.modules import module_list
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
@@ -86,6 +88,14 @@ class TransformerDecoder(Decoder):
         self.blocks = module_list(blocks)
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
+
+    def compiled_writer(self, state: DecoderState, table: PackedTable, steps: int) -> CompiledWriter | None:
+        """Return it where the blocks are compiled, and the embedder adds up what compiled code knows."""
+        past = state.layers
+        if not isinstance(past, Steps) or self._forward_hooks or self._forward_pre_hooks:
+            return None
+        words = self.embedder.word_sum(state.words, steps)
+        return None if words is None else writer(past, words, table)
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         reads = self.blocks[0].cross is not None

@@ -13,6 +13,7 @@ from regard.config.bounds import AnyFloat
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
+from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
 
 NEVER = float("-inf")
@@ -56,8 +57,12 @@ class BeamSearch(Search):
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """The n best of each example."""
-        beams = _Beams(self, self.limits(writer, batch).numpy(force=True))
-        guided = Guided(writer, features, batch, self.min_length)
+        limits, guided = self.limits(writer, batch).numpy(force=True), Guided(writer, features, batch, self.min_length)
+        norms = self.norm(np.arange(1, limits.max(initial=0) + 2))
+        rules = Rules(self.size, self.n_best, self.exact, self.min_length, limits, np.concatenate([[1.0], norms]))
+        if (found := self.written(guided, rules, batch.lines)) is not None:
+            return found
+        beams = _Beams(self, limits)
         open_ended, device = any(feature.rewards for feature in features), batch.lines.device
         while len(beams.sentences):
             best = guided.best(self.size + 1)  # one more than go on, since EOS does not

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Guided, Hypothesis, Likeliest, Search
+from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
 
 CROWDED = 0.8  # rows are dropped when no more than this share of them still writes: each drop copies the state
@@ -27,12 +29,16 @@ class GreedySearch(Search):
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """One hypothesis for each example."""
-        guided = Guided(writer, features, batch, self.min_length)
+        limits, guided = self.limits(writer, batch), Guided(writer, features, batch, self.min_length)
+        norms = np.ones(int(limits.max()) + 2 if len(limits) else 2)  # a beam of one, whose first end is the last
+        rules = Rules(1, 1, False, self.min_length, limits.numpy(force=True), norms)
+        if (found := self.written(guided, rules, batch.lines)) is not None:
+            return found
 
         def dropped(rows: Tensor) -> Tensor | None:
             return self.dropped(batch.lines[rows])
 
-        return [[only] for only in write_down(guided, self.limits(writer, batch), _likeliest, dropped)]
+        return [[only] for only in write_down(guided, limits, _likeliest, dropped)]
 
 
 def write_down(guided: Guided, limits: Tensor, choose: Choose, dropped: Dropped) -> list[Hypothesis]:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
 from regard.models import Generator
+from regard.ops.kernels.search import CompiledWriter, Rules
 from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
@@ -67,6 +70,22 @@ class Search(ABC):
         unwanted = self.unwanted()
         return torch.isin(lines, torch.tensor([*unwanted], device=lines.device)) if unwanted else None
 
+    def written(self, guided: "Guided", rules: Rules, lines: Tensor) -> list[list[Hypothesis]] | None:
+        """Search with compiled code alone, a beam of these rules; None where steps must be taken one by one.
+
+        lines (rows,) are those of the batch.
+        """
+        writer = guided.compiled_writer(int(rules.limits.max(initial=0)))
+        if writer is None:
+            return None
+
+        def unwanted() -> NDArray[np.bool_]:
+            found = self.dropped(lines)
+            return np.zeros(len(lines), np.bool_) if found is None else found.numpy()
+
+        found = writer.beam(guided.ids, rules, None if self.unwanted is frozenset else unwanted)
+        return None if found is None else [[Hypothesis(*one) for one in some] for some in found]
+
     def limits(self, writer: Writer, batch: Batch) -> Tensor:
         """(batch,) most ids of each target; max_extra, or what the writer can, where the examples have no source."""
         source = batch.columns.get("source")
@@ -106,6 +125,12 @@ class Guided:
             scores.index_fill_(-1, forbidden[:2], float("-inf"))
         self.written += 1
         return scores, step.log_probs
+
+    def compiled_writer(self, steps: int) -> CompiledWriter | None:
+        """Return what writes in compiled code, up to so many ids; None where features or the writer need steps."""
+        if self.features or not isinstance(self.writer, Generator) or not len(self.ids):
+            return None
+        return self.writer.compiled_writer(self.state, steps)
 
     def best(self, count: int) -> Likeliest:
         """Return the `count` best words of each row, falling, of equals the first.

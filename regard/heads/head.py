@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from regard.ops.kernels.vocabulary import PackedTable
 from regard.ops.topk import top
 from regard.records import Decoded, Encoded
 
@@ -34,6 +35,10 @@ class Head(nn.Module, ABC):
         log_probs[:, [*forbidden]] = float("-inf")
         found, words = top(log_probs, count)
         return words, found
+
+    def packed(self) -> PackedTable | None:
+        """Return the table that `best` reads in compiled code; None where it does not."""
+        return None
 
     @abstractmethod
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:

@@ -49,13 +49,17 @@ class LinearHead(Head):
         self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → words and log-probabilities (rows, count), in compiled code where it may run."""
-        given = [self.weight] if self.bias is None else [self.weight, self.bias]
-        few = count <= min(MOST, len(self.weight) - len(forbidden)) and may_compile(given)
-        kernel = compiled_vocabulary() if few and decoded.states.dtype == torch.float32 else None
-        if kernel is None:
+        few = count <= min(MOST, len(self.weight) - len(forbidden)) and decoded.states.dtype == torch.float32
+        packed = self.packed() if few else None
+        if packed is None:
             return super().best(decoded, encoded, count, forbidden)
-        packed = self._packed.get(given, lambda: self._pack(kernel))
         return packed.best(decoded.states[:, -1], count, forbidden)
+
+    def packed(self) -> PackedTable | None:
+        """Return the table as compiled code reads it, None where that may not run."""
+        given = [self.weight] if self.bias is None else [self.weight, self.bias]
+        kernel = compiled_vocabulary() if may_compile(given) else None
+        return None if kernel is None else self._packed.get(given, lambda: self._pack(kernel))
 
     def _pack(self, kernel: CDLL) -> PackedTable:
         return PackedTable(kernel, self.weight, self.bias, self._packed.precision)

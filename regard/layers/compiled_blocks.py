@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from regard.layers.transformer_block import TransformerBlock
 from regard.ops.kernels.packing import ParameterCache, may_compile
+from regard.ops.kernels.search import CompiledWriter, WordSum
 from regard.ops.kernels.transformer import PackedStack, StandardBlock, StepMemory, compiled_transformer
+from regard.ops.kernels.vocabulary import PackedTable
 from regard.records import Encoded, Sequences
 
 
@@ -93,6 +95,11 @@ def step(vectors: Tensor, steps: Steps) -> tuple[Tensor, Steps]:
         states.append(seen)
         slots = torch.cat([slots, own], dim=1)
     return torch.stack(states, dim=1), Steps(slots, texts, SharedPast(shared.stack, shared.seen, memory))
+
+
+def writer(steps: Steps, words: WordSum, table: PackedTable) -> CompiledWriter:
+    """Return what writes on behind some steps in one call; `table` is the head's."""
+    return CompiledWriter(steps.shared.stack, steps.shared.memory, steps.slots, steps.texts, words, table)
 
 
 def read_again(steps: Steps) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers.embedders.embedder import Embedder
+from regard.ops.kernels.search import CompiledWriter
 from regard.records import Batch, Decoded, Encoded, State, Step
 
 
@@ -69,3 +70,7 @@ class Generator(Model):
 
         Of equal ones the first comes first; `forbidden` words come last, with -inf.
         """
+
+    def compiled_writer(self, state: Any, steps: int) -> CompiledWriter | None:
+        """Return what writes up to `steps` ids behind a state in compiled code; None where `best` must be asked."""
+        return None

@@ -32,6 +32,7 @@ from regard.models.settings import (
     Tied,
     WordPosition,
 )
+from regard.ops.kernels.search import CompiledWriter
 from regard.ops.modules import module_dict
 from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 from regard.registry import Choice
@@ -171,6 +172,11 @@ class Translator(Generator):
         """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         return *self._head(state).best(decoded, state.encoded, count, forbidden), after
+
+    def compiled_writer(self, state: Writing, steps: int) -> CompiledWriter | None:
+        """Return the decoder and the head of the route, where all of both is compiled."""
+        table, decoder = self._head(state).packed(), self.decoders[self.routes[state.route].decoder]
+        return None if table is None else decoder.compiled_writer(state.decoder, table, steps)
 
     def _head(self, state: Writing) -> Head:
         return self.heads[self.routes[state.route].head]

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from regard.ops.dropout import Dropout
+from regard.ops.kernels.search import WordSum
 
 
 class Embedder(nn.Module, ABC):
@@ -22,6 +23,13 @@ class Embedder(nn.Module, ABC):
     @abstractmethod
     def forward(self, ids: Tensor, past: Any = None) -> tuple[Tensor, Any]:
         """ids (batch, n) → vectors (batch, n, dim), past: a counter of positions, or the last ids."""
+
+    def word_sum(self, past: Any, steps: int) -> WordSum | None:
+        """Return what its vectors are the sums of, for the next `steps` ids behind a past; None: they are no such sums.
+
+        Compiled code makes the vectors from it without calling the module.
+        """
+        return None
 
     def output_weight(self) -> nn.Parameter | None:
         """The table (vocab_size, dim) a head may share, or None when there is none of that shape."""

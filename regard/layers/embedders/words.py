@@ -13,6 +13,8 @@ from regard.config.common_settings import DropoutShare
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
 from regard.ops.dropout import Dropout
+from regard.ops.kernels.packing import may_compile
+from regard.ops.kernels.search import WordSum
 
 
 class WordEmbedder(Embedder):
@@ -62,6 +64,14 @@ class WordEmbedder(Embedder):
             else:
                 vectors = torch.cat([vectors, places.expand_as(vectors)], dim=-1)
         return self.dropout(vectors), start + ids.shape[-1]
+
+    def word_sum(self, past: int | None, steps: int) -> WordSum | None:
+        """Return the table and the places, unless they stand side by side or a hook wants to see them."""
+        watched = any(one._forward_hooks or one._forward_pre_hooks or one.training for one in self.modules())
+        if watched or self.merge != "add" or not may_compile([self.table]):
+            return None
+        places = None if self.position is None else self.position(past or 0, steps)
+        return None if places is not None and places.dtype != torch.float32 else WordSum(self.table, self.scale, places)
 
     def output_weight(self) -> nn.Parameter:
         """The table itself (vocab_size, dim): tied embeddings (https://arxiv.org/abs/1608.05859)."""

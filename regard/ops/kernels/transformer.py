@@ -28,7 +28,7 @@ class _Block(ctypes.Structure):
     )
 
 
-class _Stack(ctypes.Structure):
+class StackStruct(ctypes.Structure):
     _fields_ = (
         ("blocks", ctypes.POINTER(_Block)),
         *((name, _LONG) for name in ("layers", "dim", "pre", "own_heads", "cross_heads")),
@@ -37,7 +37,7 @@ class _Stack(ctypes.Structure):
     )
 
 
-class _Past(ctypes.Structure):
+class PastStruct(ctypes.Structure):
     _fields_ = (
         ("slots", _POINTER),
         ("stride", _LONG),
@@ -128,7 +128,7 @@ class PackedStack:
         self._blocks = (_Block * len(blocks))(*map(self._block, blocks))
         crosses = [block.cross for block in blocks if block.cross is not None]
         self._sources = [self._packed(None, one.key, one.value) for one in crosses]
-        self._stack = _Stack(
+        self.struct = StackStruct(
             self._blocks,
             len(blocks),
             self.dim,
@@ -145,8 +145,8 @@ class PackedStack:
         Text i is from starts[i] to starts[i + 1].
         """
         states = states.float().contiguous().clone()
-        encode = self._function("encode", ctypes.POINTER(_Stack), _LONG, _POINTER, _POINTER)
-        encode(self._stack, len(starts) - 1, starts.data_ptr(), states.data_ptr())
+        encode = self._function("encode", ctypes.POINTER(StackStruct), _LONG, _POINTER, _POINTER)
+        encode(self.struct, len(starts) - 1, starts.data_ptr(), states.data_ptr())
         return states
 
     def source(self, states: Tensor, starts: Tensor, longest: int) -> SourceMemory:
@@ -165,20 +165,22 @@ class PackedStack:
         """
         states = vectors.float().contiguous().clone()
         own = states.new_empty(len(self._blocks), len(states), 2 * self.width)
-        after, source = memory.with_step(own, vectors), memory.source
-        past = _Past(
-            slots.data_ptr(), slots.stride(0), slots.shape[1], after.pointers.ctypes.data, after.rows.ctypes.data
-        )
-        if source is not None:
-            past.texts, past.starts, past.source = (
-                texts.data_ptr(),
-                source.starts.data_ptr(),
-                source.memories.data_ptr(),
-            )
-            past.places, past.longest = source.memories.shape[1], source.longest
-        step = self._function("step", ctypes.POINTER(_Stack), ctypes.POINTER(_Past), _LONG, _POINTER)
-        step(self._stack, past, len(states), states.data_ptr())
+        after = memory.with_step(own, vectors)
+        past = self.past(after, slots, texts)
+        step = self._function("step", ctypes.POINTER(StackStruct), ctypes.POINTER(PastStruct), _LONG, _POINTER)
+        step(self.struct, past, len(states), states.data_ptr())
         return states, after
+
+    def past(self, memory: StepMemory, slots: Tensor, texts: Tensor) -> PastStruct:
+        """Return what compiled code reads of the steps in a memory; all of it must stay where it is meanwhile."""
+        past = PastStruct(
+            slots.data_ptr(), slots.stride(0), slots.shape[1], memory.pointers.ctypes.data, memory.rows.ctypes.data,
+            texts.data_ptr(),
+        )  # fmt: skip
+        if (source := memory.source) is not None:
+            past.starts, past.source = source.starts.data_ptr(), source.memories.data_ptr()
+            past.places, past.longest = source.memories.shape[1], source.longest
+        return past
 
     def _function(self, name: str, *arguments: Any) -> "ctypes._NamedFuncPointer":
         function = self._kernel[name]

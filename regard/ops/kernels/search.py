@@ -1,0 +1,147 @@
+"""Beam search over a Transformer's decoder in one call of compiled code."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.ops.kernels.library import library
+from regard.ops.kernels.packing import ProductStruct
+from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct, StepMemory
+from regard.ops.kernels.vocabulary import MOST, PackedTable
+from regard.pieces import BOS, EOS, PAD, UNK
+
+_POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
+_STEPPED = ctypes.CFUNCTYPE(None)
+
+
+class _Writer(ctypes.Structure):
+    _fields_ = (
+        ("stack", ctypes.POINTER(StackStruct)),
+        ("head", ctypes.POINTER(ProductStruct)),
+        ("table", _POINTER),
+        ("places", _POINTER),
+        ("scale", ctypes.c_double),
+        *((name, _LONG) for name in ("padding", "begin", "end", "unknown")),
+    )
+
+
+class _Start(ctypes.Structure):
+    _fields_ = (("texts", _LONG), ("last", _POINTER), ("past", ctypes.POINTER(PastStruct)))
+
+
+class _Rules(ctypes.Structure):
+    _fields_ = (
+        *((name, _LONG) for name in ("size", "wanted", "exact", "least")),
+        *((name, _POINTER) for name in ("limits", "norms")),
+        ("stepped", _STEPPED),
+        ("dropped", _POINTER),
+    )
+
+
+class WordSum(NamedTuple):
+    """Vectors that are table[id] · scale + places[step]."""
+
+    table: Tensor  # (vocab, dim)
+    scale: float
+    places: Tensor | None  # (steps, dim), of the places from the next one on
+
+
+class Rules(NamedTuple):
+    """What a beam search is told, see `regard.decoding.beam.BeamSearch`."""
+
+    size: int
+    n_best: int
+    exact: bool
+    min_length: int
+    limits: NDArray[np.int64]  # (texts,) most ids
+    norms: NDArray[np.float64]  # by length from 0 to one more than the largest limit: what a sum is divided by
+
+
+class Written(NamedTuple):
+    """A hypothesis."""
+
+    ids: list[int]
+    score: float
+    log_probs: list[float]
+    finished: bool
+
+
+class CompiledWriter(NamedTuple):
+    """A decoder that has read what is given of each row, its embedder and its head."""
+
+    stack: PackedStack
+    memory: StepMemory
+    slots: Tensor  # (rows, time) int32, as of `PackedStack.step`
+    texts: Tensor  # (rows,) int32
+    words: WordSum
+    table: PackedTable
+
+    def beam(
+        self, last: Tensor, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None
+    ) -> list[list[Written]] | None:
+        """last (rows, 1), the words to be read first → hypotheses of each row, the best first; None without compiler.
+
+        `unwanted` is asked after every step, and tells which rows (rows,) are written no further.
+        Raises MemoryError, and what `unwanted` raises.
+        """
+        kernel = library(Path(__file__).with_name("search.cpp"))
+        if kernel is None or rules.size >= MOST:
+            return None
+        table, places = self.words.table.detach().contiguous(), self.words.places
+        places = None if places is None else places.detach().contiguous()
+        writer = _Writer(
+            ctypes.pointer(self.stack.struct), ctypes.pointer(self.table.product.struct), table.data_ptr(),
+            None if places is None else places.data_ptr(), self.words.scale, PAD, BOS, EOS, UNK,
+        )  # fmt: skip
+        limits, norms = (np.ascontiguousarray(one) for one in (rules.limits, rules.norms))
+        dropped, faults = np.zeros(len(last), np.uint8), list[BaseException]()
+
+        def stepped() -> None:
+            try:
+                dropped[:] = unwanted() if unwanted is not None else False
+            except BaseException as error:  # it cannot pass through compiled code: the search is ended first
+                faults.append(error)
+                dropped[:] = True
+
+        first, slots, texts = last.contiguous(), self.slots.contiguous(), self.texts.contiguous()
+        past = self.stack.past(self.memory, slots, texts)
+        start = _Start(len(first), first.data_ptr(), ctypes.pointer(past))
+        told = _Rules(
+            rules.size, rules.n_best, rules.exact, rules.min_length, limits.ctypes.data, norms.ctypes.data,
+            _STEPPED() if unwanted is None else _STEPPED(stepped), dropped.ctypes.data,
+        )  # fmt: skip
+        search = kernel["beam_search"]
+        search.argtypes, search.restype = [_POINTER, _POINTER, _POINTER], _POINTER
+        found = search(ctypes.byref(writer), ctypes.byref(start), ctypes.byref(told))
+        if not found:
+            raise MemoryError("a beam search")
+        written = _read(kernel, found, len(first))
+        if faults:
+            raise faults[0]
+        return written
+
+
+def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[Written]]:
+    """Copy what compiled code has found, and free it."""
+    counts = np.empty(texts, np.int64)
+    sizes, take = kernel["sizes"], kernel["take"]
+    sizes.argtypes, sizes.restype = [_POINTER, _POINTER], _LONG
+    take.argtypes, take.restype = [_POINTER, _LONG, *[_POINTER] * 5], None
+    total = sizes(found, counts.ctypes.data)
+    many = int(counts.sum())
+    lengths, scores, finished = np.empty(many, np.int64), np.empty(many), np.empty(many, np.uint8)
+    ids, log_probs = np.empty(total, np.int64), np.empty(total)
+    take(found, EOS, *(one.ctypes.data for one in (lengths, scores, finished, ids, log_probs)))
+    all_ids, all_log_probs, hypotheses, start = ids.tolist(), log_probs.tolist(), list[Written](), 0
+    for length, score, ended in zip(lengths.tolist(), scores.tolist(), finished.tolist(), strict=True):
+        end = start + length
+        written = all_ids[start : end - ended]
+        hypotheses.append(Written(written, score, all_log_probs[start:end], bool(ended)))
+        start = end
+    each = iter(hypotheses)
+    return [[next(each) for _ in range(count)] for count in counts.tolist()]

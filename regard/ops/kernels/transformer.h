@@ -1,0 +1,269 @@
+// Blocks of a Transformer without gradients: an encoder over whole texts, and a decoder's step for many rows at once.
+//
+// Rows stand one behind another, without padding. Each row's numbers depend on its own text alone, to the bit.
+
+#pragma once
+
+#include "products.h"
+
+namespace {
+
+constexpr int64_t kTogether = 256;  // rows whose numbers stay in a core's cache
+constexpr int64_t kWidest = 128;     // heads
+
+struct Norm {
+  const float *weight, *bias;
+};
+
+struct Block {
+  Norm own_norm, cross_norm, forward_norm;
+  Product own, own_out;      // queries, keys and values in one product; the scale of the scores is in the queries
+  Product cross, cross_out;  // queries alone: the source's keys and values come from `project`
+  Product hidden, forward_out;
+};
+
+struct Stack {
+  const Block* blocks;
+  int64_t layers, dim, pre;  // pre: normalised before each layer of a block, not behind it
+  int64_t own_heads, cross_heads;
+  double epsilon;
+  Norm norm;  // of the last states, where pre
+};
+
+struct Scratch {
+  std::unique_ptr<float[]> memory;
+  float* next;
+  explicit Scratch(int64_t count) : memory(new float[count]), next(memory.get()) {}
+  float* take(int64_t count) {
+    float* taken = next;
+    next += count;
+    return taken;
+  }
+};
+
+// (x - mean) / sqrt(variance + epsilon) · weight + bias, row by row; `to` may be x.
+void normalise(const Norm& norm, double epsilon, int64_t dim, int64_t rows, const float* x, float* to) {
+  for (int64_t row = 0; row < rows; ++row, x += dim, to += dim) {
+    Vector sums{};
+    float rest = 0;
+    int64_t place = 0;
+    for (; place + kLanes <= dim; place += kLanes) sums += load(x + place);
+    for (; place < dim; ++place) rest += x[place];
+    const float mean = (sum_of(sums) + rest) / float(dim);
+    Vector squares{};
+    rest = 0;
+    for (place = 0; place + kLanes <= dim; place += kLanes) {
+      const Vector off = load(x + place) - mean;
+      squares += off * off;
+    }
+    for (; place < dim; ++place) rest += (x[place] - mean) * (x[place] - mean);
+    const float scale = 1.0f / std::sqrt((sum_of(squares) + rest) / float(dim) + float(epsilon));
+    for (place = 0; place + kLanes <= dim; place += kLanes) {
+      store(to + place, (load(x + place) - mean) * scale * load(norm.weight + place) + load(norm.bias + place));
+    }
+    for (; place < dim; ++place) to[place] = (x[place] - mean) * scale * norm.weight[place] + norm.bias[place];
+  }
+}
+
+inline float dot(const float* a, const float* b, int64_t dim) {
+  Vector sums{};
+  int64_t place = 0;
+  for (; place + kLanes <= dim; place += kLanes) sums += load(a + place) * load(b + place);
+  float sum = sum_of(sums);
+  for (; place < dim; ++place) sum += a[place] * b[place];
+  return sum;
+}
+
+// scores (keys, heads) of a query; heads stand side by side, so that four of them are summed up together.
+void score(const float* query, const float* const* keys, int64_t count, int64_t heads, int64_t dim, float* scores) {
+  const bool by_four = heads % 4 == 0 && dim % kLanes == 0;
+  for (int64_t key = 0; key < count; ++key, scores += heads) {
+    const float* other = keys[key];
+    for (int64_t head = 0; head < heads && !by_four; ++head) {
+      scores[head] = dot(query + head * dim, other + head * dim, dim);
+    }
+    for (int64_t head = 0; head < heads && by_four; head += 4) {
+      Vector sums[4] = {};
+      for (int64_t one = 0; one < 4; ++one) {
+        const int64_t first = (head + one) * dim;
+        for (int64_t place = first; place < first + dim; place += kLanes) {
+          sums[one] += load(query + place) * load(other + place);
+        }
+      }
+      sums_of(sums, scores + head);
+    }
+  }
+}
+
+// scores (keys, heads) → weights that add up to one over the keys; there is room for a vector behind the last.
+void softmax(float* scores, int64_t count, int64_t heads) {
+  float tops[kWidest], sums[kWidest];
+  for (int64_t head = 0; head < heads; ++head) tops[head] = scores[head], sums[head] = 0;
+  for (int64_t key = 1; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) tops[head] = std::max(tops[head], scores[key * heads + head]);
+  }
+  for (int64_t key = 0; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) scores[key * heads + head] -= tops[head];
+  }
+  for (int64_t one = 0; one < count * heads; one += kLanes) store(scores + one, exponential(load(scores + one)));
+  for (int64_t key = 0; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) sums[head] += scores[key * heads + head];
+  }
+  for (int64_t head = 0; head < heads; ++head) sums[head] = 1.0f / sums[head];
+  for (int64_t key = 0; key < count; ++key) {
+    for (int64_t head = 0; head < heads; ++head) scores[key * heads + head] *= sums[head];
+  }
+}
+
+// weights (keys, heads) → the sum of the values, `width` numbers behind each key.
+void read(const float* const* keys, int64_t count, int64_t heads, int64_t width, const float* weights, float* context) {
+  const int64_t dim = width / heads;
+  for (int64_t head = 0; head < heads; ++head) {
+    const float* share = weights + head;
+    int64_t place = head * dim;
+    const int64_t end = place + dim;
+    for (; place + 2 * kLanes <= end; place += 2 * kLanes) {
+      Vector first{}, second{};
+      for (int64_t key = 0; key < count; ++key) {
+        const float* value = keys[key] + width + place;
+        first += share[key * heads] * load(value);
+        second += share[key * heads] * load(value + kLanes);
+      }
+      store(context + place, first);
+      store(context + place + kLanes, second);
+    }
+    for (; place < end; ++place) {
+      float sum = 0;
+      for (int64_t key = 0; key < count; ++key) sum += share[key * heads] * keys[key][width + place];
+      context[place] = sum;
+    }
+  }
+}
+
+// One query against `count` keys → context (width); without keys it is zero.
+void attend(
+    const float* query, const float* const* keys, int64_t count, int64_t heads, int64_t width, float* scores,
+    float* context) {
+  if (!count) std::fill(context, context + width, 0.0f);
+  if (!count) return;
+  score(query, keys, count, heads, width / heads, scores);
+  softmax(scores, count, heads);
+  read(keys, count, heads, width, scores, context);
+}
+
+// Rows that go through a block, and the memory that its layers need.
+struct Rows {
+  const Stack& stack;
+  int64_t count;
+  float *states, *normed, *queries, *context, *hidden;
+
+  const float* enter(const Norm& norm) const {
+    if (!stack.pre) return states;
+    normalise(norm, stack.epsilon, stack.dim, count, states, normed);
+    return normed;
+  }
+  void leave(const Norm& norm, const Product& out, const float* change) const {
+    multiply<After::add>(out, change, count, states);
+    if (!stack.pre) normalise(norm, stack.epsilon, stack.dim, count, states, states);
+  }
+  void feed_forward(const Block& block) const {
+    multiply<After::relu>(block.hidden, enter(block.forward_norm), count, hidden);
+    leave(block.forward_norm, block.forward_out, hidden);
+  }
+  void finish() const {
+    if (stack.pre) normalise(stack.norm, stack.epsilon, stack.dim, count, states, states);
+  }
+};
+
+int64_t widest_of(const Stack& stack) {  // of the queries, keys and values of a row
+  const Block& block = stack.blocks[0];
+  return std::max(block.own.outputs, block.cross.outputs);
+}
+
+int64_t memory_of(const Stack& stack, int64_t rows, int64_t keys) {
+  const int64_t of_row = stack.dim + 2 * widest_of(stack) + stack.blocks[0].hidden.outputs;
+  return rows * of_row + std::max(stack.own_heads, stack.cross_heads) * keys + kLanes;
+}
+
+Rows rows_of(const Stack& stack, int64_t count, float* states, Scratch& scratch) {
+  const int64_t widest = widest_of(stack);
+  float *normed = scratch.take(count * stack.dim), *queries = scratch.take(count * widest);
+  float *context = scratch.take(count * widest), *hidden = scratch.take(count * stack.blocks[0].hidden.outputs);
+  return {stack, count, states, normed, queries, context, hidden};
+}
+
+// Whole texts through all blocks; every row looks at all rows of its text.
+void encode_group(const Stack& stack, int64_t texts, const int64_t* starts, float* states, const float** keys) {
+  const int64_t count = starts[texts] - starts[0], width = stack.blocks[0].own_out.inputs;
+  Scratch scratch(memory_of(stack, count, count));
+  const Rows rows = rows_of(stack, count, states, scratch);
+  for (int64_t layer = 0; layer < stack.layers; ++layer) {
+    const Block& block = stack.blocks[layer];
+    multiply<After::nothing>(block.own, rows.enter(block.own_norm), count, rows.queries);
+    for (int64_t text = 0; text < texts; ++text) {
+      const int64_t begin = starts[text] - starts[0], end = starts[text + 1] - starts[0];
+      for (int64_t row = begin; row < end; ++row) keys[row - begin] = rows.queries + (3 * row + 1) * width;
+      for (int64_t row = begin; row < end; ++row) {
+        const float* query = rows.queries + 3 * row * width;
+        attend(query, keys, end - begin, stack.own_heads, width, scratch.next, rows.context + row * width);
+      }
+    }
+    rows.leave(block.own_norm, block.own_out, rows.context);
+    rows.feed_forward(block);
+  }
+  rows.finish();
+}
+
+// What rows that are being written read. Keys and values of a place stand side by side.
+struct Past {
+  const int32_t* slots;  // (rows, stride): in which row of own[place] a row's keys and values of that place are
+  int64_t stride, time;  // places before this one
+  float* const* own;     // of each place up to this one: (layers, rows then, 2 · width), written here for this place
+  const int64_t* rows_then;
+  const int32_t* texts;   // (rows,) which text each reads
+  const int64_t* starts;  // of the texts in `source`, and the end of the last
+  const float* source;    // (layers, places of all texts, 2 · width)
+  int64_t places, longest;
+};
+
+// One step: states (rows, dim) of the words read → those of the decoder, in place.
+void take_step(const Stack* stack, const Past* past, int64_t count, float* states) {
+  const int64_t own_width = stack->blocks[0].own_out.inputs, cross_width = stack->blocks[0].cross.outputs;
+  const int64_t longest = std::max(past->time + 1, past->longest);
+  Scratch scratch(memory_of(*stack, count, longest));
+  std::unique_ptr<const float*[]> keys(new const float*[longest]);
+  const Rows rows = rows_of(*stack, count, states, scratch);
+  for (int64_t layer = 0; layer < stack->layers; ++layer) {
+    const Block& block = stack->blocks[layer];
+    multiply<After::nothing>(block.own, rows.enter(block.own_norm), count, rows.queries);
+    float* written = past->own[past->time] + layer * count * 2 * own_width;
+    for (int64_t row = 0; row < count; ++row) {
+      const float* query = rows.queries + 3 * row * own_width;
+      float* own = written + row * 2 * own_width;
+      std::memcpy(own, query + own_width, 2 * own_width * sizeof(float));
+      for (int64_t place = 0; place < past->time; ++place) {
+        const int64_t slot = past->slots[row * past->stride + place];
+        keys[place] = past->own[place] + (layer * past->rows_then[place] + slot) * 2 * own_width;
+      }
+      keys[past->time] = own;
+      attend(query, keys.get(), past->time + 1, stack->own_heads, own_width, scratch.next, rows.context + row * own_width);
+    }
+    rows.leave(block.own_norm, block.own_out, rows.context);
+    if (cross_width) {
+      multiply<After::nothing>(block.cross, rows.enter(block.cross_norm), count, rows.queries);
+      const float* source = past->source + layer * past->places * 2 * cross_width;
+      for (int64_t row = 0; row < count; ++row) {
+        const int64_t begin = past->starts[past->texts[row]], end = past->starts[past->texts[row] + 1];
+        for (int64_t place = begin; place < end; ++place) keys[place - begin] = source + place * 2 * cross_width;
+        const float* query = rows.queries + row * cross_width;
+        attend(query, keys.get(), end - begin, stack->cross_heads, cross_width, scratch.next,
+               rows.context + row * cross_width);
+      }
+      rows.leave(block.cross_norm, block.cross_out, rows.context);
+    }
+    rows.feed_forward(block);
+  }
+  rows.finish();
+}
+
+}  // namespace
