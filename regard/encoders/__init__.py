@@ -7,6 +7,7 @@ from regard.encoders.bytenet import ByteNetEncoder
 from regard.encoders.convolutional import ConvolutionalEncoder
 from regard.encoders.embeddings import EmbeddingsEncoder
 from regard.encoders.encoder import Encoder
+from regard.encoders.language_model_features import LanguageModelFeaturesEncoder
 from regard.encoders.parallel import ParallelEncoder
 from regard.encoders.recurrent import RecurrentEncoder
 from regard.encoders.self_attention import SelfAttentionEncoder
@@ -21,6 +22,7 @@ ENCODERS.fill(
         "bytenet": ByteNetEncoder,
         "convolutional": ConvolutionalEncoder,
         "embeddings": EmbeddingsEncoder,
+        "language_model_features": LanguageModelFeaturesEncoder,
         "parallel": ParallelEncoder,
         "recurrent": RecurrentEncoder,
         "self_attention": SelfAttentionEncoder,

@@ -1,5 +1,6 @@
 """Whole networks. One file a row: a function (columns, *, settings) whose keyword-only signature is its config."""
 
+from regard.models.bidirectional_language_model import BidirectionalLanguageModel, bidirectional_language_model
 from regard.models.build import build_attention
 from regard.models.captioner import captioner
 from regard.models.causal_classifier import CausalClassifier, causal_classifier
@@ -22,6 +23,7 @@ from regard.registry import Registry
 MODELS: Registry[Model] = Registry(
     "model",
     {
+        "bidirectional_language_model": bidirectional_language_model,
         "captioner": captioner,
         "causal_classifier": causal_classifier,
         "classifier": classifier,
@@ -38,7 +40,7 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "CausalClassifier", "Generator", "Hierarchical", "LabelModel",
-    "LanguageModel", "MemoryNetwork", "Model", "NumberModel", "SpanReader", "Tagger",
+    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Generator",
+    "Hierarchical", "LabelModel", "LanguageModel", "MemoryNetwork", "Model", "NumberModel", "SpanReader", "Tagger",
     "Translator", "build_attention",
 ]  # fmt: skip

@@ -94,13 +94,10 @@ class LanguageModel(Generator):
 
     def start(self, batch: Batch) -> Continuing:
         """Reads the pieces that are not counted: prompts, which must be of one length. Without any it has read BOS."""
-        text, given = batch.sequences(TEXT), prompts(batch)
-        length = int(given.sum(dim=-1).max()) if len(given) else 0
-        if not bool(given[:, :length].all()):
-            raise ValueError("prompts of different lengths cannot be read together")
-        read = torch.cat([text.items.new_full((len(given), 1), BOS), text.items[:, :length]], dim=1)
+        ids = prompt_ids(batch)
+        read = torch.cat([ids.new_full((len(ids), 1), BOS), ids], dim=1)
         state = self._start(batch)
-        if length:
+        if ids.shape[1]:
             _, state = self.decoder(read[:, :-1], state)
         return Continuing(state, read[:, -1:])
 
@@ -164,3 +161,12 @@ def counted(batch: Batch) -> Tensor:
 def prompts(batch: Batch) -> Tensor:
     """(batch, n): the pieces that are given, and go on."""
     return batch.sequences(TEXT).mask & ~counted(batch)
+
+
+def prompt_ids(batch: Batch) -> Tensor:
+    """(batch, length) of prompts of one length. Raises ValueError for others."""
+    given = prompts(batch)
+    length = int(given.sum(dim=-1).max()) if len(given) else 0
+    if not bool(given[:, :length].all()):
+        raise ValueError("prompts of different lengths cannot be read together")
+    return batch.sequences(TEXT).items[:, :length]

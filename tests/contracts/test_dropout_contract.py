@@ -39,6 +39,7 @@ PLACES = {  # how many dropouts a pass over a sequence meets, of two layers wher
     "encoder": {
         "bytenet": 1,  # the states
         "convolutional": 2 + 1,  # what each block reads, the states
+        "language_model_features": 2 + 1,  # between the layers of either way, the states
         "parallel": 5 + 1 + 1,  # those of its parts: four blocks, a recurrent layer, an attention
         "recurrent": 1 + 1,  # between the layers, the states
         "self_attention": 2,  # what each layer has seen

@@ -1,0 +1,71 @@
+"""The layers of two language models, one that reads a text from the left and one that reads it from the right."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import turn_around
+from regard.layers.recurrent import RECURRENT
+from regard.layers.recurrent.directions import reverse
+from regard.layers.recurrent.recurrent import Past
+from regard.ops.dropout import Dropout
+from regard.ops.modules import module_list
+from regard.records import Sequences
+from regard.registry import Choice
+
+
+class OneWay(nn.Module):
+    """Recurrent layers as wide as what they read; from the second on each adds what it reads to what it writes.
+
+    Between layers something is dropped.
+    """
+
+    def __init__(self, dim: int, cell: Choice, num_layers: int, dropout: float) -> None:
+        super().__init__()
+        self.start = nn.Parameter(torch.randn(dim) * dim**-0.5)  # is read before the first vector
+        self.layers = module_list(RECURRENT.build(cell, dim, dim, place="cell") for _ in range(num_layers))
+        self.dropout = Dropout(dropout)
+
+    def forward(
+        self, vectors: Tensor, mask: Tensor | None, pasts: tuple[Past, ...] | None = None
+    ) -> tuple[list[Tensor], tuple[Past, ...]]:
+        """vectors (batch, n, dim) → the states (batch, n, dim) of each layer, lowest first, and the past of each."""
+        found, after = list[Tensor](), list[Past]()
+        for number, layer in enumerate(self.layers):
+            read = self.dropout(found[-1]) if number else vectors
+            written, past = layer(read, mask, None if pasts is None else pasts[number])
+            found.append(written + found[-1] if number else written)
+            after.append(past)
+        return found, tuple(after)
+
+    def begin(self, vectors: Tensor, mask: Tensor) -> tuple[list[Tensor], tuple[Past, ...]]:
+        """vectors (batch, n, dim) → states (batch, 1 + n, dim): the one at place i has read the first i vectors."""
+        start = self.start.expand(len(vectors), 1, -1)
+        read = torch.cat([torch.ones_like(mask[:, :1]), mask], dim=1) if mask.shape[1] else mask.new_ones(len(mask), 1)
+        return self(torch.cat([start, vectors], dim=1), read)
+
+
+class LanguageModelLayers(nn.Module):
+    """Both ways, which share nothing: no state from the left knows what comes, none from the right what came."""
+
+    def __init__(self, dim: int, cell: Choice, num_layers: int, dropout: float) -> None:
+        super().__init__()
+        self.forwards = OneWay(dim, cell, num_layers, dropout)
+        self.backwards = OneWay(dim, cell, num_layers, dropout)
+        turn_around(self.backwards)
+
+    def before(self, text: Sequences) -> tuple[Tensor, Tensor]:
+        """vectors (batch, n, dim) → highest states (batch, n, dim) that read all before a place, and all behind it."""
+        (*_, ahead), _ = self.forwards.begin(*text)
+        (*_, back), _ = self.backwards.begin(reverse(*text), text.mask)
+        return ahead[:, :-1], reverse(back[:, :-1], text.mask)
+
+    def read(self, text: Sequences) -> list[Tensor]:
+        """vectors (batch, n, dim) → of each layer states (batch, n, 2 · dim), which have read their own place, too.
+
+        The lowest are the vectors themselves, twice.
+        """
+        ahead, _ = self.forwards.begin(*text)
+        back, _ = self.backwards.begin(reverse(*text), text.mask)
+        ways = zip(ahead, back, strict=True)
+        states = [torch.cat([one[:, 1:], reverse(other[:, 1:], text.mask)], dim=-1) for one, other in ways]
+        return [torch.cat([text.items, text.items], dim=-1), *states]

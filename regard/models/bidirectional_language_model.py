@@ -1,0 +1,132 @@
+"""Two language models in one run, from the left and from the right: what ELMo learns from text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import name_columns
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare, NumLayers
+from regard.data.columns import Columns
+from regard.heads import HEADS
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.language_model_layers import LanguageModelLayers
+from regard.layers.recurrent import Cell
+from regard.models.build import build_embedder, draw_uniform
+from regard.models.language_model import TEXT, counted, need_no_source, prompt_ids
+from regard.models.model import Generator
+from regard.models.settings import HeadChoice, InitUniform, ModelDim, Tied
+from regard.records import PAD, Batch, Decoded, Sequences, State, Step, select
+from regard.registry import Choice
+
+
+class Written(NamedTuple):
+    """The state of the model from the left between steps."""
+
+    pasts: Any  # of its layers
+    states: Tensor | None  # (rows, 1, dim) before the first step: of what is read already
+
+    def select(self, rows: Tensor) -> "Written":
+        """Rows in that order."""
+        return Written(*select((self.pasts, self.states), rows))
+
+
+class BidirectionalLanguageModel(Generator):
+    """-1/2 (log p(x_i | those before it) + log p(x_i | those behind it)) of each piece x_i.
+
+    https://arxiv.org/abs/1802.05365, section 3.1: embeddings and head serve both ways, layers do not. It writes as the
+    model from the left alone. Its part `encoder` is that of an encoder `language_model_features`.
+    """
+
+    def __init__(self, embedder: Embedder, reader: LanguageModelLayers, head: Head) -> None:
+        super().__init__()
+        need_no_source(head)
+        self.embedder, self.head = embedder, head
+        self.encoder = nn.ModuleDict({"reader": reader})  # by the name that the encoder of features has for it
+        name_columns(reader, TEXT)
+
+    @property
+    def reader(self) -> LanguageModelLayers:
+        """The layers of both ways."""
+        return cast(LanguageModelLayers, self.encoder["reader"])
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Losses (batch, n) in nats per piece, the mean of both ways, 0 where none is counted."""
+        text = batch.sequences(TEXT)
+        targets = text.items.masked_fill(~counted(batch), PAD)
+        states = self.reader.before(self._embedded(text))
+        ahead, back = (self.head.nll(Decoded(one), None, targets, smoothing=smoothing) for one in states)
+        return (ahead + back) / 2
+
+    def counted(self, batch: Batch) -> Tensor:
+        """(batch, n): the pieces that `nll` has a loss of."""
+        return counted(batch)
+
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, None]:
+        """States (batch, n, dim) of the model from the left, each having read the pieces before it."""
+        return Decoded(self.reader.before(self._embedded(batch.sequences(TEXT)))[0]), None
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the text."""
+        return [(self.embedder, batch.sequences(TEXT).items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, which one of a translator's source can be, the layers and the head."""
+        embedder = [self.embedder]
+        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
+
+    def longest(self, batch: Batch) -> int | None:
+        """Any number."""
+        return None
+
+    def start(self, batch: Batch) -> Written:
+        """Reads the pieces that are not counted: prompts, which must be of one length."""
+        ids = prompt_ids(batch)
+        prompt = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
+        (*_, states), pasts = self.reader.forwards.begin(*self._embedded(prompt))
+        return Written(pasts, states[:, -1:])
+
+    def step(self, ids: Tensor, state: Written, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1) → log-probabilities (rows, vocab) of the next piece. The first step reads nothing more."""
+        decoded, after = self._read(ids, state)
+        return Step(self.head.log_probs(decoded, None)[:, -1]), after
+
+    def best(
+        self, ids: Tensor, state: Written, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor, State]:
+        """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
+        decoded, after = self._read(ids, state)
+        return *self.head.best(decoded, None, count, forbidden), after
+
+    def _read(self, ids: Tensor, state: Written) -> tuple[Decoded, Written]:
+        if state.states is not None:
+            return Decoded(state.states), Written(state.pasts, None)
+        (*_, states), pasts = self.reader.forwards(self.embedder(ids)[0], None, state.pasts)
+        return Decoded(states), Written(pasts, None)
+
+    def _embedded(self, text: Sequences) -> Sequences:
+        """ids (batch, n) → vectors (batch, n, dim)."""
+        return Sequences(self.embedder(text.items)[0], text.mask)
+
+
+def bidirectional_language_model(
+    columns: Columns,
+    *,
+    dim: ModelDim = 256,
+    cell: Cell = Choice("lstm"),
+    num_layers: NumLayers = 2,
+    head: HeadChoice = Choice("linear"),
+    dropout: DropoutShare = 0.1,
+    tied: Annotated[Tied, Doc("Tables that are one: all or target (embeddings and output) or none.")] = "all",
+    init_uniform: InitUniform = None,
+) -> BidirectionalLanguageModel:
+    """p(text) from the left and from the right: recurrent layers of width `dim` each way, over embeddings of words."""
+    words = build_embedder(Choice("words"), None, len(columns[TEXT]), dim, dropout)  # a vector tells of its piece alone
+    table = None if tied == "none" else words.output_weight()
+    writes = HEADS.build(head, dim, len(columns[TEXT]), table)
+    model = BidirectionalLanguageModel(words, LanguageModelLayers(dim, cell, num_layers, dropout), writes)
+    draw_uniform(model, init_uniform)
+    return model
