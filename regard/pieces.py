@@ -5,6 +5,7 @@ import re
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")  # how they are shown beside other pieces
 END = SPECIALS[EOS]
+MASK_PIECE = "<mask>"  # where it is reserved, the last piece of a vocabulary
 
 _BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 

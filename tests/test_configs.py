@@ -11,6 +11,7 @@ from small_configs import (
     of_labels,
     of_lines,
     of_made,
+    of_masked,
     of_questions,
     of_tags,
     of_texts,
@@ -48,6 +49,16 @@ def test_a_config_of_a_language_model_builds_trains_a_step_and_goes_on(path, tmp
     prediction, nothing = regard.load(run, ["decoding.search.max_extra=5"]).predict(["ein Hund", ""], explain=True)
     assert prediction.explanation is not None
     assert (prediction.source, nothing.source) == ("ein Hund", "")
+
+
+@pytest.mark.parametrize("path", list(filter(of_masked, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_masks_builds_trains_a_step_and_fills_in(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 < score.value < 1e4 for score in evaluate([run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["ein <mask> läuft"], explain=True)
+    assert prediction.source == "ein <mask> läuft" and "<mask>" not in prediction.text
+    assert prediction.explanation.columns["text"].count("<mask>") == 1
 
 
 @pytest.mark.parametrize("path", list(filter(of_labels, CONFIGS)), ids=lambda path: path.stem)

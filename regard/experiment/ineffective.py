@@ -36,7 +36,8 @@ def _of_one_text(experiment: Experiment, given: Mapping[str, Any]) -> Iterator[s
     if "shared" in given.get("text", {}):
         yield "text.shared changes nothing: there is one text, and one vocabulary"
     decoder = given.get("model", {}).get("decoder", {})
-    row: Any = DECODERS[experiment.model.settings["decoder"].name]
-    for name in row.of_source:
+    choice = experiment.model.settings.get("decoder")
+    row: Any = None if choice is None else DECODERS[choice.name]
+    for name in () if row is None else row.of_source:
         if isinstance(decoder, Mapping) and name in decoder:
             yield f"model.decoder.{name} changes nothing: a language model has no source"

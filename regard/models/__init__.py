@@ -8,6 +8,7 @@ from regard.models.classifier import classifier
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
+from regard.models.masked_language_model import MaskedLanguageModel, masked_language_model
 from regard.models.memory_network import MemoryNetwork, memory_network
 from regard.models.model import Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
@@ -29,6 +30,7 @@ MODELS: Registry[Model] = Registry(
         "classifier": classifier,
         "hierarchical": hierarchical,
         "language_model": language_model,
+        "masked_language_model": masked_language_model,
         "memory_network": memory_network,
         "pair_classifier": pair_classifier,
         "neural_turing_machine": neural_turing_machine,
@@ -41,6 +43,6 @@ MODELS: Registry[Model] = Registry(
 
 __all__ = [
     "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Generator",
-    "Hierarchical", "LabelModel", "LanguageModel", "MemoryNetwork", "Model", "NumberModel", "SpanReader", "Tagger",
-    "Translator", "build_attention",
+    "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model", "NumberModel",
+    "SpanReader", "Tagger", "Translator", "build_attention",
 ]  # fmt: skip

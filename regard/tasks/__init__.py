@@ -8,6 +8,7 @@ from regard.tasks.captioning import CaptioningTask
 from regard.tasks.classification import ClassificationTask
 from regard.tasks.examples import Examples
 from regard.tasks.language_model import LanguageModelTask
+from regard.tasks.masked_language_model import MaskedLanguageModelTask
 from regard.tasks.measures import Measure, Outcome
 from regard.tasks.pairs import PairsTask
 from regard.tasks.question_answering import QuestionAnsweringTask
@@ -23,6 +24,7 @@ TASKS: Registry[Task] = Registry(
         "captioning": CaptioningTask,
         "classification": ClassificationTask,
         "language_model": LanguageModelTask,
+        "masked_language_model": MaskedLanguageModelTask,
         "question_answering": QuestionAnsweringTask,
         "pairs": PairsTask,
         "reading": ReadingTask,

@@ -8,6 +8,8 @@ from regard.errors import CheckpointError, PartError, nearest
 from regard.registry import Choice, Registry
 from regard.text.characters import CharactersRecipe
 from regard.text.clean import clean
+from regard.text.masked import FILE as MASK_FILE
+from regard.text.masked import MaskedTokenizer
 from regard.text.subwords import SubwordsRecipe
 from regard.text.tokenizer import Recipe, Tokenizer
 from regard.text.uncased_words import UncasedWordsRecipe
@@ -41,7 +43,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     if kind not in TOKENIZERS:
         raise CheckpointError(folder, f"holds a tokenizer of an unknown kind '{kind}'", nearest(kind, TOKENIZERS))
     recipe: Any = TOKENIZERS[kind]
-    return recipe.load(folder)
+    made: Tokenizer = recipe.load(folder)
+    return MaskedTokenizer(made) if (folder / MASK_FILE).exists() else made
 
 
-__all__ = ["TOKENIZERS", "Recipe", "Tokenizer", "clean", "load_tokenizer", "train_tokenizer"]
+__all__ = ["TOKENIZERS", "MaskedTokenizer", "Recipe", "Tokenizer", "clean", "load_tokenizer", "train_tokenizer"]

@@ -13,6 +13,7 @@ class Tokenizer(ABC):
 
     lossless = True  # False: for texts that are only read
     samples = False  # True: `sample` differs from `encode`
+    mask: int | None = None  # the id of <mask>, where it is reserved
 
     @abstractmethod
     def __len__(self) -> int:

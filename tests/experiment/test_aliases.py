@@ -37,7 +37,7 @@ def fault(change: str) -> str:
         ),
         ("model.encoder=hard", "it is a weighting: model.attention.weighting=hard"),
         ("model.head=sinusoidal", "it is a position: model.position=sinusoidal"),
-        ("model.head=crf", "it is a tag head, for another model; there is: linear, pointer"),
+        ("model.head=crf", "it is a tag head, for another model; there is: linear, pointer, transformed"),
         ("model.encoder=recurent", "did you mean 'recurrent'?"),
         ("model.encoder={name: recurrent, cell: lsmt}", "did you mean 'lstm'?"),
     ],

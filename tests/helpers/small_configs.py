@@ -19,6 +19,11 @@ def of_texts(path: Path) -> bool:
     return path.parent.name == "language"
 
 
+def of_masked(path: Path) -> bool:
+    """Whether it fills in what was masked."""
+    return path.parent.name == "pretraining" and "masked_language_model" in path.read_text(encoding="utf-8")
+
+
 def of_labels(path: Path) -> bool:
     """Whether it classifies."""
     return path.parent.name == "classification"
@@ -118,6 +123,7 @@ WRITERS = {
     "algorithmic": _few(length=5, shortest=2),
     "captioning": _few(size=2, marked=2),
     "language": _texts_in,
+    "pretraining": _texts_in,
     "generation": _lines_in,
     "classification": _labels_in,
     "pairs": _compared_in,

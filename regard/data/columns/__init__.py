@@ -8,6 +8,7 @@ from typing import Any
 from regard.data.columns.column import Column
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.labels import LabelsColumn
+from regard.data.columns.masked_text import MaskedTextColumn
 from regard.data.columns.numbers import NumbersColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.words import WordsColumn
@@ -19,6 +20,7 @@ COLUMNS: Registry[Column] = Registry(
     {
         "label": LabelColumn,
         "labels": LabelsColumn,
+        "masked_text": MaskedTextColumn,
         "numbers": NumbersColumn,
         "text": TextColumn,
         "words": WordsColumn,

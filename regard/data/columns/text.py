@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from regard.data.collate import ended
 from regard.data.columns.tokenizer_column import TokenizerColumn
-from regard.pieces import SPECIALS, byte_of
+from regard.pieces import BOS, SPECIALS, byte_of
 from regard.records import Sequences
 from regard.text import Tokenizer
 from regard.text.offsets import Place
@@ -17,38 +17,44 @@ from regard.text.offsets import Place
 class TextColumn(TokenizerColumn):
     """Pieces of a text, the end symbol behind them: ids (batch, longest + 1)."""
 
-    def __init__(self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False) -> None:
-        """Of a longer text the first `most` pieces are read, or with `from_end` the last; None: all."""
+    def __init__(
+        self, tokenizer: Tokenizer, *, most: int | None = None, from_end: bool = False, begins: bool = False
+    ) -> None:
+        """Of a longer text the first `most` pieces are read, or with `from_end` the last; None: all.
+
+        With `begins` <s> stands before each text.
+        """
         super().__init__(tokenizer)
+        self._first = [BOS] if begins else []
         self._cut = slice(None) if most is None else slice(-most, None) if from_end else slice(most)
 
-    def cut(self, most: int | None, *, from_end: bool = False) -> "TextColumn":
-        """Return the same column for texts of which at most so many pieces are read."""
-        return TextColumn(self.tokenizer, most=most, from_end=from_end)
+    def cut(self, most: int | None, *, from_end: bool = False, begins: bool = False) -> "TextColumn":
+        """Return the same column for texts of which at most so many pieces are read, with <s> before each if asked."""
+        return TextColumn(self.tokenizer, most=most, from_end=from_end, begins=begins)
 
     def key(self) -> str:
         """That of the tokenizer, with the limit where there is one."""
         limit = "" if self._cut == slice(None) else f" {self._cut.start} {self._cut.stop}"
-        return f"{self.tokenizer.key()}{limit}"
+        return f"{self.tokenizer.key()}{limit}{' <s>' * len(self._first)}"
 
     def __len__(self) -> int:
         return len(self.tokenizer)
 
     def encode(self, value: str) -> list[int]:
-        """Clean and cut; neither BOS nor EOS is added."""
-        return self.tokenizer.encode(value)[self._cut]
+        """Clean and cut; EOS is not added."""
+        return [*self._first, *self.tokenizer.encode(value)[self._cut]]
 
     def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
         """Cut all, as fast as the tokenizer can."""
-        return [ids[self._cut] for ids in self.tokenizer.encode_batch(values)]
+        return [[*self._first, *ids[self._cut]] for ids in self.tokenizer.encode_batch(values)]
 
     def offsets(self, value: str) -> list[Place]:
         """Return where each piece that is read stands in the text as it was given."""
-        return self.tokenizer.offsets(value)[self._cut]
+        return [*(None for _ in self._first), *self.tokenizer.offsets(value)[self._cut]]
 
     def sample(self, value: str, seed: int) -> list[int]:
         """Cut anew."""
-        return self.tokenizer.sample(value, seed)[self._cut]
+        return [*self._first, *self.tokenizer.sample(value, seed)[self._cut]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Join pieces; specials are left out."""

@@ -1,0 +1,110 @@
+"""Masked language models: an encoder reads a text with holes, and a head fills them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import name_columns
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.data.transforms.masking import ANSWERS
+from regard.encoders import EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import ConfigError, PartError
+from regard.heads import HEADS
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.model import Model
+from regard.models.settings import (
+    PROJECTED_HEADS,
+    EmbedderChoice,
+    HeadChoice,
+    InitUniform,
+    ModelDim,
+    SelfAttention,
+    WordPosition,
+)
+from regard.records import PAD, Batch, Decoded, Sequences
+from regard.registry import Choice
+
+TEXT = "text"
+TiedOutput = Annotated[bool, Doc("Use the table of the embeddings as that of the output, too.")]
+
+
+class MaskedLanguageModel(Model):
+    """p(piece | text with holes) at each hole by itself (https://arxiv.org/abs/1810.04805, section 3.1).
+
+    Only the states of holes reach the head.
+    """
+
+    def __init__(self, embedder: Embedder, encoder: Encoder, head: Head) -> None:
+        super().__init__()
+        if head.reads_source or head.needs_weights:
+            problem = "copies from a source, and a masked language model has none"
+            raise PartError(problem, "try 'transformed'", setting="head")
+        self.embedder, self.encoder, self.head = embedder, encoder, head
+        name_columns(encoder, TEXT)
+
+    def states(self, text: Sequences) -> Tensor:
+        """ids (batch, n) → states (batch, n, dim). Raises ConfigError where there is not one for each piece."""
+        vectors, _ = self.embedder(text.items)
+        states = self.encoder(Sequences(vectors, text.mask)).states
+        if states.shape[1] != text.mask.shape[1]:
+            problem = f"makes {states.shape[1]} states of {text.mask.shape[1]} pieces, and each piece needs one"
+            raise ConfigError("model.encoder", problem, "ratio: 1, extra: 0, or another encoder")
+        return states
+
+    def fill(self, batch: Batch, places: Tensor) -> Tensor:
+        """places (batch, n) → log-probabilities (hole, vocab) of what stands there, row by row."""
+        states = self.states(batch.sequences(TEXT))[places]
+        return self.head.log_probs(Decoded(states.unsqueeze(0)), None).squeeze(0)
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, n) in nats of the pieces that were masked, 0 elsewhere."""
+        states, answers = self.states(batch.sequences(TEXT)), torch.as_tensor(batch.columns[ANSWERS])
+        return self.head.nll(Decoded(states), None, answers, smoothing=smoothing)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """Return the mask (batch, n) of the pieces that were masked."""
+        answers: Any = batch.columns[ANSWERS]
+        return torch.as_tensor(answers != PAD)
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the text."""
+        return [(self.embedder, batch.sequences(TEXT).items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, which one of a translator's source can be, the encoder and the head."""
+        embedder = [self.embedder]
+        return {"embedder": embedder, "source_embedder": embedder, "encoder": [self.encoder], "head": [self.head]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of a text, <s> and </s> included."""
+        return self.embedder.max_length
+
+
+def masked_language_model(
+    columns: Columns,
+    *,
+    dim: ModelDim = 256,
+    embedder: EmbedderChoice = Choice("segments"),
+    position: WordPosition = Choice("learned"),
+    encoder: Annotated[EncoderChoice, Doc("What reads the text.")] = Choice("transformer"),
+    self_attention: SelfAttention = PROJECTED_HEADS,
+    head: HeadChoice = Choice("transformed"),
+    tied: TiedOutput = True,
+    dropout: DropoutShare = 0.1,
+    init_uniform: InitUniform = None,
+) -> MaskedLanguageModel:
+    """p(piece | text with holes): an encoder, and a head that fills each hole."""
+    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
+    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    table = reads.output_weight() if tied else None
+    model = MaskedLanguageModel(reads, encodes, HEADS.build(head, encodes.dim, len(columns[TEXT]), table))
+    draw_uniform(model, init_uniform)
+    return model

@@ -1,0 +1,200 @@
+"""Masked language models: what stands in the holes of a text."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.attention import recording
+from regard.config import Doc
+from regard.config.bounds import Share, Size
+from regard.data import Corpus, Reader, Stretch
+from regard.data.columns import Columns, TextColumn
+from regard.data.streams import PlannedStream
+from regard.data.transforms import Draws, Transformed
+from regard.data.transforms.masking import ANSWERS, STAGE, Masking
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.errors import PartError
+from regard.explain.alignment_view import mean_of_heads
+from regard.explain.maps import attention_maps
+from regard.models import MaskedLanguageModel, Model
+from regard.models.masked_language_model import TEXT
+from regard.pieces import END, MASK_PIECE, PAD, SPECIALS, byte_of
+from regard.records import Batch
+from regard.registry import Choice
+from regard.results import Explanation, Prediction, TextPrediction
+from regard.tasks.examples import Examples
+from regard.tasks.measures import Measure
+from regard.tasks.task import Ids, Task, Wording
+from regard.tasks.text_predictions import rows_of, text_prediction
+
+NOTHING = f"there is no {MASK_PIECE} in it, so nothing is filled in"
+FIXED = Draws(0, STAGE, 0)  # of what is judged, in every run the same
+
+
+class MaskEngine:
+    """The likeliest fillings of a text: each hole by itself, so that a filling's score is a sum over its holes."""
+
+    def __init__(self, model: MaskedLanguageModel, mask: int, count: int) -> None:
+        self.model, self.mask, self.width = model, mask, count
+        self.max_source = model.max_source
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return the best fillings of each text as ids, the best first; of a text without holes itself."""
+        text = batch.sequences(TEXT)
+        holes = (text.items == self.mask) & text.mask
+        log_probs = self.model.fill(batch, holes)
+        log_probs[:, [*range(len(SPECIALS)), self.mask]] = float("-inf")
+        best = log_probs.topk(min(self.width, log_probs.shape[-1] - len(SPECIALS) - 1), dim=-1)
+        scores, words = iter(best.values.tolist()), iter(best.indices.tolist())
+        found = []
+        for ids in rows_of(text):
+            places = [place for place, one in enumerate(ids) if one == self.mask]
+            choices = [list(zip(next(scores), next(words), strict=True)) for _ in places]
+            found.append([_filled(ids, places, chosen) for chosen in _likeliest(choices, self.width)])
+        return found
+
+
+class MaskedLanguageModelTask(Task):
+    """A text, line by line, in which some pieces are masked: they are learnt from, and filled in when it is used."""
+
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "masked_text"}
+    model = "masked_language_model"
+    contract = MaskedLanguageModel
+    metric = "perplexity"
+    wording = Wording("lines", "words of the line", "fill masks")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
+        "objective": {"name": "likelihood", "label_smoothing": 0.0},
+    }
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        share: Annotated[Share, Doc("Share of the pieces that are to be filled in, drawn anew in each epoch.")] = 0.15,
+        masked: Annotated[Share, Doc("Share of these that become <mask>.")] = 0.8,
+        random: Annotated[Share, Doc("Share of these that become a random piece; the rest stay as they are.")] = 0.1,
+        whole_words: Annotated[bool, Doc("Mask all pieces of a word together.")] = False,
+        max_pieces: Annotated[
+            Size | None, Doc("Pieces of a line that are read; null: all, and none longer than data.max_length.")
+        ] = None,
+    ) -> None:
+        """Raises ConfigError for shares of more than all, and for a vocabulary without <mask>."""
+        self.text = cast(TextColumn, columns[TEXT]).cut(max_pieces, begins=True)
+        super().__init__({**columns, TEXT: self.text})
+        if masked + random > 1:
+            raise PartError(f"is {random:g}, and task.masked is {masked:g}", "1 in all, or less", setting="random")
+        self.max_pieces = max_pieces
+        self.mask = cast(int, self.text.tokenizer.mask)
+        begins = word_beginnings(self.text) if whole_words else None
+        self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, begins=begins)
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Fill each hole by itself; as many fillings as the search has hypotheses."""
+        return MaskEngine(cast(MaskedLanguageModel, model), self.mask, search.width)
+
+    def batch(self, rows: Sequence[Ids]) -> Batch:
+        """Return texts with what was filled in, where it is given."""
+        made = super().batch([{TEXT: row[TEXT]} for row in rows])
+        answers = torch.full_like(made.sequences(TEXT).items, PAD)
+        for row, one in enumerate(rows):
+            given = one.get(ANSWERS, ())
+            answers[row, : len(given)] = torch.tensor([*given], dtype=torch.long)
+        return made._replace(columns={**made.columns, ANSWERS: answers}, count=int((answers != PAD).sum()))
+
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
+        """Return texts masked by a draw that is always the same."""
+        return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
+
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Lines of about one length together, masked anew in each epoch."""
+        lines = super().stream(corpus, tokens, sentences, seed=seed)
+        return Transformed(lines, self._masking, seed=seed, stage=STAGE)
+
+    def answered(self, prediction: Prediction) -> Ids:
+        """Return the text and what its holes were filled with."""
+        ids = self.text.encode(prediction.source)
+        filled = prediction.ids if isinstance(prediction, TextPrediction) else None
+        pairs = zip(ids, filled or ids, strict=True)
+        return {TEXT: ids, ANSWERS: [new if old == self.mask and new != old else PAD for old, new in pairs]}
+
+    def unasked(self, example: Mapping[str, str]) -> Prediction | None:
+        """Return a text without holes as it is."""
+        text = example[TEXT]
+        return None if MASK_PIECE in text else TextPrediction(text, text, 0.0, warning=NOTHING)
+
+    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
+        """Return a prediction with its source as it was given, its masks written out."""
+        return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
+
+    def max_length(self, limit: int) -> int | None:
+        """Any number where long lines are cut."""
+        return limit if self.max_pieces is None else None
+
+    @classmethod
+    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
+        """The last lines are held out, those of the test part at the very end: lines follow on each other."""
+        borders = 1 - dev - test, 1 - test
+        return Stretch(reader, 0.0, borders[0]), Stretch(reader, *borders), Stretch(reader, borders[1], 1.0)
+
+    @classmethod
+    def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
+        """How well models know the masked pieces, by a draw that is always the same."""
+        return cls.likelihoods()[::-1]
+
+    @classmethod
+    def metrics(cls) -> Iterator[str]:
+        """None: texts are judged by how likely their own pieces are."""
+        return iter(())
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return each text with its holes filled, the next best fillings as alternatives."""
+        texts = [self.text.decode(ids) for ids in rows_of(batch.sequences(TEXT))]
+        pairs = zip(texts, engine.answer(batch), strict=True)
+        return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return what each hole, and each piece of the text, looked at."""
+        with recording(model) as records:
+            cast(MaskedLanguageModel, model).states(batch.sequences(TEXT))
+        answers, explanations = torch.as_tensor(batch.columns[ANSWERS]), []
+        for row, ids in enumerate(rows_of(batch.sequences(TEXT))):
+            tokens = [*self.text.pieces(ids[:-1]), END]
+            places = (answers[row] != PAD).nonzero().flatten().tolist()
+            filled = self.text.pieces(answers[row, places].tolist())
+            maps = attention_maps(records, row, {TEXT: len(tokens), ANSWERS: len(filled) + 1})
+            looks = mean_of_heads(maps[-1]) if maps else []
+            weights = [*(looks[place] for place in places), [0.0] * len(tokens)] if looks else []
+            links = [(place, number) for number, place in enumerate(places)]
+            explanations.append(Explanation(tokens, [*filled, END], links, weights, maps, {TEXT: tokens}))
+        return explanations
+
+
+def word_beginnings(column: TextColumn) -> NDArray[np.bool_]:
+    """(vocab,): whether a piece begins a word: with a space before it, or with a sign."""
+    pieces = column.pieces(range(len(column)))
+    return np.array([one[:1] in (" ", "▁") or not (one[:1].isalnum() or byte_of(one) is not None) for one in pieces])
+
+
+def _filled(ids: Sequence[int], places: Sequence[int], chosen: Sequence[tuple[float, int]]) -> Hypothesis:
+    """A text, its end symbol left out, with words at places."""
+    words = dict(zip(places, (word for _, word in chosen), strict=True))
+    whole = [words.get(place, one) for place, one in enumerate(ids[:-1])]
+    return Hypothesis(whole, sum(score for score, _ in chosen), [score for score, _ in chosen], True)
+
+
+def _likeliest(choices: Sequence[Sequence[tuple[float, int]]], count: int) -> list[list[tuple[float, int]]]:
+    """The best combinations of one (score, word) of each list, by the sum of scores; each list falls."""
+    found: list[list[tuple[float, int]]] = [[]]
+    for some in choices:
+        longer = ([*before, one] for before in found for one in some)
+        found = heapq.nlargest(count, longer, key=lambda one: sum(score for score, _ in one))
+    return found
