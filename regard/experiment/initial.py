@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from regard.attention.recipes import as_yaml
 from regard.config import SETTINGS_FILE, lay, read_yaml
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment.upgrade import upgraded
+from regard.models import MODELS
+from regard.tasks import TASKS, task_class
 
+PARTS_TAKEN = ("dim", "embedder", "position", "encoder", "decoder", "self_attention", "dropout")  # of a model
 CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
 
 
@@ -22,10 +26,35 @@ def settings_file(run: Path) -> Path:
     return file
 
 
-def continued(run: Path) -> dict[str, Any]:
-    """The settings of a run that continues another one on other texts: the same task, tokenizers and model."""
+def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run that starts from another one.
+
+    On other texts of the same task it has the same tokenizers and model. Another task, which `said` names, has its own
+    model, with the embedder and the encoder, or the decoder, of that run.
+    """
     before = upgraded(read_yaml(settings_file(run)))
-    return {**{group: before[group] for group in CONTINUED if group in before}, "init": {"run": str(run)}}
+    init = {"init": {"run": str(run)}}
+    if "task" in said and _task(said) != _task(before):
+        return {**_of_another_task(before, said), **init}
+    return {**{group: before[group] for group in CONTINUED if group in before}, **init}
+
+
+def reads_lines(run: Path) -> bool:
+    """Whether a run learnt from plain lines, so that a table is for another task."""
+    return len(task_class(_task(upgraded(read_yaml(settings_file(run))))).columns) == 1
+
+
+def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a run's settings another task takes, as far as it has such settings."""
+    name, starts = _task(said), task_class(_task(before)).starts
+    own = said.get("model", {})
+    row = own.get("name") if isinstance(own, Mapping) else own
+    row = row or starts.get("rows", {}).get(task_class(name).model, task_class(name).model)
+    known, model = MODELS.settings(row), {**before["model"], **starts.get("model", {})}
+    shared = {key: model[key] for key in (*PARTS_TAKEN, *starts.get("model", {})) if key in known and key in model}
+    task = {key: value for key, value in starts.get("task", {}).items() if key in TASKS.settings(name)}
+    training = {"training": dict(starts["training"])} if "training" in starts else {}
+    return {"task": {"name": name, **task}, "text": before["text"], "model": {"name": row, **shared}, **training}
 
 
 def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +72,8 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given, Mapping) and _task(before) != _task(settings):
         text = {**text, "shared": given.get("shared", True)}
     if lay(text, given) != text:
-        problem = f"cannot differ from that of '{run}', whose vocabularies are taken"
+        both = f"{as_yaml(given)} here, {as_yaml(text)} there"
+        problem = f"cannot differ from that of '{run}', whose vocabularies are taken: {both}"
         raise ConfigError("text", problem, "leave it out")
     return {**settings, "text": text, "init": {**init, "run": str(run)}}
 

@@ -30,8 +30,8 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
-from regard.experiment.initial import continued, with_text
-from regard.experiment.layouts import forgotten_label, with_layouts
+from regard.experiment.initial import continued, reads_lines, with_text
+from regard.experiment.layouts import forgotten_label, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
 from regard.experiment.time_plan import may_be_planned, planned_defaults
@@ -58,9 +58,11 @@ def read_experiment(
     with deferred_warnings():
         reader = None if path is None else by_ending(str(path))
         if reader is not None:
-            path, changes = None, [f"data.train={quoted(str(path))}", *changes]
+            of_another = start is not None and reads_lines(start)
+            task, data = text_settings(str(path)) if of_another else ([], [f"data.train={quoted(str(path))}"])
+            path, changes = None, [*task, *data, *changes]
         said = _read({} if path is None else read_yaml(path), changes)
-        experiment = _completed(said, {} if start is None else continued(start), say)
+        experiment = _completed(said, {} if start is None else continued(start, said), say)
         if reader is not None and (told := forgotten_label(experiment)):
             warnings.warn(told, stacklevel=2)
         return experiment

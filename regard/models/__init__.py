@@ -14,6 +14,7 @@ from regard.models.model import Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
 from regard.models.number_model import NumberModel
 from regard.models.pair_classifier import pair_classifier
+from regard.models.pair_encoder import pair_encoder
 from regard.models.reader import SpanReader, reader
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
@@ -33,6 +34,7 @@ MODELS: Registry[Model] = Registry(
         "masked_language_model": masked_language_model,
         "memory_network": memory_network,
         "pair_classifier": pair_classifier,
+        "pair_encoder": pair_encoder,
         "neural_turing_machine": neural_turing_machine,
         "reader": reader,
         "sequence_regressor": sequence_regressor,

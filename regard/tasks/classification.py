@@ -37,10 +37,13 @@ class ClassificationTask(LabelTask):
         max_pieces: Annotated[
             Size | None, Doc("Pieces of a text that are read; null: all, and none longer than data.max_length.")
         ] = 400,
+        begins: Annotated[
+            bool, Doc("Read <s> before a text, as masked language models do: the pooling `first` takes its state.")
+        ] = False,
         keep: Annotated[Literal["first", "last"], Doc("Which pieces of a longer text are read.")] = "first",
     ) -> None:
         text = cast(TextColumn, columns[TEXT])
-        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last")})
+        super().__init__({**columns, TEXT: text.cut(max_pieces, from_end=keep == "last", begins=begins)})
         self.max_pieces = max_pieces
 
     def max_length(self, limit: int) -> int:

@@ -73,6 +73,13 @@ class MaskedLanguageModelTask(Task):
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
     }
 
+    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "task": {"begins": True},
+        "model": {"pooling": "first", "pool_pieces": "after"},
+        "training": {"learning_rate": 5e-4},
+        "rows": {"pair_classifier": "pair_encoder"},
+    }
+
     def __init__(
         self,
         columns: Columns,

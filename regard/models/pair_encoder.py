@@ -1,0 +1,135 @@
+"""Pairs read as one text, as BERT reads them (https://arxiv.org/abs/1810.04805, figure 4a)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import EACH, name_columns, recording
+from regard.attention.parts import Attended, Role
+from regard.attention.recording import Recorded
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.encoders import EncoderChoice
+from regard.encoders.encoder import Encoder
+from regard.errors import ConfigError
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.pooling import POOLINGS, Pooling
+from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.classifier import PoolingChoice
+from regard.models.label_model import AttentionRecords, LabelModel
+from regard.models.pair_classifier import FIRST, LABEL, SECOND
+from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
+from regard.ops.dropout import Dropout
+from regard.records import BOS, PAD, Batch, Sequences
+from regard.registry import Choice
+
+
+class PairEncoder(LabelModel):
+    """p(label | first, second) = softmax(W · pooling(encoder(<s> first </s> second </s>)) + b).
+
+    Every piece of a text looks at those of both.
+    """
+
+    def __init__(
+        self, embedder: Embedder, encoder: Encoder, pooling: Pooling, num_classes: int, *, dropout: float = 0.1
+    ) -> None:
+        super().__init__(LABEL)
+        self.embedder, self.encoder, self.pooling = embedder, encoder, pooling
+        self.dropout, self.to_class = Dropout(dropout), nn.Linear(pooling.out_dim, num_classes)
+        name_columns(encoder, EACH)
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return log-probabilities (batch, class)."""
+        both = joined(batch.sequences(FIRST), batch.sequences(SECOND))
+        vectors, _ = self.embedder(both.items)
+        encoded = self.encoder(Sequences(vectors, both.mask))
+        scores: Tensor = self.to_class(self.dropout(self.pooling(encoded.states, encoded.mask)))
+        return scores.log_softmax(dim=-1)
+
+    def look(self, batch: Batch) -> AttentionRecords:
+        """Return what each attention of a text to itself and to the other one saw; <s> is left out."""
+        with recording(self) as records:
+            self.log_probs(batch)
+        first, second = batch.sequences(FIRST).mask, batch.sequences(SECOND).mask
+        places = {FIRST: _places(first, 1), SECOND: _places(second, 1 + first.sum(dim=1, keepdim=True))}
+        width = 1 + int((first.sum(dim=1) + second.sum(dim=1)).max())
+        found = {}
+        for name, one in records.items():
+            weights = [answer.weights for answer in one.answers if answer.weights is not None]
+            if one.role.queries is None or not weights or weights[0].shape[-1] != width:
+                continue
+            for queries, keys in product(places, places):
+                part = _part(weights[0], places[queries], places[keys])
+                answers = [Attended(part.new_zeros(0), part, (), {})]
+                found[f"{name} ({queries} → {keys})"] = Recorded(Role(queries, keys), answers)
+        return AttentionRecords(found)
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the joint text."""
+        return [(self.embedder, joined(batch.sequences(FIRST), batch.sequences(SECOND)).items)]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, the encoder and the pooling."""
+        return {"embedder": [self.embedder], "encoder": [self.encoder], "pooling": [self.pooling]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of each text, EOS included, such that two of them fit."""
+        most = self.embedder.max_length
+        return None if most is None else (most - 1) // 2
+
+
+def joined(first: Sequences, second: Sequences) -> Sequences:
+    """ids of two texts, an end symbol behind each → <s>, the first and the second in a row (batch, 1 + n + m)."""
+    lengths, others = first.mask.sum(dim=1, keepdim=True), second.mask.sum(dim=1, keepdim=True)
+    places = torch.arange(1 + int((lengths + others).max()), device=lengths.device)
+    of_first, of_second = places - 1, places - 1 - lengths
+    inside, behind = (of_first >= 0) & (of_first < lengths), (of_second >= 0) & (of_second < others)
+    ids = torch.where(places == 0, BOS, PAD).expand(len(lengths), -1)
+    for text, place, shown in ((first, of_first.expand_as(ids), inside), (second, of_second, behind)):
+        taken = text.items.gather(1, place.clamp(min=0, max=text.items.shape[1] - 1))
+        ids = torch.where(shown, taken, ids)
+    return Sequences(ids, inside | behind | (places == 0))
+
+
+def _places(mask: Tensor, start: Tensor | int) -> Tensor:
+    """mask (batch, n) of a text that begins at `start` of the joint one → the place there of each piece (batch, n)."""
+    places = torch.arange(mask.shape[1], device=mask.device) + start
+    return places.expand(mask.shape) * mask
+
+
+def _part(weights: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
+    """(batch, [head,] place, place) → (batch, head, query, key) of places (batch, n) and (batch, m)."""
+    heads = weights if weights.dim() == 4 else weights.unsqueeze(1)
+    rows = queries[:, None, :, None].expand(-1, heads.shape[1], -1, heads.shape[-1])
+    columns = keys[:, None, None, :].expand(-1, heads.shape[1], queries.shape[1], -1)
+    return heads.gather(2, rows).gather(3, columns)
+
+
+def pair_encoder(
+    columns: Columns,
+    *,
+    dim: ModelDim = 256,
+    embedder: EmbedderChoice = Choice("segments"),
+    position: WordPosition = Choice("learned"),
+    encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer"),
+    self_attention: SelfAttention = PROJECTED_HEADS,
+    pooling: PoolingChoice = Choice("first"),
+    dropout: DropoutShare = 0.1,
+    init_uniform: InitUniform = None,
+) -> PairEncoder:
+    """p(label | first, second): an encoder that reads both as one text, and a pooling.
+
+    Raises ConfigError where the texts have vocabularies of their own.
+    """
+    if columns[FIRST] is not columns[SECOND]:
+        raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
+    reads = build_embedder(embedder, position, len(columns[FIRST]), dim, dropout)
+    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    model = PairEncoder(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
+    draw_uniform(model, init_uniform)
+    return model

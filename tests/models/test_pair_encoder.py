@@ -1,0 +1,70 @@
+"""Pairs read as one text: by hand, row by row, and what is shown of it."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from regard.attention import recording
+from regard.data.columns import TextColumn
+from regard.data.columns.label import LabelColumn
+from regard.models import MODELS
+from regard.models.pair_encoder import PairEncoder, joined
+from regard.records import BOS, EOS, PAD, Batch, Sequences
+from regard.registry import Choice
+from regard.tasks import TASKS, Task
+
+PAIRS = [("ab", "a"), ("b", "abab"), ("aab", "b")]
+BLOCK = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8, "feedforward": Choice("gelu")})
+
+
+@pytest.fixture
+def task() -> Task:
+    text = TextColumn.learn(["ab ba"], Choice("characters"))
+    columns = {"first": text, "second": text, "label": LabelColumn.learn(["yes", "no"], Choice("characters"))}
+    return TASKS.build(Choice("pairs"), columns)
+
+
+@pytest.fixture
+def model(task: Task) -> PairEncoder:
+    torch.manual_seed(2)
+    choice = Choice("pair_encoder", {"dim": 8, "dropout": 0.0, "encoder": BLOCK})
+    made = MODELS.build(choice, task.vocabularies).double().eval()
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return made
+
+
+def batch_of(task: Task, pairs: list[tuple[str, str]]) -> Batch:
+    return task.batch(task.encode([{"first": one, "second": two, "label": "yes"} for one, two in pairs]))
+
+
+def test_texts_are_joined_without_padding_between():
+    first = torch.tensor([[7, 8, EOS], [9, EOS, PAD]])
+    second = torch.tensor([[5, EOS], [6, EOS]])
+    both = joined(*(Sequences(items, items != PAD) for items in (first, second)))
+    assert both.items.tolist() == [[BOS, 7, 8, EOS, 5, EOS], [BOS, 9, EOS, 6, EOS, PAD]]
+    assert torch.equal(both.mask, both.items != PAD)
+
+
+def test_a_pair_is_what_it_is_alone(task, model, assert_agrees):
+    together = model.log_probs(batch_of(task, PAIRS))
+    alone = torch.cat([model.log_probs(batch_of(task, [pair])) for pair in PAIRS])
+    assert_agrees("E06", together, alone)
+    swapped = model.log_probs(batch_of(task, [(two, one) for one, two in PAIRS]))
+    assert not torch.allclose(swapped, together)
+
+
+def test_maps_are_parts_of_the_joint_one(task, model):
+    batch = batch_of(task, PAIRS)
+    seen, _ = model.look(batch)
+    with recording(model) as records:
+        model.log_probs(batch)
+    name, joint = next((name, one.answers[0].weights) for name, one in records.items())
+    shown = seen[f"{name} (first → second)"].answers[0].weights
+    for row, (one, two) in enumerate(PAIRS):
+        n, m = len(one) + 1, len(two) + 1
+        assert_close(shown[row, :, :n, :m], joint[row, :, 1 : 1 + n, 1 + n : 1 + n + m])
+    (found, *_) = task.explain(model, batch)
+    assert {(each.queries, each.keys) for each in found.maps} == {
+        (one, two) for one in ("first", "second") for two in ("first", "second")
+    }
