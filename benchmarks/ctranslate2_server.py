@@ -33,7 +33,8 @@ def translator(chosen: argparse.Namespace) -> Answer:
     """Text → its translation; may be called by many threads."""
     from ctranslate2 import Translator
 
-    model = Translator(str(chosen.folder), device="cpu", inter_threads=chosen.threads, intra_threads=1)
+    how = {"compute_type": chosen.precision, "inter_threads": chosen.threads, "intra_threads": 1}
+    model = Translator(str(chosen.folder), device="cpu", **how)
     source, target = processor(chosen.source), processor(chosen.target)
 
     def answer(text: str) -> str:
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True, help="tokenizer of sentencepiece")
     parser.add_argument("--target", type=Path, required=True, help="tokenizer of sentencepiece")
     parser.add_argument("--threads", type=count, default=2, help="workers of one thread each (default 2)")
+    parser.add_argument("--precision", choices=("float32", "int8"), default="float32", help="of the products")
     parser.add_argument("--beam", type=count, default=5, help="size of the beam (default 5)")
     chosen = parser.parse_args()
     began, threads = time.monotonic(), ThreadPoolExecutor(WAITING)
@@ -86,6 +88,7 @@ def main() -> None:
     )
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # so named, it sends at once
     listener.bind(("127.0.0.1", 0))
+    listener.listen(1024)  # before it is told, so that who asks at once waits
     print(f"serving at http://127.0.0.1:{listener.getsockname()[1]}/", file=sys.stderr)
     print(f"ready after {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
     uvicorn.Server(config).run(sockets=[listener])

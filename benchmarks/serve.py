@@ -5,9 +5,12 @@
 
 The servers and their clients share the machine, over its loopback; each request is one line, of FILE or of the run's
 test part. So many clients ask again as soon as they are answered; the servers take turns at every number of clients.
-  regard serve       as it is shipped; --options threads=2 … for others
-  CTranslate2        the same model converted, as many workers as threads, as LibreTranslate has it
-  one by one         regard serve whose model gets one text at a time: --max-batch-tokens 1
+  regard serve               as it is shipped; --options threads=2 … for others
+  regard serve, stop: full   whose beam ends as the peer's does
+  regard serve, int8         the same, in 8 bits
+  CTranslate2                the same model converted, as many workers as threads, as LibreTranslate has it
+  CTranslate2, int8          the same in 8 bits
+  regard serve, one by one   whose model gets one text at a time: --max-batch-tokens 1
 With --overload twice as many requests a second as were answered come evenly for so many seconds.
 """
 
@@ -29,7 +32,16 @@ from rounds import commands, count
 from regard.runs import RunFolder
 
 WARM = 2.0  # seconds before the clock starts
-OURS, PEER, ALONE = "regard serve", "CTranslate2", "regard serve, one by one"
+OURS, PEER = "regard serve", "CTranslate2"
+STOP = "decoding.search.stop=full"
+CONTENDERS: dict[str, Sequence[str]] = {  # words behind a run, or behind the peer's model
+    OURS: (),
+    f"{OURS}, stop: full": (STOP,),
+    f"{OURS}, int8": (STOP, "decoding.precision=int8"),
+    PEER: ("--precision", "float32"),
+    f"{PEER}, int8": ("--precision", "int8"),
+    f"{OURS}, one by one": ("--max-batch-tokens", "1"),
+}
 Rows = dict[int, dict[str, list[dict[str, Any]]]]  # by clients and contender: what every round told
 
 
@@ -41,11 +53,11 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, help="one a line (default: the sources of the run's test part)")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement (default 10)")
     parser.add_argument("--clients", type=count, nargs="+", default=[1, 8, 32, 128])
-    parser.add_argument("--only", nargs="+", choices=(OURS, PEER, ALONE), default=[OURS, PEER, ALONE], metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="NAME")
     parser.add_argument("--overload", type=float, default=0.0, help="seconds, 0 to leave it out (default 0)")
     parser.add_argument("--options", nargs="*", default=[], help="of regard serve, without dashes: threads=2")
     given = parser.parse_args()
-    if PEER in given.only:
+    if any(name.startswith(PEER) for name in given.only):
         need_ctranslate2()
     about, texts = machine(given.threads), texts_of(given)
     print(as_line(about))
@@ -74,14 +86,14 @@ def texts_of(given: argparse.Namespace) -> list[str]:
 
 def server_of(name: str, given: argparse.Namespace, options: Sequence[str], folder: Path) -> Any:
     """A contender, to be entered."""
-    if name != PEER:
-        return serving(given.run, *options, *(("--max-batch-tokens", 1) if name == ALONE else ()))
+    if not name.startswith(PEER):
+        return serving(given.run, *CONTENDERS[name], *options)
     from translate import weights
 
     run = RunFolder(given.run)
-    model = convert(weights(run), run.text, folder / "ctranslate2")
+    model = convert(weights(run), run.text, folder / name)
     script = Path(__file__).parent / "ctranslate2_server.py"
-    words = ["--source", model.source, "--target", model.target, "--threads", given.threads]
+    words = ["--source", model.source, "--target", model.target, "--threads", given.threads, *CONTENDERS[name]]
     return started(script, model.folder, *words)
 
 

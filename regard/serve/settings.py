@@ -168,8 +168,7 @@ class Settings:
         int | None,
         Option(
             "N",
-            "Batches of each model at a time, a core each. (default: its share of all cores but one, which the "
-            "server needs; at most 4)",
+            "Batches of each model at a time, a core each. (default: its share of all cores, at most 4)",
             1,
         ),
     ] = None

@@ -13,7 +13,7 @@ from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import ProductStruct
 from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct, StepMemory
 from regard.ops.kernels.vocabulary import MOST, PackedTable
-from regard.pieces import BOS, EOS, PAD, UNK
+from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
@@ -84,13 +84,14 @@ class CompiledWriter(NamedTuple):
     def beam(
         self, last: Tensor, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None
     ) -> list[list[Written]] | None:
-        """last (rows, 1), the words to be read first → hypotheses of each row, the best first; None without compiler.
+        """last (rows, 1), the words to be read first → hypotheses of each row, the best first.
 
-        `unwanted` is asked after every step, and tells which rows (rows,) are written no further.
+        None without a compiler, and for a beam that is too wide for `PackedTable.best`. `unwanted` is asked after every
+        step, and tells which rows (rows,) are written no further.
         Raises MemoryError, and what `unwanted` raises.
         """
         kernel = library(Path(__file__).with_name("search.cpp"))
-        if kernel is None or rules.size >= MOST:
+        if kernel is None or rules.size >= min(MOST, self.table.product.struct.outputs - len(SPECIALS)):
             return None
         table, places = self.words.table.detach().contiguous(), self.words.places
         places = None if places is None else places.detach().contiguous()

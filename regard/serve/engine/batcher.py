@@ -1,6 +1,7 @@
 """Requests → batches → a model's process → answers."""
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ class Batcher:
         self._names = count()
         self._arrived = asyncio.Event()
         self._pipe: Pipe | None = None
+        self._idle = 0  # slots without a batch, which share what waits: two small batches at once beat a large one
 
     @property
     def queue_size(self) -> int:
@@ -68,7 +70,7 @@ class Batcher:
 
     async def work(self, pipe: Pipe, slots: int) -> None:
         """Answers as long as the process does. Raises Gone when it ends."""
-        self._pipe = pipe
+        self._pipe, self._idle = pipe, slots
         tasks = [asyncio.ensure_future(self._slot(pipe)) for _ in range(slots)]
         try:
             await asyncio.gather(*tasks)
@@ -87,9 +89,13 @@ class Batcher:
             if not self._waiting:  # those who waited have gone
                 self._arrived.clear()
                 continue
-            items = self._waiting.take(self.pace.budget(self._waiting.first.kind))
+            items = self._waiting.take(
+                self.pace.budget(self._waiting.first.kind), math.ceil(self.queue_size / self._idle)
+            )
+            self._idle -= 1
             company = any(item.request is not items[0].request for item in items)
             await self._answer(pipe, items)
+            self._idle += 1
 
     async def _gather(self) -> None:
         """The first waits a little for others, unless it has waited already."""

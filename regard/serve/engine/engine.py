@@ -60,7 +60,7 @@ class Engine:
 
     @property
     def threads(self) -> int:
-        """Batches at a time, each on a core of its own; one core is left to the server."""
+        """Batches at a time, each on a core of its own."""
         return self.limits.threads or shared(cores(), 1)
 
     @property

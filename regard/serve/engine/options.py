@@ -133,5 +133,5 @@ def cores() -> int:
 
 
 def shared(cores: int, engines: int) -> int:
-    """Threads of each of so many engines: they share the cores, but for one that the server itself needs."""
-    return min(max((cores - 1) // max(engines, 1), 1), MOST_THREADS)
+    """Threads of each of so many engines: they share the cores. The server itself needs little of them."""
+    return min(max(cores // max(engines, 1), 1), MOST_THREADS)

@@ -100,9 +100,10 @@ class Waiting:
         """Whose turn it is."""
         return self._requests[0]
 
-    def take(self, most: float) -> list[Item]:
+    def take(self, most: float, texts: int | None = None) -> list[Item]:
         """The next batch: texts of one kind and of like lengths, rows × longest at most `most` pieces, at least one.
 
+        No more than so many `texts`, where that is given.
         Its first text is the first of the request whose turn it is, so nobody waits for ever. While several requests
         wait none has more than its part of the batch. Those who had a turn go to the end.
         """
@@ -111,7 +112,7 @@ class Waiting:
         taken, rows, longest = list[Item](), dict[Request, int](), 0
         for item in self._in_turns(first, Item(first, first.waiting[0]).size):
             mine, longest = rows.get(item.request, 0) + 1, max(longest, item.size)
-            if taken and longest * (len(taken) + 1) > most:
+            if taken and (longest * (len(taken) + 1) > most or len(taken) == texts):
                 break
             if mine == 1 or longest * mine <= part:
                 taken.append(item)

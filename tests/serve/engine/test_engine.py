@@ -275,6 +275,23 @@ def test_as_many_batches_at_a_time_as_threads(models, run):
     assert models[0].asked == [["a"], ["b"], ["c"]]
 
 
+def test_what_waits_is_shared_among_idle_threads(models, run):
+    engine = Engine(Path("runs/en-de"), limits=Limits(threads=2, batch_wait=0.0))
+
+    async def case():
+        await engine.start()
+        await until(lambda: engine.ready)
+        models[0].gate.clear()
+        tasks = [asking(engine, text) for text in "abcde"]
+        await until(lambda: engine.in_flight == 5)
+        models[0].gate.set()
+        await asyncio.gather(*tasks)
+        await engine.stop()
+
+    run(case())
+    assert sorted(map(len, models[0].asked)) == [2, 3]
+
+
 @pytest.mark.parametrize("how", ["late", "gone"])
 def test_who_is_half_worked_on_when_time_is_over_leaves_nothing_behind(engine, models, run, how):
     async def case():

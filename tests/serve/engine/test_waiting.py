@@ -44,6 +44,12 @@ def test_requests_take_turns(loop):
     assert (queue.size, list(queue)) == (0, [])
 
 
+def test_no_more_texts_than_wanted(loop):
+    queue = waiting_of(loop, ["a1", "a2", "a3"], ["b1"])
+    assert texts_of(queue.take(100, 3)) == ["a1", "b1", "a2"]
+    assert texts_of(queue.take(100, 3)) == ["a3"]
+
+
 def test_none_has_more_than_its_part_while_others_wait(loop):
     """Also those who cannot share the batch: it takes their time."""
     queue = waiting_of(loop, ["x" * 10] * 50, ["y" * 10], ["z" * 500])
