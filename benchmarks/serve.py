@@ -1,6 +1,6 @@
 """Servers under load: how many translations a second, how soon, and what ours does when it is asked for too many.
 
-    python benchmarks/serve.py RUN [--texts FILE] [--rounds 3] [--seconds 10] [--clients 1 8 32 128] [--json FILE]
+    python benchmarks/serve.py RUN [--texts FILE] [--rounds 3] [--seconds 5] [--clients 1 8 32 128] [--json FILE]
     python benchmarks/serve.py RUN --overload 60                     what `regard serve` does with twice as much
 
 The servers and their clients share the machine, over its loopback; each request is one line, of FILE or of the run's
@@ -51,7 +51,7 @@ def main() -> None:
     parser.set_defaults(rounds=3)
     parser.add_argument("run", type=Path)
     parser.add_argument("--texts", type=Path, help="one a line (default: the sources of the run's test part)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement (default 10)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement (default 5)")
     parser.add_argument("--clients", type=count, nargs="+", default=[1, 8, 32, 128])
     parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="NAME")
     parser.add_argument("--overload", type=float, default=0.0, help="seconds, 0 to leave it out (default 0)")
