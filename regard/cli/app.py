@@ -20,6 +20,7 @@ from regard.cli.explain import explain_command
 from regard.cli.group import EXIT_CODES, Group
 from regard.cli.help import help_command
 from regard.cli.predict import predict_command
+from regard.cli.pretrain_finetune import pretrain_finetune_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
 from regard.cli.train import train_command
@@ -49,6 +50,7 @@ app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)
 app.command("demo")(demo_command)
+app.command("pretrain-finetune")(pretrain_finetune_command)
 app.command("doctor")(doctor_command)
 
 

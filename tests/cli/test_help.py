@@ -56,7 +56,8 @@ def test_a_setting_of_parts_names_them():
 def test_defaults_that_differ_are_told_apart():
     _, found = describe("objective.label_smoothing")
     told = {part: one.default for one in found for part in one.parts}
-    assert told == {"likelihood": 0.1, "sub_batch": 0.1, "reinforce": 0.0, "class_weighted": 0.0}
+    others = dict.fromkeys(("reinforce", "class_weighted", "with_language_model"), 0.0)
+    assert told == {"likelihood": 0.1, "sub_batch": 0.1, **others}
     assert len(found) == 2
 
 

@@ -1,0 +1,72 @@
+"""regard pretrain-finetune"""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.group import INTERRUPTED
+
+Labelled = Annotated[
+    Path, typer.Argument(metavar="LABELLED", help="A table of labels and texts: .tsv, .csv or .jsonl.")
+]
+Changes = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]", help="Settings of both ways of training.")]
+Text = Annotated[Path | None, typer.Option(metavar="FILE", help="The text to learn from first, a sentence a line.")]
+Start = Annotated[
+    Path | None, typer.Option("--from", metavar="RUN", help="A language model that was trained before, in its place.")
+]
+Method = Annotated[
+    str, typer.Option(metavar="TASK", help="What is learnt from the text: language_model or masked_language_model.")
+]
+Labels = Annotated[str | None, typer.Option(metavar="N,N", help="Numbers of labels. (default: 100,500,2000,all)")]
+Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Trainings of each way with each number of labels.")]
+Run = Annotated[Path, typer.Option(metavar="FOLDER", help="Where runs and the report go.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A try: small networks, 100 and 500 labels, 2 seeds.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the table.")]
+
+
+def pretrain_finetune_command(
+    labelled: Labelled,
+    changes: Changes = None,
+    *,
+    text: Text = None,
+    start: Start = None,
+    method: Method = "language_model",
+    labels: Labels = None,
+    seeds: Seeds = 3,
+    run: Run = Path("runs/pretrain-finetune"),
+    quick: Quick = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from raw text, then from labels: what that gives against training from scratch, by the number of labels.
+
+    regard pretrain-finetune reviews.tsv --text corpus.txt
+
+    Killed at any time, the same command goes on. The table is in report.md of the folder, each comparison in a folder
+    of its own.
+    """
+    from regard.recipes.pretrain_finetune import LABELS, QUICK_LABELS, Wanted, pretrain_finetune
+    from regard.training.interrupt import Interrupted
+
+    wanted = Wanted(
+        labelled=labelled,
+        folder=run,
+        text=text,
+        start=start,
+        method=method,
+        labels=(QUICK_LABELS if quick else LABELS) if labels is None else labels.split(","),
+        seeds=min(seeds, 2) if quick else seeds,
+        changes=changes or [],
+        quick=quick,
+        command=shlex.join(["regard", *sys.argv[1:]]),
+    )
+    try:
+        table = pretrain_finetune(wanted, quiet=quiet)
+    except Interrupted as interrupted:
+        print(f"{interrupted}; go on with the same command", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from interrupted
+    if table is None:
+        raise typer.Exit(INTERRUPTED)
+    print(table.terminal() if sys.stdout.isatty() else table.markdown(), end="")

@@ -1,0 +1,310 @@
+"""What raw text gives where labels are few: from scratch against pre-trained, by the number of labels."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from regard.config import as_values, write_atomically, write_yaml
+from regard.data import READERS
+from regard.data.examples import position
+from regard.data.readers.lines import read_lines
+from regard.errors import ConfigError, nearest
+from regard.experiment import Experiment, read_experiment, text_settings
+from regard.models import MODELS
+from regard.reports.compare.compare import Request, compare_configs
+from regard.reports.compare.statistics import Figure, mean_and_spread
+from regard.reports.compare.summary import Compared
+from regard.reports.table import NONE, Cell, Table
+from regard.runs import RunFolder, train_run
+
+MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
+ALL = "all"
+MOST_TESTED, LEAST_TESTED = 2_000, 20  # examples of the test part, which is a fifth of all otherwise
+LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")
+PIECES, QUICK_PIECES = 8_000, 1_000
+BATCH = 32  # texts
+EPOCHS, LEAST_UPDATES, MOST_UPDATES, VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
+DRAW = 1  # another one than that of dev parts, which would be those first in this order
+DEV_SHARE = 0.2  # of the labels, which choose the best checkpoint
+QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: cosine, updates: 60, warmup: 10}"]
+
+
+class Method(NamedTuple):
+    """How text is learnt from, and what the network becomes."""
+
+    changes: Sequence[str]  # settings of a pre-training from text
+    models: Mapping[str, str]  # task → row of MODELS that starts from it
+    finetuning: Mapping[str, Any]  # groups of settings beside those of the model
+
+
+SHARED = (
+    "model.dim=128",
+    "model.dropout=0.1",
+    "model.self_attention={score: scaled_dot, num_heads: 4}",
+    "training.batch_tokens=2048",
+    "training.learning_rate=0.003",
+    "training.max_updates=3000",
+    "training.schedule={name: cosine, updates: 3000, warmup: 200}",
+    "training.validate_every=500",
+    "training.validate_lines=500",
+)
+BLOCKS = "{name: transformer, num_layers: 3, feedforward_dim: 512}"
+METHODS = {  # by the task of pre-training
+    "language_model": Method(
+        (*SHARED, f"model.decoder={BLOCKS}", "task.window=64"),
+        {"classification": "causal_classifier"},
+        {"objective": {"name": "with_language_model", "weight": 0.5}},
+    ),
+    "masked_language_model": Method(
+        (*SHARED, f"model.encoder={BLOCKS}"),
+        {"classification": "classifier", "pairs": "pair_classifier"},
+        {"objective": {"name": "likelihood"}},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for. Either `text` is learnt from, or `start`, a run of one of METHODS, has learnt already."""
+
+    labelled: Path
+    folder: Path
+    text: Path | None = None
+    start: Path | None = None
+    method: str = "language_model"
+    labels: Sequence[str] = LABELS
+    seeds: int = 3
+    changes: Sequence[str] = ()  # to both ways of fine-tuning
+    quick: bool = False
+    command: str = ""
+
+
+def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
+    """Pre-trains, cuts the labels, trains with each number of them from scratch and pre-trained, and tells both.
+
+    The same call goes on with what was cut off. None: pre-training is interrupted now, and is saved. Raises ConfigError
+    for what is wrong, Interrupted where a later training is interrupted.
+    """
+    console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False, quiet=quiet)
+    _make_room(wanted)
+    task, examples = labelled_examples(wanted.labelled)
+    parts = cut(examples, wanted.labels)
+    start = wanted.start or _pretrained(wanted, quiet, console)
+    if start is None:
+        return None
+    before = RunFolder(start).experiment()
+    method = _method(before.task.name, task)
+    files = {name: write_part(wanted.folder / "texts" / f"{name}.jsonl", rows) for name, rows in parts.items()}
+    found = dict[str, Compared]()
+    for name in [one for one in parts if one != "test"]:
+        console.print(f"{len(parts[name]):,} labels: from scratch, and from {start}")
+        data = {one: reader_of(files[one], parts["test"]) for one in (name, "test")}
+        settings = finetuning(before, method, task, data[name], data["test"], len(parts[name]))
+        found[name] = _compared(wanted, name, settings, start, quiet)
+    table = table_of(found, {name: len(parts[name]) for name in found})
+    notes = [f"{len(parts['test']):,} test examples", *_overlap(wanted.text, parts["test"])]
+    write_atomically(wanted.folder / REPORT, f"{table.markdown()}\n" + "".join(f"- {one}\n" for one in notes))
+    write_atomically(wanted.folder / MARK, json.dumps(_values(wanted, found), indent=1))
+    return table
+
+
+# Labels
+
+
+Texts = Mapping[str, str]  # of an example, by column
+
+
+def labelled_examples(file: Path) -> tuple[str, list[Texts]]:
+    """The task of a labelled file, and its examples in an order as if by chance, which only their texts decide."""
+    task, data = text_settings(str(file))
+    known = sorted({one for method in METHODS.values() for one in method.models})
+    name = task[0].partition("=")[2] if task else ""
+    if name not in known:
+        raise ConfigError(
+            str(file), "holds no labels of texts", f"a table (.tsv, .csv, .jsonl) for {' or '.join(known)}"
+        )
+    experiment = read_experiment(None, [*task, *data])
+    choice, columns = experiment.reader("train"), tuple(experiment.columns)
+    if choice is None:
+        raise ConfigError(str(file), "cannot be read as a table of labels and texts")
+    found = [one.texts for one in READERS.build(choice, columns) if all(text.strip() for text in one.texts.values())]
+    return name, sorted(found, key=lambda texts: position("\t".join(_inputs(texts)), DRAW))
+
+
+def cut(examples: Sequence[Texts], labels: Sequence[str]) -> dict[str, Sequence[Texts]]:
+    """The test part, and for each number of labels the first ones of the rest: fewer are among more.
+
+    Equal texts stay on one side. Raises ConfigError for a number that is none, and for too few examples.
+    """
+    count = min(MOST_TESTED, len(examples) // 5)
+    if count < LEAST_TESTED:
+        problem = f"has {len(examples)} examples, of which a fifth is the test part"
+        raise ConfigError("LABELLED", problem, f"{5 * LEAST_TESTED} at least")
+    test = examples[:count]
+    tested = set(map(_inputs, test))
+    rest = [texts for texts in examples[count:] if _inputs(texts) not in tested]
+    parts: dict[str, Sequence[Texts]] = {"test": test}
+    for one in labels:
+        if one != ALL and not (one.isdecimal() and int(one) >= BATCH):
+            raise ConfigError("--labels", f"'{one}' is no number of labels", f"{BATCH} at least, or {ALL}")
+        if one == ALL or int(one) < len(rest):
+            parts[one] = rest if one == ALL else rest[: int(one)]
+    if len(parts) == 1:
+        raise ConfigError("--labels", f"there are {len(rest)} labels beside the test part", f"fewer, or {ALL}")
+    return parts
+
+
+def _inputs(texts: Texts) -> tuple[str, ...]:
+    """All but the label, which is the last."""
+    return tuple(texts.values())[:-1]
+
+
+def write_part(file: Path, rows: Sequence[Texts]) -> Path:
+    """Examples as JSON lines."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    return file
+
+
+def reader_of(file: Path, rows: Sequence[Texts]) -> dict[str, Any]:
+    """The settings that read such a file."""
+    return {"name": "jsonl", "file": str(file.absolute()), "fields": {name: name for name in rows[0]}}
+
+
+# Trainings
+
+
+def finetuning(
+    before: Experiment, method: Method, task: str, train: Mapping[str, Any], test: Mapping[str, Any], labels: int
+) -> dict[str, Any]:
+    """The config of a training with so many labels: the network that was pre-trained, as far as it serves the task."""
+    row = method.models[task]
+    known = MODELS.settings(row)
+    model = {name: value for name, value in as_values(before)["model"].items() if name in known}
+    updates = max(LEAST_UPDATES, min(MOST_UPDATES, EPOCHS * labels // BATCH))
+    return {
+        "task": task,
+        "data": {"train": train, "test": test, "dev_share": DEV_SHARE, "max_length": before.data.max_length},
+        "text": as_values(before)["text"],
+        "model": {**model, "name": row},
+        **method.finetuning,
+        "training": {
+            "batch_sentences": BATCH,
+            "learning_rate": 1e-3,
+            "schedule": {"name": "linear", "warmup": updates // 10, "updates": updates},
+            "max_updates": updates,
+            "validate_every": max(1, updates // VALIDATIONS),
+            "average": 1,
+            "keep_best": 1,
+        },
+    }
+
+
+def _method(pretrained: str, task: str) -> Method:
+    """Raises ConfigError for a run that nothing is known to be made of, or not for this task."""
+    if pretrained not in METHODS:
+        raise ConfigError("--from", f"is a run of the task '{pretrained}'", f"one of {', '.join(METHODS)}")
+    if task not in METHODS[pretrained].models:
+        others = ", ".join(name for name, one in METHODS.items() if task in one.models)
+        raise ConfigError("--method", f"'{pretrained}' does not become a model of '{task}'", others)
+    return METHODS[pretrained]
+
+
+def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
+    """The run that has learnt from the text, which is trained now or gone on with; None where that is interrupted."""
+    if wanted.method not in METHODS:
+        raise ConfigError("--method", f"there is no '{wanted.method}'", nearest(wanted.method, METHODS))
+    folder = RunFolder(wanted.folder / PRETRAINED)
+    if folder.finished:
+        return folder.path
+    resume = folder.started
+    console.print(f"{'Going on with' if resume else 'Beginning'} a {wanted.method} of {wanted.text}")
+    changes = [
+        f"task.name={wanted.method}",
+        f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else PIECES}}}",
+        f"data.train.text={json.dumps(str(wanted.text))}",
+        f"run={json.dumps(str(folder))}",
+        *METHODS[wanted.method].changes,
+        *(QUICK if wanted.quick else ()),
+    ]
+    experiment = folder.experiment() if resume else read_experiment(None, changes)
+    return folder.path if train_run(experiment, resume=resume, quiet=quiet) else None
+
+
+def _compared(wanted: Wanted, name: str, settings: Mapping[str, Any], start: Path, quiet: bool) -> Compared:
+    """The trainings of one number of labels."""
+    configs = wanted.folder / "configs" / name
+    configs.mkdir(parents=True, exist_ok=True)
+    ways = {"scratch": settings, "pretrained": {**settings, "init": {"run": str(start.absolute())}}}
+    for way, one in ways.items():
+        write_yaml(configs / f"{way}.yaml", dict(one))
+    request = Request(
+        configs=[configs / f"{way}.yaml" for way in ways],
+        changes=wanted.changes,
+        folder=wanted.folder / f"labels-{name}",
+        seeds=wanted.seeds,
+        command=wanted.command,
+    )
+    return compare_configs(request, quiet=quiet)
+
+
+def _make_room(wanted: Wanted) -> None:
+    if (wanted.text is None) == (wanted.start is None):
+        raise ConfigError("--text", "must be given, or --from a run that was pre-trained", "one of them")
+    folder = wanted.folder
+    if folder.exists() and not (folder / MARK).is_file() and any(folder.iterdir()):
+        raise ConfigError("--run", f"'{folder}' exists and was not made by this recipe", "choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / MARK).is_file():
+        write_atomically(folder / MARK, json.dumps({"command": wanted.command}))
+
+
+# The table
+
+
+def table_of(found: Mapping[str, Compared], counts: Mapping[str, int]) -> Table:
+    """A row for each number of labels: both ways with their intervals, and what pre-training gives."""
+    metric = next(iter(found.values())).metrics[0]
+    columns = ["labels", f"from scratch: {metric}", "95 %", "pre-trained", "95 %", "difference", "95 %", "p", "seeds"]
+    return Table(columns, [[Cell(f"{counts[name]:,}"), *_cells(one)] for name, one in found.items()])
+
+
+def _cells(compared: Compared) -> Iterator[Cell]:
+    figures = {row.name: row.figures[0] for row in compared.rows}
+    scratch, pretrained = figures.get("scratch"), figures.get("pretrained")
+    yield from chain(_figure(scratch), _figure(pretrained))
+    difference = None if pretrained is None else pretrained.difference
+    if difference is None:
+        yield from [Cell(NONE)] * 3
+    else:
+        yield Cell(f"{difference.value:+.2f}", difference.value)
+        yield Cell(f"{difference.interval.low:+.2f} to {difference.interval.high:+.2f}")
+        yield Cell(f"{difference.p_value:.3f}", difference.p_value)
+    yield Cell(str(min(len(row.results) for row in compared.rows)))
+
+
+def _figure(figure: Figure | None) -> Iterator[Cell]:
+    if figure is None:
+        yield from [Cell(NONE)] * 2
+        return
+    yield Cell(mean_and_spread(figure.values), figure.mean)
+    yield Cell(f"{figure.interval.low:.2f} to {figure.interval.high:.2f}")
+
+
+def _overlap(text: Path | None, test: Sequence[Texts]) -> list[str]:
+    """What of the test part stands in the corpus, whose labels nobody read there."""
+    if text is None:
+        return []
+    tested = {value.strip() for texts in test for value in _inputs(texts)}
+    known = tested & {line.strip() for line in read_lines(text)}
+    return [f"{len(known):,} texts of them stand in {text.name}, too, without labels"] if known else []
+
+
+def _values(wanted: Wanted, found: Mapping[str, Compared]) -> dict[str, Any]:
+    """As JSON values."""
+    return {"command": wanted.command, "labels": {name: one.values() for name, one in found.items()}}
