@@ -33,13 +33,14 @@ from regard.runs import RunFolder
 
 WARM = 2.0  # seconds before the clock starts
 OURS, PEER = "regard serve", "CTranslate2"
+PEER_IN_EIGHT = f"{PEER}, int8"
 STOP = "decoding.search.stop=full"
 CONTENDERS: dict[str, Sequence[str]] = {  # words behind a run, or behind the peer's model
     OURS: (),
     f"{OURS}, stop: full": (STOP,),
     f"{OURS}, int8": (STOP, "decoding.precision=int8"),
     PEER: ("--precision", "float32"),
-    f"{PEER}, int8": ("--precision", "int8"),
+    PEER_IN_EIGHT: ("--precision", "int8"),
     f"{OURS}, one by one": ("--max-batch-tokens", "1"),
 }
 Rows = dict[int, dict[str, list[dict[str, Any]]]]  # by clients and contender: what every round told
@@ -112,7 +113,10 @@ def measure(servers: Mapping[str, Server], texts: Sequence[str], given: argparse
 
 
 def table(rows: Rows) -> str:
-    """Markdown: a row for each number of clients and contender; ratios to the peer are taken inside a round."""
+    """Markdown: a row for each number of clients and contender.
+
+    Ratios are taken inside a round, to the peer in the same precision.
+    """
     lines = [
         f"| clients | server | translations/s, median [min..max] | ratio to {PEER} | p50 ms | p99 ms | not answered |",
         "|---" * 7 + "|",
@@ -120,7 +124,8 @@ def table(rows: Rows) -> str:
     for clients, row in rows.items():
         for name, each in row.items():
             speeds = [one["per_second"] for one in each]
-            against = [mine / one["per_second"] for mine, one in zip(speeds, row.get(PEER, []), strict=False)]
+            peer = row.get(PEER_IN_EIGHT if "int8" in name else PEER, [])
+            against = [mine / one["per_second"] for mine, one in zip(speeds, peer, strict=False)]
             ratio = f"{statistics.median(against):.2f} [{min(against):.2f}..{max(against):.2f}]" if against else ""
             bad = sum(number for one in each for status, number in one["statuses"].items() if status != "200")
             speed = f"{statistics.median(speeds):.1f} [{min(speeds):.1f}..{max(speeds):.1f}]"

@@ -1,6 +1,7 @@
 """In the model's process: texts → answers, each for itself, whatever its batch mates do."""
 
 import copy
+import functools
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -49,6 +50,7 @@ class Answering:
 
     def __init__(self, predictor: Predictor, search: Choice) -> None:
         self.predictor, self.search = predictor, search
+        self._searches = functools.cache(self._search)
         self.looking = Looking(predictor)
 
     @classmethod
@@ -92,7 +94,7 @@ class Answering:
 
         Texts that are `unwanted` meanwhile are given up.
         """
-        search = self._search(options.n_best)
+        search = self._searches(options.n_best)
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
             def left() -> set[int]:
