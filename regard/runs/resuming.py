@@ -17,6 +17,7 @@ FIXED = (
     "init", "task", "text", "model.init_uniform", "data.max_length", "data.transforms", "data.weights",
     "data.folds", "data.fold", "data.fold_seed",
     "training.batch_tokens", "training.batch_sentences", "training.accumulate", "training.seed", "training.optimizer",
+    "training.weight_decay_of", "training.layer_decay", "training.unfreeze_every",
     "training.metric", "training.validate_lines",
 )  # fmt: skip
 NEVER, HINT = "cannot change in a run that has begun", "begin another one: run=FOLDER"

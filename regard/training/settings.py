@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from regard.config import Doc
-from regard.config.bounds import Count, NotNegative, Positive, Size, Threads
+from regard.config.bounds import Count, NotNegative, Positive, Share, Size, Threads
 from regard.ops.machine import Products
 from regard.registry import Choice
 
@@ -57,6 +57,16 @@ class TrainingSettings:
         Mapping[str, Choice], Doc("Schedules of other numbers, by name, such as objective.label_smoothing.")
     ] = field(default_factory=dict)
     clip_norm: Annotated[NotNegative, Doc("Longest gradient; a longer one is cut to it. 0: never.")] = 1.0
+    weight_decay_of: Annotated[
+        Literal["all", "matrices"],
+        Doc("What weight decay takes from: all weights, or neither biases nor normalisations."),
+    ] = "all"
+    layer_decay: Annotated[
+        Share, Doc("Learning rate of a layer, as a share of that of the layer above it; 1: all learn equally fast.")
+    ] = 1.0
+    unfreeze_every: Annotated[
+        Count, Doc("Updates after which one layer more, from the top down, begins to learn; 0: all do at once.")
+    ] = 0
     turns: Annotated[Mapping[str, TurnSettings], Doc("What differs for turns of the objective, by their names.")] = (
         field(default_factory=dict)
     )

@@ -8,6 +8,7 @@ from torch.autograd.graph import increment_version
 
 from regard.errors import ConfigError, nearest
 from regard.objectives import Objective
+from regard.training.groups import NO_LAYERS, Layers, frozen_parameters, layers_of, regroup
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
 from regard.training.settings import TrainingSettings
@@ -20,7 +21,9 @@ class Turn:
     optimizer does not take.
     """
 
-    def __init__(self, name: str, settings: TrainingSettings, parameters: list[nn.Parameter]) -> None:
+    def __init__(
+        self, name: str, settings: TrainingSettings, parameters: list[nn.Parameter], layers: Layers = NO_LAYERS
+    ) -> None:
         own = settings.turn(name)
         self.name, self.parameters = name, parameters
         self.clip_norm, self.every = own.clip_norm, own.every
@@ -33,6 +36,7 @@ class Turn:
             problem = str(error).splitlines()[0]
             place = f"training.turns.{name}.optimizer" if name in settings.turns else "training.optimizer"
             raise ConfigError(place, f"{own.optimizer.name}: {problem[:1].lower()}{problem[1:]}") from error
+        regroup(self.optimizer, settings, layers)
 
     def taken(self, update: int) -> bool:
         """Whether an update, counted from 1, takes this turn."""
@@ -42,11 +46,16 @@ class Turn:
         """Those that there are."""
         return [one.grad for one in self.parameters if one.grad is not None]
 
+    def forget_frozen(self, update: int) -> None:
+        """Drop the gradients of what an update does not move, so that they do not count for clipping either."""
+        for parameter in frozen_parameters(self.optimizer, update):
+            parameter.grad = None
+
     def step(self, update: int) -> float:
-        """Move the parameters along their gradients; return the learning rate."""
+        """Move the parameters along their gradients; return the learning rate, of the top layer."""
         rate = self.schedule.value(update)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group.get("share", 1.0)
         self.optimizer.step()
         increment_version(self.parameters)  # torch's fused optimizers do not say that they changed them
         return rate
@@ -60,8 +69,9 @@ class Turns(Mapping[str, Turn]):
             if name not in objective.turns:
                 problem = "is no turn of this objective"
                 raise ConfigError(f"training.turns.{name}", problem, nearest(name, objective.turns))
+        layers = layers_of(objective.context.model)
         self._turns = {
-            name: Turn(name, settings, [one for one in objective.parameters_of(name) if one.requires_grad])
+            name: Turn(name, settings, [one for one in objective.parameters_of(name) if one.requires_grad], layers)
             for name in objective.turns
         }
 

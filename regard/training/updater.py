@@ -101,6 +101,7 @@ class Updater:
 
     def _take(self, turn: Turn, batches: Sequence[Batch], number: int) -> Taken:
         sums = self._summed(turn, self._gradients(batches, turn))
+        turn.forget_frozen(number)
         count = max(1, sums.count)
         norm, loss = self._clip(turn, count), sums.loss / count
         if not (math.isfinite(loss) and math.isfinite(norm)):
