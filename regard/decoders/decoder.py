@@ -67,8 +67,10 @@ class Decoder(nn.Module, ABC):
         decoded: Decoded = self(read.items, state, mask=mask, need_weights=need_weights)[0]
         return decoded
 
-    def compiled_writer(self, state: DecoderState, table: PackedTable, steps: int) -> CompiledWriter | None:
-        """Return what writes the next `steps` words behind a state in compiled code; None where modules must.
+    def compiled_writer(
+        self, ids: Tensor, state: DecoderState, table: PackedTable, steps: int
+    ) -> CompiledWriter | None:
+        """Return what reads ids (rows, 1) and writes up to `steps` words in compiled code; None where modules must.
 
         The state stays as it is. `table` is that of the head.
         """

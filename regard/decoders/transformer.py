@@ -89,13 +89,15 @@ class TransformerDecoder(Decoder):
         self.norm = nn.LayerNorm(self.dim) if norm == "pre" else nn.Identity()
         self.compiled, self.compilable = CompiledBlocks(), modules_in(self.blocks, self.norm)
 
-    def compiled_writer(self, state: DecoderState, table: PackedTable, steps: int) -> CompiledWriter | None:
+    def compiled_writer(
+        self, ids: Tensor, state: DecoderState, table: PackedTable, steps: int
+    ) -> CompiledWriter | None:
         """Return it where the blocks are compiled, and the embedder adds up what compiled code knows."""
         past = state.layers
         if not isinstance(past, Steps) or self._forward_hooks or self._forward_pre_hooks:
             return None
         words = self.embedder.word_sum(state.words, steps)
-        return None if words is None else writer(past, words, table)
+        return None if words is None else writer(ids, past, words, table)
 
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
         reads = self.blocks[0].cross is not None

@@ -83,7 +83,7 @@ class Search(ABC):
             found = self.dropped(lines)
             return np.zeros(len(lines), np.bool_) if found is None else found.numpy()
 
-        found = writer.beam(guided.ids, rules, None if self.unwanted is frozenset else unwanted)
+        found = writer.beam(rules, None if self.unwanted is frozenset else unwanted)
         return None if found is None else [[Hypothesis(*one) for one in some] for some in found]
 
     def limits(self, writer: Writer, batch: Batch) -> Tensor:
@@ -130,7 +130,7 @@ class Guided:
         """Return what writes in compiled code, up to so many ids; None where features or the writer need steps."""
         if self.features or not isinstance(self.writer, Generator) or not len(self.ids):
             return None
-        return self.writer.compiled_writer(self.state, steps)
+        return self.writer.compiled_writer(self.ids, self.state, steps)
 
     def best(self, count: int) -> Likeliest:
         """Return the `count` best words of each row, falling, of equals the first.

@@ -97,9 +97,9 @@ def step(vectors: Tensor, steps: Steps) -> tuple[Tensor, Steps]:
     return torch.stack(states, dim=1), Steps(slots, texts, SharedPast(shared.stack, shared.seen, memory))
 
 
-def writer(steps: Steps, words: WordSum, table: PackedTable) -> CompiledWriter:
-    """Return what writes on behind some steps in one call; `table` is the head's."""
-    return CompiledWriter(steps.shared.stack, steps.shared.memory, steps.slots, steps.texts, words, table)
+def writer(ids: Tensor, steps: Steps, words: WordSum, table: PackedTable) -> CompiledWriter:
+    """Return what reads ids (rows, 1) behind some steps and writes on in one call; `table` is the head's."""
+    return CompiledWriter(ids, steps.shared.stack, steps.shared.memory, steps.slots, steps.texts, words, table)
 
 
 def read_again(steps: Steps) -> Tensor:

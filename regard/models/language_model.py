@@ -30,6 +30,7 @@ from regard.models.settings import (
     WordPosition,
 )
 from regard.models.translator import shifted
+from regard.ops.kernels.search import CompiledWriter
 from regard.records import BOS, PAD, Batch, Decoded, Sequences, State, Step, select
 from regard.registry import Choice
 
@@ -112,6 +113,11 @@ class LanguageModel(Generator):
         """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         return *self.head.best(decoded, None, count, forbidden), after
+
+    def compiled_writer(self, ids: Tensor, state: Continuing, steps: int) -> CompiledWriter | None:
+        """Return the decoder and the head, where all of both is compiled."""
+        table, first = self.head.packed(), ids if state.last is None else state.last
+        return None if table is None else self.decoder.compiled_writer(first, state.decoder, table, steps)
 
     def _read(self, ids: Tensor, state: Continuing) -> tuple[Decoded, Continuing]:
         decoded, after = self.decoder(ids if state.last is None else state.last, state.decoder)

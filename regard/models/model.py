@@ -71,6 +71,6 @@ class Generator(Model):
         Of equal ones the first comes first; `forbidden` words come last, with -inf.
         """
 
-    def compiled_writer(self, state: Any, steps: int) -> CompiledWriter | None:
-        """Return what writes up to `steps` ids behind a state in compiled code; None where `best` must be asked."""
+    def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None:
+        """Return what reads ids (rows, 1) and writes up to `steps` more in compiled code; None where `best` must."""
         return None

@@ -173,10 +173,10 @@ class Translator(Generator):
         decoded, after = self._read(ids, state)
         return *self._head(state).best(decoded, state.encoded, count, forbidden), after
 
-    def compiled_writer(self, state: Writing, steps: int) -> CompiledWriter | None:
+    def compiled_writer(self, ids: Tensor, state: Writing, steps: int) -> CompiledWriter | None:
         """Return the decoder and the head of the route, where all of both is compiled."""
         table, decoder = self._head(state).packed(), self.decoders[self.routes[state.route].decoder]
-        return None if table is None else decoder.compiled_writer(state.decoder, table, steps)
+        return None if table is None else decoder.compiled_writer(ids, state.decoder, table, steps)
 
     def _head(self, state: Writing) -> Head:
         return self.heads[self.routes[state.route].head]

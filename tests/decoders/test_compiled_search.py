@@ -10,12 +10,14 @@ from writers import batch_of, sources_of
 from regard.decoding import GreedySearch
 from regard.decoding.beam import BeamSearch
 from regard.decoding.features.coverage import CoverageFeature
-from regard.models import AttentionSettings
+from regard.models import MODELS, AttentionSettings
+from regard.models.language_model import COUNTED, TEXT, LanguageModel
 from regard.models.translator import Translator
 from regard.ops.kernels import search as kernel
 from regard.ops.kernels.packing import set_precision
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.kernels.transformer import compiled_transformer
+from regard.records import Batch, Sequences
 from regard.registry import Choice
 
 VOCAB = 30
@@ -55,7 +57,7 @@ def used(monkeypatch):
     calls, whole = [], CompiledWriter.beam
 
     def beam(self, *given):
-        calls.append(len(given[0]))
+        calls.append(len(self.ids))
         return whole(self, *given)
 
     monkeypatch.setattr(CompiledWriter, "beam", beam)
@@ -167,3 +169,26 @@ def test_no_text_at_all(model, used):
     assert BeamSearch(size=3).run(model, batch_of([])) == []
     assert GreedySearch().run(model, batch_of([])) == []
     assert used == []
+
+
+@pytest.fixture
+def language_model():
+    decoder = {"name": "transformer", "num_layers": 2, "feedforward_dim": 32}
+    built = MODELS.build(Choice("language_model", {"dim": 24, "decoder": decoder}), {TEXT: range(VOCAB)})
+    for parameter in built.parameters():
+        parameter.data.normal_(std=0.3)
+    return built.eval()
+
+
+@torch.inference_mode()
+def test_a_language_model_goes_on_behind_a_prompt(language_model, used, monkeypatch):
+    for length in (0, 4):
+        ids = torch.randint(4, VOCAB, (3, length), generator=torch.Generator().manual_seed(1))
+        text = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
+        given = Batch({TEXT: text, COUNTED: torch.zeros_like(text.mask)}, "", torch.arange(3), 0)
+        for search in (BeamSearch(size=4, n_best=2, max_extra=12), GreedySearch(max_extra=12)):
+            found = search.run(language_model, given)
+            with monkeypatch.context() as patch:
+                patch.setattr(LanguageModel, "compiled_writer", lambda *_: None)
+                assert_same(found, search.run(language_model, given))
+    assert used == [3] * 4

@@ -74,6 +74,7 @@ class Written(NamedTuple):
 class CompiledWriter(NamedTuple):
     """A decoder that has read what is given of each row, its embedder and its head."""
 
+    ids: Tensor  # (rows, 1) that each row reads first
     stack: PackedStack
     memory: StepMemory
     slots: Tensor  # (rows, time) int32, as of `PackedStack.step`
@@ -81,10 +82,8 @@ class CompiledWriter(NamedTuple):
     words: WordSum
     table: PackedTable
 
-    def beam(
-        self, last: Tensor, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None
-    ) -> list[list[Written]] | None:
-        """last (rows, 1), the words to be read first → hypotheses of each row, the best first.
+    def beam(self, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None) -> list[list[Written]] | None:
+        """Return the hypotheses of each row, the best first.
 
         None without a compiler, and for a beam that is too wide for `PackedTable.best`. `unwanted` is asked after every
         step, and tells which rows (rows,) are written no further.
@@ -100,7 +99,7 @@ class CompiledWriter(NamedTuple):
             None if places is None else places.data_ptr(), self.words.scale, PAD, BOS, EOS, UNK,
         )  # fmt: skip
         limits, norms = (np.ascontiguousarray(one) for one in (rules.limits, rules.norms))
-        dropped, faults = np.zeros(len(last), np.uint8), list[BaseException]()
+        dropped, faults = np.zeros(len(self.ids), np.uint8), list[BaseException]()
 
         def stepped() -> None:
             try:
@@ -109,7 +108,7 @@ class CompiledWriter(NamedTuple):
                 faults.append(error)
                 dropped[:] = True
 
-        first, slots, texts = last.contiguous(), self.slots.contiguous(), self.texts.contiguous()
+        first, slots, texts = self.ids.contiguous(), self.slots.contiguous(), self.texts.contiguous()
         past = self.stack.past(self.memory, slots, texts)
         start = _Start(len(first), first.data_ptr(), ctypes.pointer(past))
         told = _Rules(
