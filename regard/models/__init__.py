@@ -12,6 +12,7 @@ from regard.models.masked_language_model import MaskedLanguageModel, masked_lang
 from regard.models.memory_network import MemoryNetwork, memory_network
 from regard.models.model import Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
+from regard.models.next_sentence import next_sentence
 from regard.models.number_model import NumberModel
 from regard.models.pair_classifier import pair_classifier
 from regard.models.pair_encoder import pair_encoder
@@ -20,6 +21,7 @@ from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
 from regard.models.tagger import Tagger, tagger
 from regard.models.translator import ROUTE, Translator, translator
+from regard.models.word_vectors import WordVectors, cbow, skip_gram
 from regard.registry import Registry
 
 MODELS: Registry[Model] = Registry(
@@ -28,16 +30,19 @@ MODELS: Registry[Model] = Registry(
         "bidirectional_language_model": bidirectional_language_model,
         "captioner": captioner,
         "causal_classifier": causal_classifier,
+        "cbow": cbow,
         "classifier": classifier,
         "hierarchical": hierarchical,
         "language_model": language_model,
         "masked_language_model": masked_language_model,
         "memory_network": memory_network,
+        "next_sentence": next_sentence,
         "pair_classifier": pair_classifier,
         "pair_encoder": pair_encoder,
         "neural_turing_machine": neural_turing_machine,
         "reader": reader,
         "sequence_regressor": sequence_regressor,
+        "skip_gram": skip_gram,
         "tagger": tagger,
         "translator": translator,
     },
@@ -46,5 +51,5 @@ MODELS: Registry[Model] = Registry(
 __all__ = [
     "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Generator",
     "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model", "NumberModel",
-    "SpanReader", "Tagger", "Translator", "build_attention",
+    "SpanReader", "Tagger", "Translator", "WordVectors", "build_attention",
 ]  # fmt: skip

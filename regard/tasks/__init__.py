@@ -10,12 +10,14 @@ from regard.tasks.examples import Examples
 from regard.tasks.language_model import LanguageModelTask
 from regard.tasks.masked_language_model import MaskedLanguageModelTask
 from regard.tasks.measures import Measure, Outcome
+from regard.tasks.next_sentence import NextSentenceTask
 from regard.tasks.pairs import PairsTask
 from regard.tasks.question_answering import QuestionAnsweringTask
 from regard.tasks.reading import ReadingTask
 from regard.tasks.tagging import TaggingTask
 from regard.tasks.task import Task, Wording
 from regard.tasks.translation import TranslationTask
+from regard.tasks.word_vectors import WordVectorsTask
 
 TASKS: Registry[Task] = Registry(
     "task",
@@ -25,11 +27,13 @@ TASKS: Registry[Task] = Registry(
         "classification": ClassificationTask,
         "language_model": LanguageModelTask,
         "masked_language_model": MaskedLanguageModelTask,
+        "next_sentence": NextSentenceTask,
         "question_answering": QuestionAnsweringTask,
         "pairs": PairsTask,
         "reading": ReadingTask,
         "tagging": TaggingTask,
         "translation": TranslationTask,
+        "word_vectors": WordVectorsTask,
     },
 )
 

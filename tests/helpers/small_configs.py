@@ -24,6 +24,11 @@ def of_masked(path: Path) -> bool:
     return path.parent.name == "pretraining" and "masked_language_model" in path.read_text(encoding="utf-8")
 
 
+def of_words(path: Path) -> bool:
+    """Whether it learns vectors of words or documents."""
+    return path.parent.name == "pretraining" and "_vectors" in path.read_text(encoding="utf-8")
+
+
 def of_labels(path: Path) -> bool:
     """Whether it classifies."""
     return path.parent.name == "classification"
@@ -31,7 +36,7 @@ def of_labels(path: Path) -> bool:
 
 def of_compared(path: Path) -> bool:
     """Whether it compares two texts."""
-    return path.parent.name == "pairs"
+    return path.parent.name == "pairs" or path.stem.endswith("next-sentence")
 
 
 def of_questions(path: Path) -> bool:
@@ -62,7 +67,7 @@ def _few(**settings: int) -> Callable[[Path], list[str]]:
 
 def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
-    write = WRITERS.get(path.parent.name, _pairs_in)
+    write = WRITERS.get("pairs" if of_compared(path) else path.parent.name, _pairs_in)
     return [*_shrunk(path), *write(folder)]
 
 
@@ -149,4 +154,6 @@ def _shrunk(path: Path) -> list[str]:
         changes += ["task.window=16", "task.context=6"]
     if "size:" in text and "subwords" in text:
         changes.append("text.tokenizer.size=300")
+    if "_vectors" in text:
+        changes += ["text.tokenizer={name: uncased_words, min_count: 1}", "task.frequent=0"]
     return changes

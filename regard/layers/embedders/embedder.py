@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
+from torch.nn import functional
 
+from regard.errors import PartError
 from regard.ops.dropout import Dropout
 from regard.ops.kernels.search import WordSum
 
@@ -34,6 +36,16 @@ class Embedder(nn.Module, ABC):
     def output_weight(self) -> nn.Parameter | None:
         """The table (vocab_size, dim) a head may share, or None when there is none of that shape."""
         return None
+
+    def word_vectors(self, ids: Tensor) -> Tensor:
+        """ids (n,), each once → vectors (n, dim) of words by themselves, without places; a table's gradient is sparse.
+
+        Raises PartError where a word has no vector of its own.
+        """
+        table = self.output_weight()
+        if table is None:
+            raise PartError("has no vectors of words by themselves", "words, for one", setting="embedder")
+        return functional.embedding(ids, table, sparse=True)
 
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
         """ids (batch, n) of the training text → numbers to be counted, (…) of each kind; most want nothing counted."""

@@ -111,6 +111,9 @@ class Served(NamedTuple):
     settings: tuple[str, ...] = ()
 
 
+UNCASED = ("text.tokenizer=uncased_words",)
+
+
 SERVED = {
     "algorithmic": Served(
         "{{name: adding, examples: 12, length: 4}}", "", "0.5 1; 0.25 0; -0.5 1", "one", NUMBER
@@ -135,6 +138,7 @@ SERVED = {
     "translation": Served(
         "{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog", settings=CHARACTERS
     ),
+    "word_vectors": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=UNCASED),
 }  # fmt: skip
 
 

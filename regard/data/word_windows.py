@@ -1,0 +1,133 @@
+"""Words with those around them and with drawn ones: what word2vec learns from (https://arxiv.org/abs/1310.4546).
+
+Every draw depends on (seed, epoch, line, place in the line) alone.
+"""
+
+from collections.abc import Generator
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.data.hashed_draws import HashedDraws, Noise
+from regard.data.ragged import Ragged
+from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
+from regard.records import Batch
+
+Longs = NDArray[np.int64]
+
+CONTEXTS, TARGETS = "contexts", "targets"  # (word, 2 · window), -1 for none; (word, 1 + negatives), the word first
+KEPT, SHRUNK, DRAWN = 0, 1, 2  # what the draws of a word are for: negatives from DRAWN on
+STRIDE = 2**20  # draws that a word may need
+
+
+class Sampling(NamedTuple):
+    """How words become examples."""
+
+    window: int  # most words on either side
+    negatives: int
+    power: float  # of the counts, as the weights of the noise
+    frequent: float  # a word of a larger share is left out at times; 0: none is
+
+
+class WordWindows(PlannedStream):
+    """Batches of about `tokens` words, and one line at least: lines in an order that each epoch draws anew.
+
+    A word of share f is kept with probability (√(f / t) + 1) · t / f, t being `frequent`: word2vec's code, not its
+    paper. What is left out, and words without a vector, are so before windows are cut; each word draws how far its own
+    one reaches. Negatives are drawn once for all contexts of a word (https://arxiv.org/abs/1604.04661); one that is
+    the word itself is drawn again.
+    """
+
+    def __init__(
+        self,
+        lines: Ragged,
+        sampling: Sampling,
+        counts: Longs,
+        *,
+        route: str,
+        tokens: int = 8192,
+        seed: int = 0,
+        place: Path | None = None,
+    ) -> None:
+        """`counts` (ids,) is how often each id is there, 0 for one without a vector; `place` is what a fault names."""
+        self.lines, self.sampling, self.route, self.seed = lines, sampling, route, seed
+        self.tokens, self.place = tokens, place or Path()
+        share = counts / max(1, counts.sum())
+        weighed = np.where(share > 0, share, 1.0)
+        most = sampling.frequent
+        kept = np.minimum(1.0, (np.sqrt(weighed / most) + 1) * most / weighed) if most else np.ones(len(counts))
+        self._kept = np.where(share > 0, kept * 2.0**32, 0.0).astype(np.uint64)
+        self._noise = Noise(np.where(share > 0, share, 0.0) ** sampling.power * (share > 0))
+        reach = np.arange(1, sampling.window + 1)
+        self._offsets = np.concatenate([-reach[::-1], reach])
+
+    def all(self) -> list[Batch]:
+        """Every line once, in its order."""
+        order = np.arange(len(self.lines.offsets) - 1)
+        return [self._batch(0, lines) for lines in self._cut(order)]
+
+    def plans(self, start: Place | None = None, *, workers: int = 0) -> Generator[Plan, None, None]:
+        """The plans of all batches from a place on, epoch after epoch; an epoch is planned at once, by no thread."""
+        first_epoch, skipped = epoch_and_index(start, self.place)
+        for epoch in count(first_epoch):
+            order = np.random.default_rng((self.seed, epoch)).permutation(len(self.lines.offsets) - 1)
+            batches = self._cut(order)
+            if skipped >= len(batches):
+                raise no_such_place(self.place, start or {"epoch": epoch, "index": skipped})
+            for number in range(skipped, len(batches)):
+                last = number + 1 == len(batches)
+                after = {"epoch": epoch + last, "index": 0 if last else number + 1}
+                yield Plan(after, epoch, partial(self._batch, epoch, batches[number]))
+            skipped = 0
+
+    def _cut(self, order: Longs) -> list[Longs]:
+        """Lines in parts of about so many words."""
+        ends = np.cumsum(self.lines.offsets[order + 1] - self.lines.offsets[order])
+        numbers = (ends - 1) // self.tokens
+        return [part for part in np.split(order, np.flatnonzero(np.diff(numbers)) + 1) if len(part)]
+
+    def _batch(self, epoch: int, lines: Longs) -> Batch:
+        """Each word that is kept and has another one near, with its contexts and negatives."""
+        draws = HashedDraws(self.seed, epoch)
+        ids, lengths = self.lines.gather(lines)
+        of, first = np.repeat(lines, lengths), np.repeat(np.cumsum(lengths) - lengths, lengths)
+        numbers = (np.arange(len(ids)) - first) * STRIDE
+        kept = (draws.of(of, numbers + KEPT) >> np.uint64(32)) < self._kept[ids]
+        ids, of, numbers = ids[kept].astype(np.int32), of[kept], numbers[kept]
+        contexts = self._contexts(ids, of, draws.of(of, numbers + SHRUNK))
+        near = (contexts >= 0).any(axis=1)
+        ids, of, numbers = ids[near], of[near], numbers[near]
+        targets = np.concatenate([ids[:, None], self._negatives(ids, of, numbers, draws)], axis=1)
+        columns = {CONTEXTS: torch.from_numpy(contexts[near]), TARGETS: torch.from_numpy(targets)}
+        return Batch(columns, self.route, torch.from_numpy(of.astype(np.int64)), len(ids), int(lengths.sum()))
+
+    def _contexts(self, ids: NDArray[np.int32], of: Longs, bits: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """(word, 2 · window): the ids around each word, those of its own line and within the reach that it drew."""
+        reach = (1 + (bits >> np.uint64(32)) % np.uint64(self.sampling.window)).astype(np.int64)
+        begins = np.flatnonzero(np.diff(of, prepend=-1))  # a line may stand but once in a batch
+        sizes = np.diff(begins, append=len(of))
+        starts, ends = np.repeat(begins, sizes), np.repeat(begins + sizes, sizes)
+        here = np.arange(len(ids))
+        low, high = np.maximum(starts, here - reach), np.minimum(ends, here + reach + 1)
+        places = here[:, None] + self._offsets
+        there = (places >= low[:, None]) & (places < high[:, None])
+        return np.where(there, ids[np.where(there, places, 0)], np.int32(-1)) if len(ids) else places.astype(np.int32)
+
+    def _negatives(self, ids: NDArray[np.int32], of: Longs, numbers: Longs, draws: HashedDraws) -> NDArray[np.int32]:
+        """(word, negatives): drawn ids, none of which is the word."""
+        wanted = self.sampling.negatives
+        found = self._noise.draw(draws.of(of[:, None], numbers[:, None] + DRAWN + np.arange(wanted)))
+        rows, places = (found == ids[:, None]).nonzero()
+        attempt = 0
+        while len(rows):
+            attempt += 1
+            again = draws.of(of[rows], numbers[rows] + DRAWN + attempt * wanted + places)
+            found[rows, places] = self._noise.draw(again)
+            same = found[rows, places] == ids[rows]
+            rows, places = rows[same], places[same]
+        return found

@@ -1,0 +1,21 @@
+"""Negative sampling (https://arxiv.org/abs/1310.4546, section 2.2): the right output told from drawn ones."""
+
+from torch import Tensor
+
+from regard.layers.noise_contrast.fused import fused, may_fuse
+from regard.layers.noise_contrast.plain import plain
+from regard.ops.plain import is_plain
+
+
+def noise_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
+    """-log σ(v · u_right) - sum over drawn ones of log σ(-v · u), in nats: (place,), 0 for a place without inputs.
+
+    v are the rows of `inputs` (rows, dim) that `contexts` (place, width) names, -1 for none: the loss is summed over
+    them, or with `mean` it is that of their mean. u are the rows of `outputs` (rows, dim) that `targets`
+    (place, choice) names, the right one first.
+    """
+    compute = fused if not is_plain() and may_fuse(inputs, outputs, contexts, targets) else plain
+    return compute(inputs, outputs, contexts, targets, mean=mean)
+
+
+__all__ = ["noise_contrast"]

@@ -1,0 +1,194 @@
+"""Word vectors: how well the words of a text tell each other, and which words are near."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, cast
+
+import numpy as np
+
+from regard.config import Doc
+from regard.config.bounds import Fraction, NotNegative, Size
+from regard.data import Corpus
+from regard.data.columns import Columns, TextColumn
+from regard.data.ragged import Ragged
+from regard.data.streams import PlannedStream
+from regard.data.word_windows import TARGETS, Longs, Sampling, WordWindows
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.errors import DataError
+from regard.evaluation.metric import Statistics
+from regard.explain.alignment import align
+from regard.models import Model
+from regard.models.word_vectors import TEXT, WordVectors
+from regard.pieces import END, SPECIALS, byte_of
+from regard.records import Batch
+from regard.registry import Choice
+from regard.results import Explanation, Prediction, TextPrediction
+from regard.tasks.examples import Examples, count_of
+from regard.tasks.measures import LikelihoodMeasure, Measure
+from regard.tasks.task import Task, Wording
+from regard.tasks.text_predictions import rows_of
+from regard.text.vector_table import VectorTable
+
+NEIGHBOURS = 10  # words that answer a text
+FLOOR = 1.0  # added to the counts of words in a text to be judged by, so that there is always another word
+
+
+class NeighbourEngine:
+    """The words nearest to the mean of a text's words."""
+
+    width, max_source = 1, None
+
+    def __init__(self, model: WordVectors, ids: Sequence[int]) -> None:
+        """`ids` are those that stand for words."""
+        self.model, self.ids = model, list(ids)
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return the nearest words of each text, the nearest first; a text without known words is near to none."""
+        vectors = self.model.vectors().detach().float().cpu().numpy()
+        table, known = VectorTable([str(one) for one in self.ids], vectors[self.ids]), set(self.ids)
+        found: list[list[Hypothesis]] = []
+        for ids in words_of(batch):
+            given = [one for one in ids if one in known]
+            mean = vectors[given].mean(axis=0) if given else np.zeros(vectors.shape[1], np.float32)
+            near = table.near(mean, NEIGHBOURS, without=[str(one) for one in given]) if given else []
+            one = [Hypothesis([int(one.word)], one.cosine, [one.cosine], True) for one in near]
+            found.append(one or [Hypothesis([], 0.0, [], True)])
+        return found
+
+
+class WordVectorsTask(Task):
+    """Words told from drawn ones by the words around them; the answer to a text are the words nearest to it.
+
+    Words that the tokenizer does not know, and the bytes it spells them in, are left out.
+    """
+
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
+    model = "skip_gram"
+    contract = WordVectors
+    metric = "loss"
+    answers = "neighbours"
+    wording = Wording("lines", "words of the line", "find neighbours")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "objective": {"name": "likelihood", "label_smoothing": 0.0},
+        "text": {"tokenizer": {"name": "uncased_words", "min_count": 5, "signs": False}},
+        "training": {"optimizer": "lazy_adam", "batch_tokens": 8192, "clip_norm": 0.0, "average": 1},
+    }
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        window: Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")] = 5,
+        negatives: Annotated[Size, Doc("Drawn words that a word is told from.")] = 5,
+        noise_power: Annotated[NotNegative, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
+        frequent: Annotated[
+            Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
+        ] = 1e-3,
+    ) -> None:
+        super().__init__(columns)
+        self.text = cast(TextColumn, columns[TEXT])
+        self.sampling = Sampling(window, negatives, noise_power, frequent)
+        self.worded = np.array([one not in SPECIALS and byte_of(one) is None for one in self._pieces()])
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Compare with all words; there is nothing to search."""
+        return NeighbourEngine(cast(WordVectors, model), np.flatnonzero(self.worded).tolist())
+
+    def scored(self, source: str, target: str) -> Mapping[str, str]:
+        """Return the text alone: its neighbours are no part of it."""
+        return self.given(source)
+
+    def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
+        """Return a prediction with its text as it was given, where the tokenizer keeps less of it."""
+        return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
+
+    def max_length(self, limit: int) -> int | None:
+        """Lines of any length."""
+        return None
+
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Words with their windows, those of about so many words of text at once. Raises DataError for one word."""
+        lines = corpus.pieces(TEXT)
+        counts = self._counts(lines)
+        if (counts > 0).sum() < 2:
+            problem = "has fewer than two different words, and a word is told from others"
+            raise DataError(corpus.folder, problem, hint="give more text, or lower text.tokenizer.min_count")
+        limits = [tokens or 8192, *([] if sentences is None else [sentences * 2 * self.sampling.window])]
+        return self._windows(lines, counts, min(limits), seed, corpus)
+
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
+        """Every line once. Negatives are drawn by the counts of this text, as it may be the only one at hand."""
+        lines = Ragged.of(self.text.encode_batch(examples[TEXT]), np.dtype(np.int64))
+        counts = self._counts(lines) + np.where(self.worded, FLOOR, 0.0)
+        return self._windows(lines, counts, tokens).all()
+
+    def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
+        """Nats and words of each line."""
+        found = np.zeros((count_of(examples), 2))
+        for batch in batches:
+            nats = model.nll(batch).detach().double().squeeze(-1).cpu().numpy()
+            np.add.at(found, batch.lines.cpu().numpy(), np.stack([nats, np.ones_like(nats)], axis=1))
+        return found
+
+    @classmethod
+    def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
+        """How well the words of a text tell each other."""
+        return cls.likelihoods()
+
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """Nats of a word with its negatives."""
+        return [LikelihoodMeasure("loss", "words", unit="nats")]
+
+    @classmethod
+    def metrics(cls) -> Iterator[str]:
+        """None: neighbours have no reference."""
+        return iter(())
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the nearest words of each text; the score is the cosine of the first."""
+        found = list[Prediction]()
+        for ids, ranked in zip(words_of(batch), engine.answer(batch), strict=True):
+            near = " ".join(self._word(one.ids[0]) for one in ranked if one.ids)
+            found.append(TextPrediction(self.text.decode(ids), near, ranked[0].score, [one.score for one in ranked]))
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return how near each word of a text is to each of its nearest words, a cosine below 0 being 0."""
+        vectors = cast(WordVectors, model).vectors().detach().float()
+        directions = (vectors / vectors.norm(dim=1, keepdim=True).clamp(min=1e-12)).cpu().numpy()
+        ranked = self.engine(model, None).answer(batch)  # type: ignore[arg-type]  # no search is needed
+        explanations = []
+        for ids, near in zip(words_of(batch), ranked, strict=True):
+            others = [one.ids[0] for one in near if one.ids]
+            cosines = np.maximum(directions[others] @ directions[ids].T, 0.0)
+            weights = [[*map(float, row), 0.0] for row in [*cosines, np.zeros(len(ids))]]
+            tokens = [*self.text.pieces(ids), END], [*map(self._word, others), END]
+            explanations.append(Explanation(*tokens, align(weights), weights))
+        return explanations
+
+    def _windows(
+        self, lines: Ragged, counts: Longs, tokens: int, seed: int = 0, corpus: Corpus | None = None
+    ) -> WordWindows:
+        place = None if corpus is None else corpus.folder
+        return WordWindows(lines, self.sampling, counts, route=self.route, tokens=tokens, seed=seed, place=place)
+
+    def _counts(self, lines: Ragged) -> Longs:
+        return np.where(self.worded, np.bincount(lines.data, minlength=len(self.text)), 0)
+
+    def _pieces(self) -> list[str]:
+        return self.text.pieces(range(len(self.text)))
+
+    def _word(self, number: int) -> str:
+        return self.text.pieces([number])[0].strip()
+
+
+def words_of(batch: Batch) -> list[list[int]]:
+    """Return the ids of each text, or of each line of windows those that stand there."""
+    if TEXT in batch.columns:
+        return [ids[:-1] for ids in rows_of(batch.sequences(TEXT))]
+    words = cast(Any, batch.columns[TARGETS])[:, 0]
+    return [words[batch.lines == line].tolist() for line in batch.lines.unique_consecutive()]

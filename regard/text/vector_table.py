@@ -1,0 +1,67 @@
+"""Words and their vectors: which are near, which complete an analogy."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import DataError, nearest
+
+Floats = NDArray[np.float32]
+
+
+class Neighbour(NamedTuple):
+    """A word and how near it is."""
+
+    word: str
+    cosine: float
+
+
+class VectorTable:
+    """Vectors (word, dim), nearness being the cosine."""
+
+    def __init__(self, words: Sequence[str], vectors: NDArray[np.floating]) -> None:
+        self.words, self.vectors = list(words), np.asarray(vectors, np.float32)
+        self._places = {word: place for place, word in reversed(list(enumerate(self.words)))}
+        lengths = np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        self._directions = self.vectors / np.where(lengths > 0, lengths, 1)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._places
+
+    def __iter__(self) -> Iterator[tuple[str, Floats]]:
+        return zip(self.words, self.vectors, strict=True)
+
+    def vector(self, word: str) -> Floats:
+        """Return the vector of a word. Raises DataError for one that is not there."""
+        return self.vectors[self._place(word)]
+
+    def similarity(self, one: str, other: str) -> float:
+        """Return the cosine of two words."""
+        return float(self._directions[self._place(one)] @ self._directions[self._place(other)])
+
+    def nearest(self, word: str, count: int = 10) -> list[Neighbour]:
+        """Return the words nearest to a word, itself left out."""
+        return self.near(self._directions[self._place(word)], count, without=[word])
+
+    def analogy(self, one: str, other: str, third: str, count: int = 10) -> list[Neighbour]:
+        """Return the words d of "`one` is to `other` as `third` is to d": nearest to other - one + third."""
+        a, b, c = (self._directions[self._place(word)] for word in (one, other, third))
+        return self.near(b - a + c, count, without=[one, other, third])
+
+    def near(self, vector: NDArray[np.floating], count: int, *, without: Sequence[str] = ()) -> list[Neighbour]:
+        """Return the words nearest to a vector (dim,), the nearest first; of equals the first of the table."""
+        length = float(np.linalg.norm(vector)) or 1.0
+        cosines = self._directions @ (np.asarray(vector, np.float32) / np.float32(length))
+        left = {self._places[word] for word in without if word in self._places}
+        order = np.argsort(-cosines, kind="stable")[: count + len(left)]
+        return [Neighbour(self.words[place], float(cosines[place])) for place in order if place not in left][:count]
+
+    def _place(self, word: str) -> int:
+        if word not in self._places:
+            raise DataError("vectors", f"there is no vector of '{word:.60}'", hint=nearest(word, self._places))
+        return self._places[word]
