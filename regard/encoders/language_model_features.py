@@ -22,8 +22,9 @@ class LanguageModelFeaturesEncoder(Encoder):
     """gamma · sum_j softmax(s)_j h_j over the layers of a `bidirectional_language_model`, h_0 the vectors themselves.
 
     h_j = [from the left; from the right], 2 · dim wide; `above` reads them. `init` takes the parts embedder and encoder
-    of such a model. It has read plain words: without a position, and of a tagger one piece a word. With `frozen` no
-    gradient comes to its layers or to the embedder below them. `final` is the mean of the states.
+    of such a model, which has read pieces in a row: so the model around it has no position, and a tagger pools its
+    pieces after it. With `frozen` no gradient comes to its layers or to the embedder below. `final` is the mean of the
+    states.
     """
 
     aliases = "elmo, contextual_embeddings, 语境词向量"
