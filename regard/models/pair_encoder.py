@@ -24,7 +24,7 @@ from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.pair_classifier import FIRST, LABEL, SECOND
 from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
-from regard.records import BOS, PAD, Batch, Sequences
+from regard.records import BOS, PAD, Batch, Encoded, Sequences
 from regard.registry import Choice
 
 
@@ -44,9 +44,15 @@ class PairEncoder(LabelModel):
 
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
-        both = joined(batch.sequences(FIRST), batch.sequences(SECOND))
+        return self.classes(self.encode(joined(batch.sequences(FIRST), batch.sequences(SECOND))))
+
+    def encode(self, both: Sequences) -> Encoded:
+        """ids (batch, n) of joint texts → states (batch, n, dim)."""
         vectors, _ = self.embedder(both.items)
-        encoded = self.encoder(Sequences(vectors, both.mask))
+        return self.encoder(Sequences(vectors, both.mask))
+
+    def classes(self, encoded: Encoded) -> Tensor:
+        """states (batch, n, dim) → log-probabilities (batch, class)."""
         scores: Tensor = self.to_class(self.dropout(self.pooling(encoded.states, encoded.mask)))
         return scores.log_softmax(dim=-1)
 

@@ -13,6 +13,7 @@ from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.folders import FoldersReader
 from regard.data.readers.grids import GridsReader
 from regard.data.readers.jsonl import JsonlReader
+from regard.data.readers.next_sentence import NextSentenceReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Fold, Part
 from regard.data.readers.reader import Reader
@@ -36,6 +37,7 @@ READERS: Registry[Reader] = Registry(
         "folders": FoldersReader,
         "grids": GridsReader,
         "jsonl": JsonlReader,
+        "next_sentence": NextSentenceReader,
         "parallel": ParallelReader,
         "tmx": TmxReader,
         "tsv": TsvReader,

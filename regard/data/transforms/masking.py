@@ -26,10 +26,21 @@ class Masking(Transform):
     """
 
     def __init__(
-        self, column: str, mask: int, *, share: float, masked: float, random: float, begins: Bools | None = None
+        self,
+        column: str,
+        mask: int,
+        *,
+        share: float,
+        masked: float,
+        random: float,
+        begins: Bools | None = None,
+        answers: str = ANSWERS,
     ) -> None:
-        """`mask` is the last id; of what is chosen a share `masked` becomes it and a share `random` another piece."""
-        self.column, self.mask, self.share = column, mask, share
+        """`mask` is the last id; of what is chosen a share `masked` becomes it and a share `random` another piece.
+
+        `answers` names the column of what is to be filled in.
+        """
+        self.column, self.answers, self.mask, self.share = column, answers, mask, share
         self.masked, self.random, self.begins = masked, random, begins
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
@@ -46,7 +57,7 @@ class Masking(Transform):
         columns: dict[str, Any] = {
             **batch.columns,
             self.column: Sequences(torch.from_numpy(found), text.mask),
-            ANSWERS: torch.from_numpy(answers),
+            self.answers: torch.from_numpy(answers),
         }
         return batch._replace(columns=columns, count=int((answers != PAD).sum()), read=int(known.sum()))
 

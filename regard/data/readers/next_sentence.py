@@ -1,0 +1,119 @@
+"""Pairs of sentences, of which the second follows the first or is of another document, as BERT learns to tell."""
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from regard.config import Doc
+from regard.config.bounds import Count, Size
+from regard.data.examples import Example
+from regard.data.readers.documents import DocumentsReader
+from regard.data.readers.fields import FileName
+from regard.data.readers.lines import read_lines
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+
+NEXT, OTHER = "next", "other"
+TEXT = "text"
+Document = list[tuple[int, str]]  # its sentences with their lines, from 1
+
+
+class NextSentenceReader(Reader):
+    """Of a document of n sentences n - 1 pairs, about half of which have a random sentence of another one as second.
+
+    https://arxiv.org/abs/1810.04805, section 3.1, task 2. Documents are those of an `index`, as of `documents`, or
+    parted by empty lines; of every `every` the last is of the test part and the one before of the dev part. A draw
+    depends on `seed`, the round and the first sentence's line; each round of `rounds` draws anew. All sentences of a
+    part are in memory. An example has the number of its first line.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: FileName,
+        index: Annotated[
+            str | None,
+            Doc("File with a line for each document: name, category, first line from 1, number of lines, with tabs."),
+        ] = None,
+        part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
+        every: Annotated[
+            int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
+        ] = 10,
+        rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
+        seed: Annotated[Count, Doc("Number that pairs are drawn from.")] = 1,
+    ) -> None:
+        if len(columns) != 3:
+            problem = f"makes two texts and a label, and the task has the columns {', '.join(columns)}"
+            raise PartError(problem, "task=next_sentence or task=pairs")
+        self._path, self.columns = Path(file).expanduser(), columns
+        self._part, self._every, self._rounds, self._seed = part, every, rounds, seed
+        self._index = (
+            None if index is None else DocumentsReader((TEXT,), files={TEXT: file}, index=index, part=part, every=every)
+        )
+        self.files = (self._path,) if self._index is None else self._index.files
+
+    def key(self) -> str:
+        draws = f"{self._rounds} {self._seed} {self._index is not None}"
+        return f"next_sentence {self.columns} {self._part} {self._every} {draws}"
+
+    def __iter__(self) -> Iterator[Example]:
+        documents = list(self._documents())
+        for document in documents:
+            if len(document) < 2:
+                problem = "a document of one sentence, which no other one follows"
+                raise DataError(self._path, problem, line=document[0][0], hint="join it with another document")
+        if len(documents) < 2:
+            problem = f"there is one document in the {self._part} part, and no other one to draw from"
+            raise DataError(self._path, problem, hint="part documents by empty lines")
+        for number in range(self._rounds):
+            for place, document in enumerate(documents):
+                for (line, first), (_, second) in pairwise(document):
+                    yield self._example(number, line, first, second, documents, place)
+
+    def _example(
+        self, number: int, line: int, first: str, second: str, documents: list[Document], place: int
+    ) -> Example:
+        draws = random.Random(f"{self._seed} {number} {line}")
+        label = NEXT
+        if draws.random() < 0.5:
+            other = documents[(place + draws.randrange(1, len(documents))) % len(documents)]
+            second, label = draws.choice(other)[1], OTHER
+        return Example(line, dict(zip(self.columns, (first, second, label), strict=True)))
+
+    def _documents(self) -> Iterator[Document]:
+        """The documents of the part, sentences without text left out."""
+        if self._index is None:
+            for number, document in enumerate(_parted(self._path)):
+                place = number % self._every - self._every
+                if {-1: "test", -2: "dev"}.get(place, "train") == self._part:
+                    yield document
+            return
+        ranges, found = self._index.ranges(), Document()
+        lines = next(ranges, range(0))
+        for example in self._index:
+            while example.line not in lines:
+                if found:
+                    yield found
+                lines, found = next(ranges), []
+            if example.texts[TEXT].strip():
+                found.append((example.line, example.texts[TEXT]))
+        if found:
+            yield found
+
+
+def _parted(path: Path) -> Iterator[Document]:
+    """Documents between empty lines."""
+    found = Document()
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            found.append((number, line))
+        elif found:
+            yield found
+            found = []
+    if found:
+        yield found

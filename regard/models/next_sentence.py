@@ -1,0 +1,123 @@
+"""BERT as it is pre-trained: does the second text follow the first, and what stands in the holes of both?"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.encoders import EncoderChoice
+from regard.heads import HEADS
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.models.build import draw_uniform
+from regard.models.classifier import PoolingChoice
+from regard.models.label_model import AttentionRecords, LabelModel
+from regard.models.masked_language_model import TiedOutput
+from regard.models.pair_classifier import FIRST, LABEL, SECOND
+from regard.models.pair_encoder import PairEncoder, joined, pair_encoder
+from regard.models.settings import (
+    PROJECTED_HEADS,
+    EmbedderChoice,
+    HeadChoice,
+    InitUniform,
+    ModelDim,
+    SelfAttention,
+    WordPosition,
+)
+from regard.records import PAD, Batch, Decoded, Sequences
+from regard.registry import Choice
+
+FILLED = {FIRST: "first_answers", SECOND: "second_answers"}  # columns: ids to be filled in, PAD at all other places
+
+
+class NextSentenceModel(LabelModel):
+    """p(label | first, second), and p(piece | both texts with holes) at each hole (https://arxiv.org/abs/1810.04805).
+
+    Its loss is the sum of both: the label of an example counts as one piece more.
+    """
+
+    def __init__(self, pairs: PairEncoder, head: Head) -> None:
+        super().__init__(LABEL)
+        self.pairs, self.head = pairs, head
+
+    def log_probs(self, batch: Batch) -> Tensor:
+        """Return log-probabilities (batch, class)."""
+        return self.pairs.log_probs(batch)
+
+    def look(self, batch: Batch) -> AttentionRecords:
+        """Return what each attention of a text to itself and to the other one saw."""
+        return self.pairs.look(batch)
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Return losses (batch, 2 + n + m) in nats: of the label, then of each place of the joint text."""
+        encoded = self.pairs.encode(joined(batch.sequences(FIRST), batch.sequences(SECOND)))
+        log_probs, labels = self.pairs.classes(encoded), torch.as_tensor(batch.columns[LABEL])
+        label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
+        label = label - smoothing * log_probs.mean(dim=-1)
+        pieces = self.head.nll(Decoded(encoded.states), None, answers(batch), smoothing=smoothing)
+        return torch.cat([label.unsqueeze(-1), pieces.to(label.dtype)], dim=-1)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """Return (batch, 2 + n + m): every label, and the pieces that were masked."""
+        label = torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
+        holes = answers(batch) != PAD
+        return torch.cat([label.to(holes.device), holes], dim=-1)
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Return the embedder and the joint text."""
+        return self.pairs.reads(batch)
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the embedder, the encoder, the pooling and the head."""
+        return {**self.pairs.parts(), "head": [self.head]}
+
+    @property
+    def max_source(self) -> int | None:
+        """Most ids of each text, EOS included, such that two of them fit."""
+        return self.pairs.max_source
+
+
+def answers(batch: Batch) -> Tensor:
+    """(batch, 1 + n + m): what is to be filled in at each place of the joint text, PAD at all others."""
+    columns = (
+        Sequences(torch.as_tensor(batch.columns[filled]), batch.sequences(name).mask) for name, filled in FILLED.items()
+    )
+    found = joined(*columns).items.clone()
+    found[:, 0] = PAD
+    return found
+
+
+def next_sentence(
+    columns: Columns,
+    *,
+    dim: ModelDim = 256,
+    embedder: EmbedderChoice = Choice("segments"),
+    position: WordPosition = Choice("learned"),
+    encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer"),
+    self_attention: SelfAttention = PROJECTED_HEADS,
+    pooling: PoolingChoice = Choice("first"),
+    head: HeadChoice = Choice("transformed"),
+    tied: TiedOutput = True,
+    dropout: DropoutShare = 0.1,
+    init_uniform: InitUniform = None,
+) -> NextSentenceModel:
+    """p(label | first, second), p(piece | both with holes): an encoder, a pooling for the label, a head for holes."""
+    pairs = pair_encoder(
+        columns,
+        dim=dim,
+        embedder=embedder,
+        position=position,
+        encoder=encoder,
+        self_attention=self_attention,
+        pooling=pooling,
+        dropout=dropout,
+    )
+    table = pairs.embedder.output_weight() if tied else None
+    model = NextSentenceModel(pairs, HEADS.build(head, pairs.encoder.dim, len(columns[FIRST]), table))
+    draw_uniform(model, init_uniform)
+    return model

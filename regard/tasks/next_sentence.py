@@ -1,0 +1,85 @@
+"""Next sentence prediction, with masked pieces: whether a sentence follows another one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, cast
+
+import torch
+
+from regard.config import Doc
+from regard.config.bounds import Share
+from regard.data import Corpus
+from regard.data.columns import Columns, TextColumn
+from regard.data.streams import PlannedStream
+from regard.data.transforms import Draws, Transform, Transformed
+from regard.data.transforms.masking import STAGE, Masking
+from regard.models.next_sentence import FILLED, NextSentenceModel
+from regard.models.pair_classifier import FIRST, LABEL, SECOND
+from regard.pieces import PAD
+from regard.records import Batch
+from regard.tasks.examples import Examples
+from regard.tasks.label_task import LabelTask
+from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
+from regard.tasks.task import Ids, Wording
+
+
+class MaskingOfPairs(Transform):
+    """Masks both texts of each pair; the label counts as one piece more."""
+
+    def __init__(self, masks: Sequence[Masking]) -> None:
+        self.masks = tuple(masks)
+
+    def __call__(self, batch: Batch, draws: Draws) -> Batch:
+        """The batch with masked texts and what is to be filled in, in the columns FILLED."""
+        count = len(batch.lines)
+        read = 0
+        for number, mask in enumerate(self.masks):
+            batch = mask(batch, draws._replace(stage=draws.stage + number))
+            count, read = count + batch.count, read + (batch.read or 0)
+        return batch._replace(count=count, read=read)
+
+
+class NextSentenceTask(LabelTask):
+    """Two sentences → whether the second follows the first; pieces of both are masked and filled in, to learn from."""
+
+    columns: ClassVar[Mapping[str, str]] = {FIRST: "masked_text", SECOND: "masked_text", LABEL: "label"}
+    model = "next_sentence"
+    contract: ClassVar[Any] = NextSentenceModel
+    wording = Wording("pairs", "words of the first sentence", "judge pairs")
+    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = MaskedLanguageModelTask.starts
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **LabelTask.defaults,
+        "text": {"shared": True},
+        "model": {"position": "learned", "encoder": {"feedforward": "gelu"}, "dropout": 0.1},
+    }
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        share: Annotated[Share, Doc("Share of the pieces that are to be filled in, drawn anew in each epoch.")] = 0.15,
+    ) -> None:
+        super().__init__(columns)
+        mask = cast(int, cast(TextColumn, columns[FIRST]).tokenizer.mask)
+        self._masking = MaskingOfPairs(
+            [
+                Masking(name, mask, share=share, masked=0.8, random=0.1, answers=filled)
+                for name, filled in FILLED.items()
+            ]
+        )
+
+    def batch(self, rows: Sequence[Ids]) -> Batch:
+        """Return pairs in which nothing is masked."""
+        made = super().batch(rows)
+        empty = {filled: torch.full_like(made.sequences(name).items, PAD) for name, filled in FILLED.items()}
+        return made._replace(columns={**made.columns, **empty})
+
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
+        """Return pairs masked by a draw that is always the same."""
+        return [self._masking(batch, FIXED) for batch in super().held(examples, tokens)]
+
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Pairs of about one length together, masked anew in each epoch."""
+        pairs = super().stream(corpus, tokens, sentences, seed=seed)
+        return Transformed(pairs, self._masking, seed=seed, stage=STAGE)
