@@ -15,6 +15,7 @@ from small_configs import (
     of_questions,
     of_tags,
     of_texts,
+    of_words,
     small,
 )
 
@@ -60,6 +61,17 @@ def test_a_config_of_masks_builds_trains_a_step_and_fills_in(path, tmp_path):
     (prediction,) = regard.load(run).predict(["ein <mask> läuft"], explain=True)
     assert prediction.source == "ein <mask> läuft" and "<mask>" not in prediction.text
     assert prediction.explanation.columns["text"].count("<mask>") == 1
+
+
+@pytest.mark.parametrize("path", list(filter(of_words, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_word_vectors_builds_trains_a_step_and_finds_neighbours(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 < score.value < 1e3 for score in evaluate([run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["a dog"], explain=True)
+    assert prediction.source == "a dog"
+    assert len(prediction.text.split()) == 10 and "dog" not in prediction.text.split()
+    assert prediction.explanation is not None
 
 
 @pytest.mark.parametrize("path", list(filter(of_labels, CONFIGS)), ids=lambda path: path.stem)
