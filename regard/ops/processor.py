@@ -11,7 +11,7 @@ import torch
 _FEATURES = {  # by the flags that say so, all of a group
     "avx2": ({"avx2"},),
     "avx512": ({"avx512f"},),
-    "int8": ({"avx512_vnni"}, {"avx_vnni"}, {"amx_int8"}, {"i8mm"}),
+    "int8": ({"avx512_vnni"}, {"avx_vnni"}),  # that compiled code multiplies with
     "bfloat16": ({"avx512_bf16"}, {"amx_bf16"}, {"bf16"}),
     "amx": ({"amx_tile", "amx_bf16"},),
 }
@@ -26,7 +26,7 @@ class Processor(NamedTuple):
     flags: frozenset[str]
 
     def has(self, feature: str) -> bool:
-        """Whether it has a feature: avx2, avx512, int8 (VNNI and the like), bfloat16 or amx."""
+        """Whether it has a feature: avx2, avx512, int8 (VNNI), bfloat16 or amx."""
         return any(group <= self.flags for group in _FEATURES[feature])
 
     @property
