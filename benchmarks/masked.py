@@ -1,0 +1,143 @@
+"""Masked-LM training against Hugging Face's BertForMaskedLM: one size, the same batches, update by update in turn.
+
+    python benchmarks/masked.py [--layers 4] [--dim 256] [--rounds 40]
+
+needs `transformers` beside Regard. Both train in one process on one thread by the same fused AdamW; a round is one
+update of each, and the figure is the median over rounds of the ratio of their processor times. Pieces that are padding
+do not count.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.columns.masked_text import MaskedTextColumn
+from regard.data.transforms import Draws
+from regard.data.transforms.masking import ANSWERS, Masking
+from regard.models import MODELS, AttentionSettings
+from regard.ops import machine
+from regard.ops.memory import keep_memory
+from regard.pieces import BOS, EOS, PAD
+from regard.records import Batch, Sequences
+from regard.registry import Choice
+
+WARM = 3  # rounds that are not counted
+NOT_COUNTED = -100  # what Hugging Face takes for "no loss here"
+
+
+class Size(NamedTuple):
+    """A network."""
+
+    vocab: int
+    dim: int
+    layers: int
+    heads: int
+    longest: int = 128
+
+
+def batches(size: Size, count: int, rows: int) -> list[Batch]:
+    """Masked texts of about one length each, as training has them: lengths like those of sentences of Brown."""
+    draws, found = np.random.default_rng(0), []
+    masking = Masking("text", size.vocab - 1, share=0.15, masked=0.8, random=0.1)
+    for number in range(count):
+        longest = int(np.clip(draws.lognormal(3.3, 0.5), 8, size.longest))
+        lengths = draws.integers(max(4, longest - 3), longest + 1, rows * 32 // longest + 1)
+        mask = np.arange(longest) < lengths[:, None]
+        ids = np.where(mask, draws.integers(260, size.vocab - 1, mask.shape), PAD)
+        ids[:, 0], ids[np.arange(len(ids)), lengths - 1] = BOS, EOS
+        text = Sequences(torch.from_numpy(ids), torch.from_numpy(mask))
+        lines = torch.arange(len(ids)) + number * 10_000
+        found.append(masking(Batch({"text": text}, "", lines, 0), Draws(1, 0, 0)))
+    return found
+
+
+def regard_update(size: Size) -> Callable[[Batch], None]:
+    """An update of a masked language model of Regard."""
+    block = {"num_layers": size.layers, "feedforward_dim": 4 * size.dim, "feedforward": Choice("gelu"), "norm": "post"}
+    settings = {
+        "dim": size.dim,
+        "position": Choice("learned", {"max_length": size.longest}),
+        "encoder": Choice("transformer", block),
+        "self_attention": AttentionSettings(num_heads=size.heads, project=True, dropout=0.1),
+    }
+
+    class Pieces(MaskedTextColumn):
+        """As many as the size says."""
+
+        def __init__(self) -> None:
+            pass
+
+        def __len__(self) -> int:
+            return size.vocab
+
+    model = MODELS.build(Choice("masked_language_model", settings), {"text": Pieces()}).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def update(batch: Batch) -> None:
+        (model.nll(batch).sum() / batch.count).backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    return update
+
+
+def hugging_face_update(size: Size) -> Callable[[Batch], None]:
+    """An update of BertForMaskedLM as it is made by its own configuration."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    config = BertConfig(
+        vocab_size=size.vocab,
+        hidden_size=size.dim,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.dim,
+        max_position_embeddings=size.longest,
+    )
+    model = BertForMaskedLM(config).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def update(batch: Batch) -> None:
+        text, answers = batch.sequences("text"), torch.as_tensor(batch.columns[ANSWERS])
+        labels: Tensor = answers.masked_fill(answers == PAD, NOT_COUNTED)
+        model(input_ids=text.items, attention_mask=text.mask.long(), labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    return update
+
+
+def main() -> None:
+    """Prints tokens a second of both, and the ratio."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, value in (("vocab", 8001), ("dim", 256), ("layers", 4), ("heads", 4), ("rounds", 40), ("rows", 64)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    given = parser.parse_args()
+    size = Size(given.vocab, given.dim, given.layers, given.heads)
+    torch.set_num_threads(1)
+    keep_memory()
+    machine.fix("auto")
+    torch.manual_seed(0)
+    updates = {"Regard": regard_update(size), "Hugging Face": hugging_face_update(size)}
+    seconds: dict[str, list[float]] = {name: [] for name in updates}
+    made = batches(size, WARM + given.rounds, given.rows)
+    for number, batch in enumerate(made):
+        for name in sorted(updates, reverse=number % 2 == 0):
+            start = time.process_time()
+            updates[name](batch)
+            seconds[name].append(time.process_time() - start)
+    pieces = [int(batch.sequences("text").mask.sum()) for batch in made][WARM:]
+    for name, spent in seconds.items():
+        print(f"{name:<14} {sum(pieces) / sum(spent[WARM:]):>8,.0f} tokens/s")
+    ratios = [theirs / ours for ours, theirs in zip(*(seconds[name][WARM:] for name in updates), strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    print(f"ratio          {middle:.2f} (quartiles {low:.2f} to {high:.2f})")
+
+
+if __name__ == "__main__":
+    main()
