@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from regard.config import as_values, write_atomically, write_yaml
+from regard.config import write_atomically, write_yaml
 from regard.data import READERS
 from regard.data.examples import position
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, nearest
-from regard.experiment import Experiment, read_experiment, text_settings
-from regard.models import MODELS
+from regard.experiment import read_experiment, text_settings
+from regard.experiment.initial import continued
 from regard.reports.compare.compare import Request, compare_configs
 from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
@@ -35,11 +35,11 @@ QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: co
 
 
 class Method(NamedTuple):
-    """How text is learnt from, and what the network becomes."""
+    """How text is learnt from, and what starts from it."""
 
     changes: Sequence[str]  # settings of a pre-training from text
-    models: Mapping[str, str]  # task → row of MODELS that starts from it
-    finetuning: Mapping[str, Any]  # groups of settings beside those of the model
+    tasks: Sequence[str]
+    objective: str = "likelihood"
 
 
 SHARED = (
@@ -57,13 +57,12 @@ BLOCKS = "{name: transformer, num_layers: 3, feedforward_dim: 512}"
 METHODS = {  # by the task of pre-training
     "language_model": Method(
         (*SHARED, f"model.decoder={BLOCKS}", "task.window=64"),
-        {"classification": "causal_classifier"},
-        {"objective": {"name": "with_language_model", "weight": 0.5}},
+        ("classification",),
+        "with_language_model",
     ),
     "masked_language_model": Method(
         (*SHARED, f"model.encoder={BLOCKS}"),
-        {"classification": "classifier", "pairs": "pair_classifier"},
-        {"objective": {"name": "likelihood"}},
+        ("classification", "pairs"),
     ),
 }
 
@@ -97,15 +96,13 @@ def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
     start = wanted.start or _pretrained(wanted, quiet, console)
     if start is None:
         return None
-    before = RunFolder(start).experiment()
-    method = _method(before.task.name, task)
     files = {name: write_part(wanted.folder / "texts" / f"{name}.jsonl", rows) for name, rows in parts.items()}
     found = dict[str, Compared]()
     for name in [one for one in parts if one != "test"]:
         console.print(f"{len(parts[name]):,} labels: from scratch, and from {start}")
         data = {one: reader_of(files[one], parts["test"]) for one in (name, "test")}
-        settings = finetuning(before, method, task, data[name], data["test"], len(parts[name]))
-        found[name] = _compared(wanted, name, settings, start, quiet)
+        settings = finetuning(start, task, data[name], data["test"], len(parts[name]))
+        found[name] = _compared(wanted, name, settings, quiet)
     table = table_of(found, {name: len(parts[name]) for name in found})
     notes = [f"{len(parts['test']):,} test examples", *_overlap(wanted.text, parts["test"])]
     write_atomically(wanted.folder / REPORT, f"{table.markdown()}\n" + "".join(f"- {one}\n" for one in notes))
@@ -122,7 +119,7 @@ Texts = Mapping[str, str]  # of an example, by column
 def labelled_examples(file: Path) -> tuple[str, list[Texts]]:
     """The task of a labelled file, and its examples in an order as if by chance, which only their texts decide."""
     task, data = text_settings(str(file))
-    known = sorted({one for method in METHODS.values() for one in method.models})
+    known = sorted({one for method in METHODS.values() for one in method.tasks})
     name = task[0].partition("=")[2] if task else ""
     if name not in known:
         raise ConfigError(
@@ -180,22 +177,25 @@ def reader_of(file: Path, rows: Sequence[Texts]) -> dict[str, Any]:
 
 
 def finetuning(
-    before: Experiment, method: Method, task: str, train: Mapping[str, Any], test: Mapping[str, Any], labels: int
+    start: Path, task: str, train: Mapping[str, Any], test: Mapping[str, Any], labels: int
 ) -> dict[str, Any]:
-    """The config of a training with so many labels: the network that was pre-trained, as far as it serves the task."""
-    row = method.models[task]
-    known = MODELS.settings(row)
-    model = {name: value for name, value in as_values(before)["model"].items() if name in known}
+    """The config of a training with so many labels, that starts from a run; without `init` it is one from scratch.
+
+    Raises ConfigError for a run that is nothing to start this task from.
+    """
+    before = RunFolder(start).experiment()
+    method = _method(before.task.name, task)
+    settings = continued(start, {"task": task})
     updates = max(LEAST_UPDATES, min(MOST_UPDATES, EPOCHS * labels // BATCH))
     return {
-        "task": task,
+        **settings,
+        "init": {"run": str(start.absolute())},
         "data": {"train": train, "test": test, "dev_share": DEV_SHARE, "max_length": before.data.max_length},
-        "text": as_values(before)["text"],
-        "model": {**model, "name": row},
-        **method.finetuning,
+        "objective": {"name": method.objective, "label_smoothing": 0.0},
         "training": {
             "batch_sentences": BATCH,
             "learning_rate": 1e-3,
+            **settings.get("training", {}),
             "schedule": {"name": "linear", "warmup": updates // 10, "updates": updates},
             "max_updates": updates,
             "validate_every": max(1, updates // VALIDATIONS),
@@ -209,8 +209,8 @@ def _method(pretrained: str, task: str) -> Method:
     """Raises ConfigError for a run that nothing is known to be made of, or not for this task."""
     if pretrained not in METHODS:
         raise ConfigError("--from", f"is a run of the task '{pretrained}'", f"one of {', '.join(METHODS)}")
-    if task not in METHODS[pretrained].models:
-        others = ", ".join(name for name, one in METHODS.items() if task in one.models)
+    if task not in METHODS[pretrained].tasks:
+        others = ", ".join(name for name, one in METHODS.items() if task in one.tasks)
         raise ConfigError("--method", f"'{pretrained}' does not become a model of '{task}'", others)
     return METHODS[pretrained]
 
@@ -236,13 +236,14 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     return folder.path if train_run(experiment, resume=resume, quiet=quiet) else None
 
 
-def _compared(wanted: Wanted, name: str, settings: Mapping[str, Any], start: Path, quiet: bool) -> Compared:
+def _compared(wanted: Wanted, name: str, settings: Mapping[str, Any], quiet: bool) -> Compared:
     """The trainings of one number of labels."""
     configs = wanted.folder / "configs" / name
     configs.mkdir(parents=True, exist_ok=True)
-    ways = {"scratch": settings, "pretrained": {**settings, "init": {"run": str(start.absolute())}}}
+    scratch = {group: one for group, one in settings.items() if group != "init"}
+    ways = {"scratch": scratch, "pretrained": dict(settings)}
     for way, one in ways.items():
-        write_yaml(configs / f"{way}.yaml", dict(one))
+        write_yaml(configs / f"{way}.yaml", one)
     request = Request(
         configs=[configs / f"{way}.yaml" for way in ways],
         changes=wanted.changes,

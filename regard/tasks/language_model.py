@@ -53,6 +53,7 @@ class LanguageModelTask(Task):
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "decoding": {"search": {"name": "sampling", "max_extra": 100}},
     }
+    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {"rows": {"classifier": "causal_classifier"}}
 
     def __init__(
         self,

@@ -71,8 +71,8 @@ def test_a_language_model_becomes_a_classifier_from_the_command_line(tmp_path):
         "train", "--text", tmp_path / "a.txt", "text.tokenizer=characters", *block, *ends, "--run", tmp_path / "one"
     )
     assert done.code == 0, done.said
-    tuned = ["task=classification", "model=causal_classifier", *block, "objective=with_language_model", *ends]
-    done = regard("train", tmp_path / "a.tsv", *tuned, f"init.run={tmp_path / 'one'}", "--run", tmp_path / "two")
+    start = ["--from", tmp_path / "one", "objective=with_language_model"]
+    done = regard("train", tmp_path / "a.tsv", *start, *ends, "--run", tmp_path / "two")
     assert done.code == 0, done.said
     said = " ".join(done.said.split())
     assert "embedder, decoder: 2,728 parameters" in said and "new: model: 18 parameters" in said, said  # 2 · 8 + 2

@@ -7,7 +7,6 @@ from comparisons import Inside
 from small_runs import regard, unsaid
 
 from regard.errors import ConfigError
-from regard.experiment import read_experiment
 from regard.recipes import pretrain_finetune as module
 from regard.reports.compare import train
 from regard.runs import RunFolder
@@ -52,6 +51,10 @@ def test_it_tells_both_ways_for_each_number_of_labels(method, files):
         assert set(systems) == {"scratch", "pretrained"}
         started = RunFolder(files / "run" / f"labels-{name}" / "pretrained-seed1").experiment()
         assert started.init.run == files / "run" / "pretrained"
+        learnt = RunFolder(files / "run" / "pretrained").experiment().model.settings
+        part = "decoder" if method == "language_model" else "encoder"
+        assert started.model.settings[part] == learnt[part] and learnt[part].settings["num_layers"] == 1
+        assert (started.objective.name == "with_language_model") == (method == "language_model")
     assert "32 texts of them stand in corpus.txt" in (files / "run" / module.REPORT).read_text()
 
 
@@ -89,16 +92,6 @@ def test_parts_have_no_text_in_common_and_fewer_labels_are_among_more():
 def test_numbers_of_labels_that_cannot_be_are_refused(labels, told):
     with pytest.raises(ConfigError, match=told):
         module.cut([{"text": f"text {number}", "label": "a"} for number in range(400)], [labels])
-
-
-def test_every_method_makes_the_network_that_it_becomes():
-    for name, method in module.METHODS.items():
-        changes = [f"task.name={name}", "data.train.text=README.md", *method.changes]
-        before = read_experiment(None, changes)
-        for task, row in method.models.items():
-            made = module.finetuning(before, method, task, {}, {}, 100)["model"]
-            assert made["name"] == row
-            assert made["dim"] == 128 and (made.get("decoder") or made["encoder"])["num_layers"] == 3
 
 
 def test_what_is_wrong_is_told_before_anything_is_trained(files):
