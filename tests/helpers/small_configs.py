@@ -36,7 +36,7 @@ def of_labels(path: Path) -> bool:
 
 def of_compared(path: Path) -> bool:
     """Whether it compares two texts."""
-    return path.parent.name == "pairs" or path.stem.endswith("next-sentence")
+    return path.parent.name == "pairs" or "task: next_sentence" in path.read_text(encoding="utf-8")
 
 
 def of_questions(path: Path) -> bool:
@@ -150,6 +150,8 @@ def _shrunk(path: Path) -> list[str]:
             changes.append("model.decoder.num_layers=2")  # one for each direction of the encoder
         if "residual_from:" in line:
             changes.append(f"model.{part}.residual_from=null")
+    if "num_heads: 12" in text:
+        changes.append("model.self_attention.num_heads=4")  # which divide the width
     if "{name: language_model, window:" in text:
         changes += ["task.window=16", "task.context=6"]
     if "size:" in text and "subwords" in text:
