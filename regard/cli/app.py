@@ -15,6 +15,7 @@ from regard.cli.compare import compare_command
 from regard.cli.data import data_app
 from regard.cli.demo import demo_command
 from regard.cli.doctor import doctor_command
+from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
 from regard.cli.group import EXIT_CODES, Group
@@ -46,6 +47,7 @@ app.command("explain")(explain_command)
 app.command("serve")(serve_command)
 app.add_typer(attention_app, name="attention")
 app.add_typer(data_app, name="data")
+app.add_typer(embeddings_app, name="embeddings")
 app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)

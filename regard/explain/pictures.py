@@ -234,14 +234,12 @@ def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
         turn = -1 if right_to_left(sources) else 1
         drawn.append((columns[::turn], rows, [row[::turn] for row in weights], visible_line(title)))
     try:
-        from matplotlib import font_manager, rc_context
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise RegardError("a PNG picture needs matplotlib: pip install 'regard[plot]' (an SVG does not)") from error
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    fonts = [name for name in PLOT_FONTS if name in there] or ["sans-serif"]
     file = io.BytesIO()
-    with rc_context({"font.family": fonts}), warnings.catch_warnings():
+    with rc_context({"font.family": plot_fonts()}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")  # shown as a box: no fault of the user's
         width = max(max(2 + 0.36 * len(columns), 1 + 0.09 * len(title)) for columns, *_, title in drawn)
         heights = [2 + 0.36 * len(rows) for _, rows, *_ in drawn]
@@ -252,6 +250,14 @@ def _plotted(maps: Sequence[tuple[Heat, str]], dpi: int) -> bytes:
             _draw(axes, *each)
         figure.savefig(file, format="png")
     return file.getvalue()
+
+
+def plot_fonts() -> list[str]:
+    """Return the fonts for matplotlib that this machine has, so that most scripts are shown."""
+    from matplotlib import font_manager
+
+    there = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in PLOT_FONTS if name in there] or ["sans-serif"]
 
 
 def _draw(axes: Any, columns: Sequence[str], rows: Sequence[str], weights: Weights, title: str) -> None:

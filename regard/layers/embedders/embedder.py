@@ -47,6 +47,10 @@ class Embedder(nn.Module, ABC):
             raise PartError("has no vectors of words by themselves", "words, for one", setting="embedder")
         return functional.embedding(ids, table, sparse=True)
 
+    def of_spelling(self, word: str) -> Tensor | None:
+        """Return the vector (dim,) of a word that is not in the vocabulary; None where it has none."""
+        return None
+
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
         """ids (batch, n) of the training text → numbers to be counted, (…) of each kind; most want nothing counted."""
         return ()

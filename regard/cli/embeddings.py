@@ -1,0 +1,112 @@
+"""regard embeddings"""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.cli.files import check_writable
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from regard.runs.embeddings import Embeddings
+    from regard.text.vector_table import Neighbour, VectorTable
+
+embeddings_app = typer.Typer(help="Words that are near, analogies, and files of vectors.", no_args_is_help=True)
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="source, target ... (default: the first text)")]
+Word = Annotated[str, typer.Argument(metavar="WORD")]
+Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of them: .svg, .png or .pdf")]
+Target = Annotated[Path, typer.Argument(metavar="FILE", help="Where the vectors go; compressed if it ends in .gz.")]
+Binary = Annotated[bool, typer.Option("--binary", help="word2vec's binary format.")]
+Tsv = Annotated[
+    bool, typer.Option("--tsv", help="Numbers alone, and the words in FILE.words.tsv: for projector tools.")
+]
+
+
+@embeddings_app.callback()
+def embeddings(context: typer.Context, run: Run, *, column: Column = None) -> None:
+    """Words that are near, analogies, and files of vectors.
+
+    regard embeddings runs/brown-skip-gram nearest house
+    """
+    context.obj = run, column
+
+
+@embeddings_app.command("nearest")
+def nearest_command(
+    context: typer.Context, word: Word, *, count: Count = 10, plot: Plot = None, as_json: Json = False
+) -> None:
+    """The nearest words, by the cosine."""
+    if plot is not None:
+        from regard.reports.neighbourhood import check_plot
+
+        check_plot(plot)
+        check_writable(plot, "--plot")
+    table = _read(context).spelled(word)
+    found = table.nearest(word, count)
+    _show(found, as_json)
+    if plot is not None:
+        from regard.reports.neighbourhood import neighbourhood
+
+        plot.write_bytes(neighbourhood(table, [word, *(one.word for one in found)], kind=plot.suffix))
+        print(f"wrote {plot}", file=sys.stderr)
+
+
+@embeddings_app.command("analogy")
+def analogy_command(
+    context: typer.Context, a: Word, b: Word, c: Word, *, count: Count = 10, as_json: Json = False
+) -> None:
+    """A is to B as C is to what: the words nearest to B - A + C."""
+    _show(_read(context).table.analogy(a, b, c, count), as_json)
+
+
+@embeddings_app.command("similarity")
+def similarity_command(context: typer.Context, a: Word, b: Word) -> None:
+    """The cosine of two words."""
+    found = _read(context)
+    table = found.spelled(a) if a not in found.table else found.spelled(b)
+    print(f"{table.similarity(a, b):.4f}")
+
+
+@embeddings_app.command("export")
+def export_command(context: typer.Context, file: Target, *, binary: Binary = False, tsv: Tsv = False) -> None:
+    """Write all vectors in word2vec's format, which other tools read."""
+    from regard.text.word2vec_format import write_word2vec
+
+    if binary and tsv:
+        raise ConfigError("--tsv", "is a text, which --binary is not", "give one of them")
+    check_writable(file, "FILE")
+    table = _read(context).table
+    if tsv:
+        _write_tsv(file, table)
+    else:
+        write_word2vec(file, table, binary=binary)
+    print(f"wrote {len(table):,} vectors of {table.vectors.shape[1]:,} numbers to {file}", file=sys.stderr)
+
+
+def _read(context: typer.Context) -> "Embeddings":
+    from regard.runs.embeddings import read_embeddings
+
+    return read_embeddings(*context.obj)
+
+
+def _show(found: "list[Neighbour]", as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([one._asdict() for one in found], ensure_ascii=False))
+    else:
+        print("\n".join(f"{one.cosine:.4f}\t{one.word}" for one in found))
+
+
+def _write_tsv(file: Path, table: "VectorTable") -> None:
+    """The two files that projectors read: vectors, and a word for each."""
+    rows = ("\t".join(f"{number:.6g}" for number in vector) for _, vector in table)
+    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    words = file.with_name(f"{file.name}.words.tsv")
+    words.write_text("".join(f"{word}\n" for word in table.words), encoding="utf-8")
+    print(f"wrote {words}", file=sys.stderr)
