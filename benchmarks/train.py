@@ -7,6 +7,7 @@ batches are made meanwhile as each side makes them. The unit is real target toke
   Hugging Face                the same batches in the same order: buckets by length, 4,096 padded tokens
   Hugging Face, kept memory   as before with the allocator setting that Regard makes for itself
   Hugging Face, 64 sentences  random batches of 64 sentences, as without buckets
+  regard, checkpointing       training.gradient_checkpointing=true, which takes less memory
   regard, bfloat16            training.precision=bf16, on processors that multiply bfloat16
   prototype                   a plain model that has to do nothing else, on the same batches with kept memory
 
@@ -191,7 +192,10 @@ def _collate(examples: Sequence[Example]) -> dict[str, Any]:
 
 def contenders(run: RunFolder, tokens: int) -> dict[str, Make]:
     """Name → who makes it, and of what."""
-    found: dict[str, Make] = {"regard": (regard, (run, tokens))}
+    found: dict[str, Make] = {
+        "regard": (regard, (run, tokens)),
+        "regard, checkpointing": (regard, (run, tokens, None, "cpu", {"gradient_checkpointing": True})),
+    }
     if multiplies_bfloat16():
         found["regard, bfloat16"] = (regard, (run, tokens, None, "cpu", {"precision": "bf16"}))
     return found | {

@@ -12,6 +12,7 @@ from regard.ops.dropout import Dropout
 from regard.ops.fused_dropout import add_dropped
 from regard.ops.kernels.transformer import StandardBlock
 from regard.ops.linear import Linear
+from regard.ops.recompute import recomputed
 from regard.records import Encoded
 
 
@@ -54,6 +55,7 @@ class TransformerBlock(Layer):
         fits = context_dim in (None, dim)
         self.from_context = nn.Identity() if fits else Linear(context_dim or dim, dim)
         self.dropout = Dropout(dropout)
+        self.gradient_checkpointing = False  # set by training
 
     def forward(self, inputs: Tensor, mask: Tensor | None, past: BlockPast | None = None) -> tuple[Tensor, BlockPast]:
         """inputs (batch, n, dim) → outputs (batch, n, dim), for a block that looks at its own sequence only."""
@@ -88,6 +90,11 @@ class TransformerBlock(Layer):
 
         Where the source is folded, inputs must be one word long (n = 1).
         """
+        return recomputed(self, self._run, inputs, mask, past, source, need_weights)
+
+    def _run(
+        self, inputs: Tensor, mask: Tensor | None, past: BlockPast, source: Reading | None, need_weights: bool
+    ) -> tuple[Tensor, BlockPast, Attended | None]:
         seen, own, own_past = self._look_back(self._enter(inputs, self.own_norm), mask, past)
         outputs, looked = self._leave(inputs, seen, self.own_norm), None
         if self.cross is not None and self.cross_norm is not None and source is not None:

@@ -103,6 +103,10 @@ class TrainingSettings:
             "Threads that compute on a CPU; auto: as OMP_NUM_THREADS says, else the fewest that are about the fastest."
         ),
     ] = "auto"
+    gradient_checkpointing: Annotated[
+        bool,
+        Doc("Compute the inside of Transformer blocks again for the gradients, in place of keeping it: saves memory."),
+    ] = False
     compile: Annotated[bool, Doc("Compile the model by torch.compile first.")] = False
     parallel: Annotated[
         Literal["ddp", "fsdp"], Doc("With several processes: each holds all weights (ddp), or a shard of them (fsdp).")

@@ -16,6 +16,7 @@ from regard.errors import TrainingError
 from regard.objectives import Objective
 from regard.ops.linear import half_products
 from regard.ops.memory import lacks_memory, telling_of_memory
+from regard.ops.recompute import checkpoint_gradients
 from regard.records import Batch, Loss
 from regard.training.optimizers import takes_rows
 from regard.training.settings import TrainingSettings
@@ -24,8 +25,8 @@ from regard.training.turns import Turn, Turns
 from regard.training.world import ALONE, World, meeting
 
 SMALLER = (
-    "Try a new run with a smaller training.batch_tokens (or batch_sentences), and training.accumulate to make up for "
-    "it, or a smaller data.max_length"
+    "Try training.gradient_checkpointing=true, or a new run with a smaller training.batch_tokens (or batch_sentences), "
+    "and training.accumulate to make up for it, or a smaller data.max_length"
 )
 
 
@@ -78,6 +79,8 @@ class Updater:
         together = Together(model, objective, world) if self.sharded else None
         self.gathered = together.gathered if together else nullcontext  # around what uses the model outside an update
         self.turns = Turns(settings, objective)
+        if settings.gradient_checkpointing:
+            checkpoint_gradients(model)
         self.device = next(model.parameters()).device
         loss = together or objective.loss
         self._forward: Any = torch.compile(loss, dynamic=True) if settings.compile else loss

@@ -1,0 +1,41 @@
+"""Gradient checkpointing (https://arxiv.org/abs/1604.06174): compute again for gradients what is then not kept."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar, cast
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from regard.errors import ConfigError
+from regard.ops.linear import are_halved, half_products
+
+T = TypeVar("T")
+SWITCH = "gradient_checkpointing"  # an attribute of modules that know `recomputed`
+
+
+def recomputed(module: nn.Module, function: Callable[..., T], *given: Any) -> T:
+    """Return function(*given); where its module trains and is told to, keep only what was given.
+
+    The backward pass computes the rest again, with the same draws of dropout and the same rounding of products.
+    """
+    if not (getattr(module, SWITCH) and module.training and torch.is_grad_enabled()):
+        return function(*given)
+    halved = are_halved()
+
+    def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+        return nullcontext(), half_products() if halved else nullcontext()
+
+    more = {} if torch.compiler.is_compiling() else {"context_fn": contexts}
+    return cast(T, checkpoint(function, *given, use_reentrant=False, **more))
+
+
+def checkpoint_gradients(model: nn.Module) -> None:
+    """Let all blocks of a model that can be computed again. Raises ConfigError where there are none."""
+    found = [module for module in model.modules() if hasattr(module, SWITCH)]
+    if not found:
+        problem = "this model has no Transformer block, and nothing else can be computed again"
+        raise ConfigError("training.gradient_checkpointing", problem, "leave it out")
+    for module in found:
+        setattr(module, SWITCH, True)
