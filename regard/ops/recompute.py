@@ -27,7 +27,7 @@ def recomputed(module: nn.Module, function: Callable[..., T], *given: Any) -> T:
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
         return nullcontext(), half_products() if halved else nullcontext()
 
-    more = {} if torch.compiler.is_compiling() else {"context_fn": contexts}
+    more: dict[str, Any] = {} if torch.compiler.is_compiling() else {"context_fn": contexts}
     return cast(T, checkpoint(function, *given, use_reentrant=False, **more))
 
 
