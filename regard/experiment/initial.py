@@ -50,11 +50,16 @@ def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict
     own = said.get("model", {})
     row = own.get("name") if isinstance(own, Mapping) else own
     row = row or starts.get("rows", {}).get(task_class(name).model, task_class(name).model)
-    known, model = MODELS.settings(row), {**before["model"], **starts.get("model", {})}
-    shared = {key: model[key] for key in (*PARTS_TAKEN, *starts.get("model", {})) if key in known and key in model}
+    known = MODELS.settings(row)
+    taken = {key: before["model"][key] for key in PARTS_TAKEN if key in known and key in before["model"]}
     task = {key: value for key, value in starts.get("task", {}).items() if key in TASKS.settings(name)}
     training = {"training": dict(starts["training"])} if "training" in starts else {}
-    return {"task": {"name": name, **task}, "text": before["text"], "model": {"name": row, **shared}, **training}
+    return {
+        "task": {"name": name, **task},
+        "text": before["text"],
+        "model": {"name": row, **taken, **starts.get(row, {})},
+        **training,
+    }
 
 
 def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,9 +75,11 @@ class MaskedLanguageModelTask(Task):
 
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "task": {"begins": True},
-        "model": {"pooling": "first", "pool_pieces": "after"},
         "training": {"learning_rate": 5e-4},
         "rows": {"pair_classifier": "pair_encoder"},
+        "classifier": {"pooling": "first"},
+        "tagger": {"pool_pieces": "after"},
+        "reader": {"fusion": "separate"},
     }
 
     def __init__(

@@ -55,7 +55,9 @@ class Task(ABC):
     metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
-    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings of runs of other tasks that start from its model
+    # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
+    # row; "rows" names models that stand in for others
+    starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
     translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
     verb: ClassVar[str] = "predict"  # the command that uses a trained model

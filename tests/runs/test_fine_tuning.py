@@ -51,6 +51,16 @@ def test_a_table_and_a_run_are_enough(name, folder, tmp_path):
     assert prediction.text and prediction.explanation is not None
 
 
+def test_a_reader_starts_from_the_same_run(folder, tmp_path):
+    (tmp_path / "stories").write_text("".join(f"1 {line}.\n2 which?\t{line.split()[1]}\t1\n" for line in LINES * 3))
+    data = f"data.train={{name: babi, file: '{tmp_path / 'stories'}'}}"
+    done = regard("train", data, "task=reading", "--from", folder / "bert", *STEP, "--run", tmp_path / "run")
+    assert done.code == 0, done.said
+    assert "embedder, encoder: " in done.said
+    (prediction,) = package.load(tmp_path / "run").predict(["a red cow.\twhich?"], explain=True)
+    assert prediction.text and prediction.text in "a red cow."
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
