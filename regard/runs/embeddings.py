@@ -57,6 +57,17 @@ def embedders_of(model: Model, columns: Columns) -> Mapping[str, tuple[Embedder,
     return found
 
 
+def fill_embedders(model: Model, columns: Columns, say: Callable[[str], None]) -> None:
+    """Start embedders from the vectors that their settings name. Raises ConfigError where these do not fit."""
+    for embedder, tokenizer in dict(embedders_of(model, columns).values()).items():
+        try:
+            told = embedder.take_words(spelled_words(tokenizer), lambda path: read_embeddings(path).table)
+        except PartError as error:
+            raise error.inside("model.embedder") from error
+        if told:
+            say(told)
+
+
 def spelled_words(tokenizer: Tokenizer) -> list[str]:
     """Return the word of each id as texts have it; "" for specials, bytes and mere spaces."""
     pieces = tokenizer.pieces(range(len(tokenizer)))

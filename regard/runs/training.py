@@ -25,6 +25,7 @@ from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
 from regard.runs.assembly import model_of, objective_of, task_of
+from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder, choose_device
 from regard.runs.initial import initial_values, start_from, taken_columns
 from regard.runs.memory_plan import check_weights, halvings
@@ -183,6 +184,7 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     batches = training_batches(experiment, folder, task, columns, progress.say)
     if new:
         count_for_embedders(model, batches)
+        fill_embedders(model, columns, progress.say)
         start_from(model, taken)
     examples = dev_examples(experiment, task, progress.say)
     validation = None

@@ -68,7 +68,7 @@ def _few(**settings: int) -> Callable[[Path], list[str]]:
 def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
     write = WRITERS.get("pairs" if of_compared(path) else path.parent.name, _pairs_in)
-    return [*_shrunk(path), *write(folder)]
+    return [*_shrunk(path), *write(folder), *_vectors_in(folder, path)]
 
 
 def _pairs_in(folder: Path) -> list[str]:
@@ -76,6 +76,14 @@ def _pairs_in(folder: Path) -> list[str]:
         (folder / side).write_text("".join(f"{pair[place]}\n" for pair in PAIRS), encoding="utf-8")
     parts = ("train", "dev", "test")
     return [f"data.{part}.{side}={folder / side}" for part in parts for side in ("source", "target")]
+
+
+def _vectors_in(folder: Path, path: Path) -> list[str]:
+    """A file of vectors, where a config starts from one."""
+    if "name: pretrained" not in path.read_text(encoding="utf-8"):
+        return []
+    (folder / "vectors").write_text("2 3\nhund 1 2 3\ndog 1 0 0\n", encoding="utf-8")
+    return [f"model.embedder.vectors={folder / 'vectors'}", "model.embedder.width=3"]
 
 
 def _lines_in(folder: Path) -> list[str]:

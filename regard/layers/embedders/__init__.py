@@ -3,6 +3,7 @@
 from regard.layers.embedders.character_ngrams import CharacterNgramEmbedder
 from regard.layers.embedders.complex_order import ComplexOrderEmbedder
 from regard.layers.embedders.embedder import Embedder
+from regard.layers.embedders.pretrained import PretrainedEmbedder
 from regard.layers.embedders.segments import SegmentEmbedder
 from regard.layers.embedders.word_ngrams import WordNgramEmbedder
 from regard.layers.embedders.words import WordEmbedder
@@ -13,6 +14,7 @@ EMBEDDERS: Registry[Embedder] = Registry(
     {
         "character_ngrams": CharacterNgramEmbedder,
         "complex_order": ComplexOrderEmbedder,
+        "pretrained": PretrainedEmbedder,
         "segments": SegmentEmbedder,
         "word_ngrams": WordNgramEmbedder,
         "words": WordEmbedder,

@@ -1,7 +1,8 @@
 """The contract of embedders: ids in, vectors out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from torch.nn import functional
 from regard.errors import PartError
 from regard.ops.dropout import Dropout
 from regard.ops.kernels.search import WordSum
+from regard.text.vector_table import VectorTable
 
 
 class Embedder(nn.Module, ABC):
@@ -50,6 +52,13 @@ class Embedder(nn.Module, ABC):
     def of_spelling(self, word: str) -> Tensor | None:
         """Return the vector (dim,) of a word that is not in the vocabulary; None where it has none."""
         return None
+
+    def take_words(self, words: Sequence[str], read: Callable[[Path], VectorTable]) -> str:
+        """Before the first update: start from vectors that `read` finds in a file or a run; return what to tell.
+
+        `words` are those of all ids, "" for an id that stands for none. Most start as they were drawn.
+        """
+        return ""
 
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
         """ids (batch, n) of the training text → numbers to be counted, (…) of each kind; most want nothing counted."""
