@@ -93,6 +93,8 @@ def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
     _make_room(wanted)
     task, examples = labelled_examples(wanted.labelled)
     parts = cut(examples, wanted.labels)
+    if wanted.start is None:
+        _check_method(wanted.method, task)
     start = wanted.start or _pretrained(wanted, quiet, console)
     if start is None:
         return None
@@ -184,14 +186,16 @@ def finetuning(
     Raises ConfigError for a run that is nothing to start this task from.
     """
     before = RunFolder(start).experiment()
-    method = _method(before.task.name, task)
+    if before.task.name not in METHODS:
+        raise ConfigError("--from", f"is a run of the task '{before.task.name}'", f"one of {', '.join(METHODS)}")
+    _check_method(before.task.name, task)
     settings = continued(start, {"task": task})
     updates = max(LEAST_UPDATES, min(MOST_UPDATES, EPOCHS * labels // BATCH))
     return {
         **settings,
         "init": {"run": str(start.absolute())},
         "data": {"train": train, "test": test, "dev_share": DEV_SHARE, "max_length": before.data.max_length},
-        "objective": {"name": method.objective, "label_smoothing": 0.0},
+        "objective": {"name": METHODS[before.task.name].objective, "label_smoothing": 0.0},
         "training": {
             "batch_sentences": BATCH,
             "learning_rate": 1e-3,
@@ -205,20 +209,17 @@ def finetuning(
     }
 
 
-def _method(pretrained: str, task: str) -> Method:
-    """Raises ConfigError for a run that nothing is known to be made of, or not for this task."""
-    if pretrained not in METHODS:
-        raise ConfigError("--from", f"is a run of the task '{pretrained}'", f"one of {', '.join(METHODS)}")
-    if task not in METHODS[pretrained].tasks:
-        others = ", ".join(name for name, one in METHODS.items() if task in one.tasks)
-        raise ConfigError("--method", f"'{pretrained}' does not become a model of '{task}'", others)
-    return METHODS[pretrained]
+def _check_method(name: str, task: str) -> None:
+    """Raises ConfigError for a way to learn from text that there is not, or that is nothing to start a task from."""
+    if name not in METHODS:
+        raise ConfigError("--method", f"there is no '{name}'", nearest(name, METHODS))
+    if task not in METHODS[name].tasks:
+        others = ", ".join(other for other, one in METHODS.items() if task in one.tasks)
+        raise ConfigError("--method", f"'{name}' does not become a model of '{task}'", others)
 
 
 def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     """The run that has learnt from the text, which is trained now or gone on with; None where that is interrupted."""
-    if wanted.method not in METHODS:
-        raise ConfigError("--method", f"there is no '{wanted.method}'", nearest(wanted.method, METHODS))
     folder = RunFolder(wanted.folder / PRETRAINED)
     if folder.finished:
         return folder.path

@@ -104,5 +104,8 @@ def test_what_is_wrong_is_told_before_anything_is_trained(files):
     assert unsaid(run_of(files, *text, "--method", "languagemodel"), "--method: there is no", "language_model") == []
     few = regard("pretrain-finetune", files / "few.tsv", *text, "--run", files / "run")
     assert unsaid(few, "LABELLED: has 40 examples", "100 at least") == []
+    (files / "pairs.tsv").write_text("".join(f"{text[0]}\t{text}\tand {text}\n" for text in TEXTS))
+    pairs = regard("pretrain-finetune", files / "pairs.tsv", *text, "--run", files / "run", "--labels", "all")
+    assert unsaid(pairs, "--method: 'language_model' does not become a model of 'pairs'", "masked_language_model") == []
     plain = regard("pretrain-finetune", files / "corpus.txt", *text, "--run", files / "run")
     assert unsaid(plain, "corpus.txt: holds no labels of texts") == []
