@@ -72,7 +72,14 @@ class WordVectorsTask(Task):
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "text": {"tokenizer": {"name": "uncased_words", "min_count": 5, "signs": False}},
-        "training": {"optimizer": "lazy_adam", "batch_tokens": 8192, "clip_norm": 0.0, "average": 1},
+        "training": {
+            "optimizer": "lazy_adam",
+            "learning_rate": 0.005,
+            "schedule": {"name": "inverse_sqrt", "warmup": 100},
+            "batch_tokens": 8192,
+            "clip_norm": 0.0,
+            "average": 1,
+        },
     }
 
     def __init__(
