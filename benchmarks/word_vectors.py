@@ -4,7 +4,7 @@
 
 PYTHON is an interpreter of an environment with gensim, which Regard does not need. Both read the training part of Brown
 as the same words, one sentence a line, with the same settings: skip-gram, 100 numbers, window 5, 5 negatives, words of
-5 times and more, the share .001, 5 epochs, a rate from .025 down to 0. Regard takes it for batches of 2,048 words, as
+5 times and more, the share .001, 5 epochs, a rate from .025 down to 0. Regard takes it for batches of 1,024 words, as
 `configs/pretraining/brown-skip-gram.yaml` says. Lines are shuffled once for gensim, which keeps their order; Regard
 shuffles in each epoch. Neighbours: of the 200 most frequent words, how many of the 10 nearest two systems have in
 common. Seconds are those of training alone, without counting words.
@@ -67,7 +67,7 @@ def gensim(python: str, lines: list[str], folder: Path, seed: int, epochs: int) 
 def regard(folder: Path, seed: int, epochs: int) -> tuple[float, VectorTable]:
     """Seconds and vectors of this package, without validations."""
     run = folder / f"regard-{seed}"
-    updates = 401 * epochs
+    updates = 802 * epochs
     limits = [f"training.max_updates={updates}", f"training.schedule.updates={updates}", "data.dev=null"]
     words = [str(CONFIG), "--run", str(run), f"training.seed={seed}", *limits, "data.dev_share=0"]
     variables = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
