@@ -161,7 +161,8 @@ class DataSettings:
             yield Fault("data.fold", f"is {self.fold}, but there are {self.folds} folds", f"1 to {self.folds}")
 
     def _located(self, choice: Choice) -> Choice:
-        files = {name: self._found(choice.settings[name]) for name in FILE_SETTINGS if name in choice.settings}
+        given = {name: choice.settings.get(name) for name in FILE_SETTINGS}
+        files = {name: self._found(value) for name, value in given.items() if value is not None}
         return Choice(choice.name, {**choice.settings, **files})
 
     def _found(self, files: Any) -> Any:
