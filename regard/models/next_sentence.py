@@ -100,7 +100,7 @@ def next_sentence(
     position: WordPosition = Choice("learned"),
     encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer"),
     self_attention: SelfAttention = PROJECTED_HEADS,
-    pooling: PoolingChoice = Choice("first"),
+    pooling: Annotated[PoolingChoice, Doc("How the states of both texts become one vector.")] = Choice("first"),
     head: HeadChoice = Choice("transformed"),
     tied: TiedOutput = True,
     dropout: DropoutShare = 0.1,

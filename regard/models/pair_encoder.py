@@ -124,7 +124,7 @@ def pair_encoder(
     position: WordPosition = Choice("learned"),
     encoder: Annotated[EncoderChoice, Doc("What reads both texts as one.")] = Choice("transformer"),
     self_attention: SelfAttention = PROJECTED_HEADS,
-    pooling: PoolingChoice = Choice("first"),
+    pooling: Annotated[PoolingChoice, Doc("How the states of both texts become one vector.")] = Choice("first"),
     dropout: DropoutShare = 0.1,
     init_uniform: InitUniform = None,
 ) -> PairEncoder:

@@ -55,8 +55,15 @@ PLACES = {  # how many dropouts a pass over a sequence meets, of two layers wher
         "three_attention": 2 * (1 + 1),
         "transformer": 2 * (1 + 1 + 1 + 1),
     },
-    "embedder": {"character_ngrams": 1, "complex_order": 1, "word_ngrams": 1, "words": 1},  # the vectors
-    "feedforward": {"bidirectional_sru": 1, "position_wise": 1, "sru": 1},  # the hidden units
+    "embedder": {  # the vectors
+        "character_ngrams": 1,
+        "complex_order": 1,
+        "pretrained": 1,
+        "segments": 1,
+        "word_ngrams": 1,
+        "words": 1,
+    },
+    "feedforward": {"bidirectional_sru": 1, "gelu": 1, "position_wise": 1, "sru": 1},  # the hidden units
     "pooling": {"convolutional": 1, "convolutional_query": 1},  # the vector
 }
 TABLES: dict[str, Registry[Any]] = {
