@@ -97,6 +97,7 @@ PAIRS = "a dog runs\tit moves\tyes\na dog sleeps\tit moves\tno\n" * 6
 GRID = "0 0 1 0 0 0 1 0 1; 0 1 0 0 0 0 1 0 0; 0 1 0 0 0 0 1 0 0; 0 0 1 0 1 0 0 0 0"
 ASKED = "Mary went home.\tWhere is Mary?"
 NUMBER = "numbers: 'one' is no number"
+DOCUMENTS = "a dog runs\nit barks\n\ntwo cats read\nthey sleep\n\n" * 6
 LINES = "a dog runs\ntwo cats read\n" * 6
 
 
@@ -111,6 +112,7 @@ class Served(NamedTuple):
     settings: tuple[str, ...] = ()
 
 
+MASKED = ("text.tokenizer=characters", "model.dim=16", "model.encoder={num_layers: 1, feedforward_dim: 16}")
 UNCASED = ("text.tokenizer=uncased_words",)
 
 
@@ -122,7 +124,12 @@ SERVED = {
         "{{name: grids, size: 2, marked: 1, examples: 12}}", "", GRID, "one", NUMBER, (GREEDY,)
     ),
     "classification": Served("{{name: tsv, file: {}}}", TABLE, "a fine film"),
+    "document_vectors": Served("{{name: numbered, file: {}}}", LINES, "a dog", settings=UNCASED),
     "language_model": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=CHARACTERS),
+    "masked_language_model": Served(
+        "{{name: parallel, files: {{text: {}}}}}", LINES, "a d<mask>g", settings=MASKED
+    ),
+    "next_sentence": Served("{{name: next_sentence, file: {}}}", DOCUMENTS, "a dog runs\tit barks", settings=MASKED),
     "pairs": Served(
         "{{name: tsv, file: {}}}", PAIRS, "a dog runs\tit moves", "a dog\t ", "text: has an empty field 2"
     ),
