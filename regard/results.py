@@ -181,3 +181,16 @@ class NumbersPrediction(Prediction):
     def details(self) -> dict[str, Any]:
         """The numbers themselves."""
         return {**super().details(), "numbers": [list(row) for row in self.numbers]}
+
+
+@dataclass(frozen=True, repr=False)
+class NearestPrediction(Prediction):
+    """What is near to a text: `text` has the names, tabs between them, the nearest first."""
+
+    nearest: list[tuple[str, float]] = field(default_factory=list, kw_only=True)  # names with their cosines
+    vector: list[float] = field(default_factory=list, kw_only=True)  # of the text
+
+    def details(self) -> dict[str, Any]:
+        """The names with their cosines, and the vector."""
+        near = [{"name": name, "cosine": cosine} for name, cosine in self.nearest]
+        return {**super().details(), "nearest": near, "vector": list(self.vector)}

@@ -8,6 +8,7 @@ from small_configs import (
     CONFIGS,
     PAIRS,
     of_compared,
+    of_documents,
     of_labels,
     of_lines,
     of_made,
@@ -71,6 +72,17 @@ def test_a_config_of_word_vectors_builds_trains_a_step_and_finds_neighbours(path
     (prediction,) = regard.load(run).predict(["a dog"], explain=True)
     assert prediction.source == "a dog"
     assert len(prediction.text.split()) == 10 and "dog" not in prediction.text.split()
+    assert prediction.explanation is not None
+
+
+@pytest.mark.parametrize("path", list(filter(of_documents, CONFIGS)), ids=lambda path: path.stem)
+def test_a_config_of_document_vectors_builds_trains_a_step_and_finds_documents(path, tmp_path):
+    run = tmp_path / "run"
+    assert train_run(read_experiment(path, [*small(path, tmp_path), f"run={run}"]), quiet=True)
+    assert all(0 < score.value < 1e3 for score in evaluate([run]).systems[0].scores)
+    (prediction,) = regard.load(run).predict(["a dog"], explain=True)
+    assert prediction.source == "a dog"
+    assert len(prediction.nearest) == 10 and len(prediction.vector) == 16
     assert prediction.explanation is not None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 embeddings_app = typer.Typer(help="Words that are near, analogies, and files of vectors.", no_args_is_help=True)
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="source, target ... (default: the first text)")]
+Column = Annotated[str | None, typer.Option(metavar="NAME", help="source, document ... (default: the first text)")]
 Word = Annotated[str, typer.Argument(metavar="WORD")]
 Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]

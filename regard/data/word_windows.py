@@ -7,7 +7,7 @@ from collections.abc import Generator
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -42,6 +42,8 @@ class WordWindows(PlannedStream):
     one reaches. Negatives are drawn once for all contexts of a word (https://arxiv.org/abs/1604.04661); one that is
     the word itself is drawn again.
     """
+
+    company: ClassVar[bool] = True  # whether a word without another one near is left out
 
     def __init__(
         self,
@@ -92,15 +94,20 @@ class WordWindows(PlannedStream):
         return [part for part in np.split(order, np.flatnonzero(np.diff(numbers)) + 1) if len(part)]
 
     def _batch(self, epoch: int, lines: Longs) -> Batch:
-        """Each word that is kept and has another one near, with its contexts and negatives."""
+        return self.made(epoch, lines, *self.lines.gather(lines))
+
+    def made(self, epoch: int, lines: Longs, ids: NDArray[Any], lengths: Longs) -> Batch:
+        """Return each word that is kept and has another one near, with its contexts and negatives.
+
+        `ids` are those of `lines`, one after the other, `lengths` how many each has.
+        """
         draws = HashedDraws(self.seed, epoch)
-        ids, lengths = self.lines.gather(lines)
         of, first = np.repeat(lines, lengths), np.repeat(np.cumsum(lengths) - lengths, lengths)
         numbers = (np.arange(len(ids)) - first) * STRIDE
         kept = (draws.of(of, numbers + KEPT) >> np.uint64(32)) < self._kept[ids]
         ids, of, numbers = ids[kept].astype(np.int32), of[kept], numbers[kept]
         contexts = self._contexts(ids, of, draws.of(of, numbers + SHRUNK))
-        near = (contexts >= 0).any(axis=1)
+        near = (contexts >= 0).any(axis=1) | (not self.company)
         ids, of, numbers = ids[near], of[near], numbers[near]
         targets = np.concatenate([ids[:, None], self._negatives(ids, of, numbers, draws)], axis=1)
         columns = {CONTEXTS: torch.from_numpy(contexts[near]), TARGETS: torch.from_numpy(targets)}

@@ -5,6 +5,7 @@ from regard.models.build import build_attention
 from regard.models.captioner import captioner
 from regard.models.causal_classifier import CausalClassifier, causal_classifier
 from regard.models.classifier import classifier
+from regard.models.document_vectors import DocumentVectors, pv_dbow, pv_dm
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
@@ -40,6 +41,8 @@ MODELS: Registry[Model] = Registry(
         "pair_classifier": pair_classifier,
         "pair_encoder": pair_encoder,
         "neural_turing_machine": neural_turing_machine,
+        "pv_dbow": pv_dbow,
+        "pv_dm": pv_dm,
         "reader": reader,
         "sequence_regressor": sequence_regressor,
         "skip_gram": skip_gram,
@@ -49,7 +52,7 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Generator",
-    "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model", "NumberModel",
-    "SpanReader", "Tagger", "Translator", "WordVectors", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "DocumentVectors",
+    "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model",
+    "NumberModel", "SpanReader", "Tagger", "Translator", "WordVectors", "build_attention",
 ]  # fmt: skip

@@ -65,7 +65,7 @@ class WordVectorsTask(Task):
 
     columns: ClassVar[Mapping[str, str]] = {TEXT: "text"}
     model = "skip_gram"
-    contract = WordVectors
+    contract: ClassVar[Any] = WordVectors
     metric = "loss"
     answers = "neighbours"
     wording = Wording("lines", "words of the line", "find neighbours")

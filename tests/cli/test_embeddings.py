@@ -91,7 +91,7 @@ def test_projector_files_have_a_word_for_each_vector(runs, tmp_path):
 
 def test_any_embedder_and_column_is_read(runs):
     assert "apples" in told("--column", "target", runs / "mt", "nearest", "red")
-    assert "this model reads no text 'middle'" in told("--column", "middle", runs / "mt", "nearest", "red", code=2)
+    assert "this model has no vectors of 'middle'" in told("--column", "middle", runs / "mt", "nearest", "red", code=2)
 
 
 def test_a_picture_is_drawn(runs, tmp_path):

@@ -9,6 +9,7 @@ from regard.explain import to_json
 from regard.results import (
     DocumentPrediction,
     LabelPrediction,
+    NearestPrediction,
     NumbersPrediction,
     Prediction,
     SpanPrediction,
@@ -23,6 +24,7 @@ MADE = {
     LabelPrediction: {"probabilities": {"x y": 1.0}},
     TagsPrediction: {"tags": ["x", "y"], "probabilities": [0.5, 0.5]},
     SpanPrediction: {"start": 0, "end": 1},
+    NearestPrediction: {"nearest": [("x y", 0.5)], "vector": [1.0]},
     NumbersPrediction: {"numbers": [[1.0]]},
 }
 

@@ -25,8 +25,13 @@ def of_masked(path: Path) -> bool:
 
 
 def of_words(path: Path) -> bool:
-    """Whether it learns vectors of words or documents."""
-    return path.parent.name == "pretraining" and "_vectors" in path.read_text(encoding="utf-8")
+    """Whether it learns vectors of words."""
+    return path.parent.name == "pretraining" and "word_vectors" in path.read_text(encoding="utf-8")
+
+
+def of_documents(path: Path) -> bool:
+    """Whether it learns vectors of documents."""
+    return path.parent.name == "pretraining" and "document_vectors" in path.read_text(encoding="utf-8")
 
 
 def of_labels(path: Path) -> bool:
@@ -67,7 +72,8 @@ def _few(**settings: int) -> Callable[[Path], list[str]]:
 
 def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
-    write = WRITERS.get("pairs" if of_compared(path) else path.parent.name, _pairs_in)
+    kind = "pairs" if of_compared(path) else "documents" if of_documents(path) else path.parent.name
+    write = WRITERS.get(kind, _pairs_in)
     return [*_shrunk(path), *write(folder), *_vectors_in(folder, path)]
 
 
@@ -98,6 +104,11 @@ def _texts_in(folder: Path) -> list[str]:
     (folder / "text").write_text("".join(f"{line}\n\n" for pair in PAIRS for line in pair), encoding="utf-8")
     reader = f"{{name: parallel, files: {{text: '{folder / 'text'}'}}}}"
     return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+def _documents_in(folder: Path) -> list[str]:
+    (folder / "text").write_text("".join(f"{line}\n" for pair in PAIRS for line in pair), encoding="utf-8")
+    return [f"data.{part}={{name: numbered, file: '{folder / 'text'}'}}" for part in ("train", "dev", "test")]
 
 
 def _labels_in(folder: Path) -> list[str]:
@@ -135,6 +146,7 @@ def _tags_in(folder: Path) -> list[str]:
 WRITERS = {
     "algorithmic": _few(length=5, shortest=2),
     "captioning": _few(size=2, marked=2),
+    "documents": _documents_in,
     "language": _texts_in,
     "pretraining": _texts_in,
     "generation": _lines_in,

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from regard.data.columns.column import Column
+from regard.data.columns.document import DocumentColumn
 from regard.data.columns.label import LabelColumn
 from regard.data.columns.labels import LabelsColumn
 from regard.data.columns.masked_text import MaskedTextColumn
@@ -18,6 +19,7 @@ from regard.registry import Choice, Registry
 COLUMNS: Registry[Column] = Registry(
     "column",
     {
+        "document": DocumentColumn,
         "label": LabelColumn,
         "labels": LabelsColumn,
         "masked_text": MaskedTextColumn,

@@ -24,6 +24,7 @@ class Column(ABC):
     stands_in = False  # True: it knows its example values alone, in a rehearsal
     samples = False  # True: `sample` differs from `encode`
     lossless = True  # False: what is decoded has lost something
+    keeps_words = True  # False: it may have lost words
     tokenizer: Tokenizer | None = None  # what cuts its values into pieces, if anything does
 
     @classmethod
@@ -83,6 +84,10 @@ class Column(ABC):
     def rare(self) -> list[str]:
         """Return values that training saw once, where a value that comes once is a fault rather than usual."""
         return []
+
+    def named(self) -> Sequence[str]:
+        """Return what each id names by itself, as a word or a document; "" where it names nothing, () for no names."""
+        return ()
 
     def check(self, value: str) -> None:
         """Raise DataError for a value that has no ids; cheap, so that whole parts are checked before training."""

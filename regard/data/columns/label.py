@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -21,6 +22,8 @@ LABELS, COUNTS = "labels.json", "counts.json"
 class LabelColumn(Column):
     """A label by its number: ids (batch,), in the alphabetical order of the labels."""
 
+    what: ClassVar[str] = "label"  # what faults call a value
+
     def __init__(self, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
         """`counts` is how many examples each label had in training; None: they were not counted."""
         self.labels, self.counts = tuple(labels), None if counts is None else tuple(counts)
@@ -33,7 +36,7 @@ class LabelColumn(Column):
         labels = sorted(counts)
         if len(labels) < 2:
             found = f"'{labels[0]}'" if labels else "none"
-            raise DataError("label", f"needs two different labels, and there is {found}")
+            raise DataError(cls.what, f"needs two different {cls.what}s, and there is {found}")
         return cls(labels, [counts[label] for label in labels])
 
     @classmethod
@@ -59,7 +62,7 @@ class LabelColumn(Column):
         """Return the label's number, alone. Raises DataError for a label that training has not seen."""
         label = value.strip()
         if label not in self._numbers:
-            raise DataError("label", f"there is no '{label:.60}'", hint=nearest(label, self.labels))
+            raise DataError(self.what, f"there is no '{label:.60}'", hint=nearest(label, self.labels))
         return [self._numbers[label]]
 
     def rare(self) -> list[str]:

@@ -1,11 +1,12 @@
 """What columns have in common whose values a tokenizer cuts."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
 from regard.data.columns.column import Column
+from regard.pieces import SPECIALS, byte_of
 from regard.registry import Choice
 from regard.text import Tokenizer, load_tokenizer, train_tokenizer
 
@@ -17,7 +18,8 @@ class TokenizerColumn(Column):
 
     @abstractmethod
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer, self.samples, self.lossless = tokenizer, tokenizer.samples, tokenizer.lossless
+        self.tokenizer, self.samples = tokenizer, tokenizer.samples
+        self.lossless, self.keeps_words = tokenizer.lossless, tokenizer.keeps_words
 
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:
@@ -47,3 +49,9 @@ class TokenizerColumn(Column):
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
         self.tokenizer.save(folder)
+
+    def named(self) -> Sequence[str]:
+        """Return the word of each id as texts have it; "" for specials, bytes, spaces and what has spaces inside."""
+        pieces = self.tokenizer.pieces(range(len(self.tokenizer)))
+        words = ("" if one in SPECIALS or byte_of(one) is not None else one.strip(" ▁\t\n\r") for one in pieces)
+        return ["" if any(map(str.isspace, word)) else word for word in words]

@@ -14,6 +14,7 @@ from regard.data.readers.folders import FoldersReader
 from regard.data.readers.grids import GridsReader
 from regard.data.readers.jsonl import JsonlReader
 from regard.data.readers.next_sentence import NextSentenceReader
+from regard.data.readers.numbered import NumberedReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Fold, Part
 from regard.data.readers.reader import Reader
@@ -38,6 +39,7 @@ READERS: Registry[Reader] = Registry(
         "grids": GridsReader,
         "jsonl": JsonlReader,
         "next_sentence": NextSentenceReader,
+        "numbered": NumberedReader,
         "parallel": ParallelReader,
         "tmx": TmxReader,
         "tsv": TsvReader,

@@ -79,7 +79,16 @@ WRITERS = {
     "tsv": tsv,
     "jsonl": jsonl,
 }
-ELSEWHERE = {"adding", "conll", "copying", "counting", "folders", "grids", "next_sentence"}  # with tests of their own
+ELSEWHERE = {
+    "adding",
+    "conll",
+    "copying",
+    "counting",
+    "folders",
+    "grids",
+    "next_sentence",
+    "numbered",
+}  # with tests of their own
 
 
 def test_every_reader_of_any_columns_is_tried_here():

@@ -1,0 +1,19 @@
+"""The name of a document: what has a vector of its own."""
+
+from collections.abc import Sequence
+
+from regard.data.columns.label import LabelColumn
+
+
+class DocumentColumn(LabelColumn):
+    """A document by its number, in the alphabetical order of the names; lines of one name are one document."""
+
+    what = "document"
+
+    def rare(self) -> list[str]:
+        """Return none: a document has one line as a rule."""
+        return []
+
+    def named(self) -> Sequence[str]:
+        """Return the names of all documents."""
+        return self.labels

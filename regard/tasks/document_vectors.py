@@ -1,0 +1,198 @@
+"""Document vectors: which documents are near to a text, and the vector of a text that was never seen."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.config import Doc
+from regard.config.bounds import Fraction, NotNegative, Positive, Size
+from regard.data import Corpus, Reader
+from regard.data.columns import Columns
+from regard.data.columns.document import DocumentColumn
+from regard.data.document_windows import DOCUMENT, UNKNOWN, DocumentWindows, TextWindows
+from regard.data.ragged import Ragged
+from regard.data.streams import PlannedStream
+from regard.data.word_windows import CONTEXTS, TARGETS
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.errors import DataError
+from regard.evaluation.metric import Statistics
+from regard.explain.alignment import align
+from regard.models import Model
+from regard.models.document_vectors import DocumentVectors
+from regard.models.word_vectors import TEXT
+from regard.pieces import END
+from regard.records import Batch
+from regard.results import Explanation, NearestPrediction, Prediction, as_line
+from regard.tasks.examples import Examples, count_of
+from regard.tasks.task import Ids, Wording
+from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, words_of
+from regard.text.vector_table import VectorTable
+
+LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
+UNREAD = "the model knows no word of the text, so no document is near"
+
+
+class DocumentEngine:
+    """The documents nearest to a text, by the vector that is inferred from it."""
+
+    width, max_source = 1, None
+
+    def __init__(self, model: DocumentVectors, names: Sequence[str], windows: Callable[[], TextWindows], rate: float):
+        """`windows` gives what draws the words of a text; `rate` is that of inference."""
+        self.model, self.names, self.windows, self.rate = model, list(names), windows, rate
+
+    def infer(self, texts: Iterable[Sequence[int]]) -> Iterator[Tensor]:
+        """Ids of texts → a vector (dim,) of each, 0 where no word is known."""
+        windows = self.windows()
+        for ids in texts:
+            yield self.model.inferred(windows.of(list(ids)), windows.passes, self.rate)
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return the nearest documents of each text, the nearest first."""
+        return [
+            [Hypothesis([int(one.word)], one.cosine, [one.cosine], True) for one in near] or [_none()]
+            for _, near in self.near(words_of(batch))
+        ]
+
+    def near(self, texts: Iterable[Sequence[int]]) -> Iterator[tuple[Any, list[Any]]]:
+        """Ids of texts → the vector of each and its nearest documents, by number; none where no word is known."""
+        known = self.model.vectors().detach().float().cpu().numpy()
+        table = VectorTable([str(number) for number in range(len(known))], known)
+        for inferred in self.infer(texts):
+            vector = inferred.float().cpu().numpy()
+            yield vector, table.near(vector, NEIGHBOURS) if vector.any() else []
+
+
+class DocumentVectorsTask(WordVectorsTask):
+    """Words of a document told from drawn ones by its vector; the answer to a text are the documents nearest to it.
+
+    What is judged, and asked, gets a vector that is inferred from its words, all else frozen.
+    """
+
+    columns: ClassVar[Mapping[str, str]] = {TEXT: "text", DOCUMENT: "document"}
+    model = "pv_dbow"
+    contract: ClassVar[Any] = DocumentVectors
+    wording = Wording("documents", "words of the document", "find documents")
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **WordVectorsTask.defaults,
+        "training": {**WordVectorsTask.defaults["training"], "learning_rate": 0.02},
+        "decoding": {"max_source": 100_000},
+    }
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        window: Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")] = 5,
+        negatives: Annotated[Size, Doc("Drawn words that a word is told from.")] = 5,
+        noise_power: Annotated[NotNegative, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
+        frequent: Annotated[
+            Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
+        ] = 1e-3,
+        passes: Annotated[Size, Doc("Readings of a new text that its vector is inferred by.")] = 50,
+        rate: Annotated[Positive, Doc("Largest step of a number of a vector that is inferred; it falls to 0.")] = 0.05,
+    ) -> None:
+        super().__init__(columns, window=window, negatives=negatives, noise_power=noise_power, frequent=frequent)
+        self.documents = cast(DocumentColumn, columns[DOCUMENT])
+        self.passes, self.rate = passes, rate
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Infer vectors and compare with all documents; there is nothing to search."""
+        return self._engine(model)
+
+    def answered(self, prediction: Prediction) -> Ids:
+        """Return the ids of the text, and the number of the nearest document; 0 where none is near."""
+        nearest = cast(NearestPrediction, prediction).nearest
+        document = self.documents.encode(nearest[0][0]) if nearest else [0]
+        return {TEXT: self.text.encode(prediction.source), DOCUMENT: document}
+
+    def max_length(self, limit: int) -> int | None:
+        """Documents of any length."""
+        return LONGEST
+
+    def check(self, texts: Mapping[str, str]) -> None:
+        """Raise DataError for a text that has no ids; documents that are judged need not be known."""
+        self.vocabularies[TEXT].check(texts[TEXT])
+
+    @classmethod
+    def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
+        """Return all documents to be learnt from, so that each has a vector, and the shares that are judged as well."""
+        _, judged, tested = super().apart(reader, dev, test)
+        return reader, judged, tested
+
+    def stream(
+        self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
+    ) -> PlannedStream:
+        """Words with their documents, those of about so many words of text at once. Raises DataError for one word."""
+        lines = corpus.pieces(TEXT)
+        counts = self._counts(lines)
+        if (counts > 0).sum() < 2:
+            problem = "has fewer than two different words, and a word is told from others"
+            raise DataError(corpus.folder, problem, hint="give more text, or lower text.tokenizer.min_count")
+        documents = np.asarray(corpus.pieces(DOCUMENT).data, np.int64)
+        most = min(tokens or 8192, LONGEST if sentences is None else sentences * 2 * self.sampling.window)
+        return DocumentWindows(
+            lines, documents, self.sampling, counts, route=self.route, tokens=most, seed=seed, place=corpus.folder
+        )
+
+    def held(self, examples: Examples, tokens: int) -> list[Batch]:
+        """Every text once, all its words. Negatives are drawn by the counts of these texts."""
+        lines = Ragged.of(self.text.encode_batch(examples[TEXT]), np.dtype(np.int64))
+        counts = self._counts(lines) + np.where(self.worded, FLOOR, 0.0)
+        documents, every = np.full(count_of(examples), UNKNOWN), self.sampling._replace(frequent=0.0)
+        return DocumentWindows(lines, documents, every, counts, route=self.route, tokens=tokens).all()
+
+    def losses(self, model: Model, batches: Iterable[Batch], examples: Examples) -> Statistics:
+        """Nats and words of each text, told by the vector that is inferred from it."""
+        found, engine = np.zeros((count_of(examples), 2)), self._engine(model)
+        for batch in batches:
+            lines, places = batch.lines.unique_consecutive(return_inverse=True)
+            if len(lines):
+                vectors = torch.stack([*engine.infer(words_of(batch))])
+                given = tuple(cast(Tensor, batch.columns[name]) for name in (CONTEXTS, TARGETS))
+                nats = engine.model.losses(vectors, (places.to(vectors.device), *given)).detach().double().cpu().numpy()
+                np.add.at(found, batch.lines.cpu().numpy(), np.stack([nats, np.ones_like(nats)], axis=1))
+        return found
+
+    def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
+        """Return the nearest documents of each text, and its vector; the score is the cosine of the first."""
+        texts, found = words_of(batch), list[Prediction]()
+        for ids, (vector, near) in zip(texts, cast(DocumentEngine, engine).near(texts), strict=True):
+            nearest = [(self.documents.labels[int(one.word)], one.cosine) for one in near]
+            names, score = as_line(name for name, _ in nearest), nearest[0][1] if nearest else 0.0
+            warning = "" if nearest else UNREAD
+            source = self.text.decode(ids)
+            found.append(
+                NearestPrediction(source, names, score, nearest=nearest, vector=vector.tolist(), warning=warning)
+            )
+        return found
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return how surely each of the nearest documents tells each word of a text: σ(u · v)."""
+        texts, explanations, vectors = words_of(batch), [], cast(DocumentVectors, model).vectors().detach()
+        outputs = cast(DocumentVectors, model).outputs.table.detach()[:, : vectors.shape[1]]
+        for ids, (_, near) in zip(texts, self._engine(model).near(texts), strict=True):
+            others = [int(one.word) for one in near]
+            sure = (vectors[others] @ outputs[list(ids)].T).sigmoid().float().cpu().tolist()
+            weights = [[*row, 0.0] for row in [*sure, [0.0] * len(ids)]]
+            tokens = [*self.text.pieces(ids), END], [*(self.documents.labels[one] for one in others), END]
+            explanations.append(Explanation(*tokens, align(weights), weights))
+        return explanations
+
+    def _engine(self, model: Model) -> DocumentEngine:
+        documents = cast(DocumentVectors, model)
+        return DocumentEngine(documents, self.documents.labels, lambda: self._text_windows(documents), self.rate)
+
+    def _text_windows(self, model: DocumentVectors) -> TextWindows:
+        """Windows of new texts, negatives drawn as they were in training: as often as these were drawn there."""
+        drawn = np.where(self.worded, model.outputs.drawn.double().cpu().numpy(), 0.0)
+        counts = drawn ** (1 / self.sampling.power if self.sampling.power else 1.0)
+        return TextWindows(self.passes, self.sampling, counts, route=self.route)
+
+
+def _none() -> Hypothesis:
+    return Hypothesis([], 0.0, [], True)
