@@ -1,4 +1,4 @@
-"""What a new run takes from the settings of the run that it starts from."""
+"""What a new run takes from the settings of the run, or of the model of Hugging Face, that it starts from."""
 
 import os
 from collections.abc import Mapping
@@ -8,12 +8,14 @@ from typing import Any
 from regard.attention.recipes import as_yaml
 from regard.config import SETTINGS_FILE, lay, read_yaml
 from regard.errors import CheckpointError, ConfigError
+from regard.experiment.huggingface import CONFIG, huggingface_settings, is_huggingface
 from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
 from regard.tasks import TASKS, task_class
 
 PARTS_TAKEN = ("dim", "embedder", "position", "encoder", "decoder", "self_attention", "dropout")  # of a model
 CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
+KINDS = ("run", "huggingface")  # of what `init` may name
 
 
 def settings_file(run: Path) -> Path:
@@ -32,16 +34,34 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     On other texts of the same task it has the same tokenizers and model. Another task, which `said` names, has its own
     model, with the embedder and the encoder, or the decoder, of that run.
     """
-    before = upgraded(read_yaml(settings_file(run)))
-    init = {"init": {"run": str(run)}}
+    before, foreign = _settings(run), is_huggingface(run)
+    base = {"init": {KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
     if "task" in said and _task(said) != _task(before):
-        return {**_of_another_task(before, said), **init}
-    return {**{group: before[group] for group in CONTINUED if group in before}, **init}
+        return {**_of_another_task(before, said), **base}
+    return {**{group: before[group] for group in CONTINUED if group in before}, **base}
 
 
 def reads_lines(run: Path) -> bool:
     """Whether a run learnt from plain lines, so that a table is for another task."""
-    return len(task_class(_task(upgraded(read_yaml(settings_file(run))))).columns) == 1
+    return len(task_class(_task(_settings(run))).columns) == 1
+
+
+def named_model(settings: Mapping[str, Any]) -> Path | None:
+    """The folder of Hugging Face's that `init` names: it tells the network, as it does behind --from."""
+    init = settings.get("init")
+    folder = init.get("huggingface") if isinstance(init, Mapping) else None
+    if not isinstance(folder, str):
+        return None
+    path = Path(folder).expanduser()
+    if not is_huggingface(path):
+        problem = "is a run" if (path / SETTINGS_FILE).exists() else f"there is no {CONFIG} in it"
+        raise CheckpointError(path, problem, "init.run=RUN, or a folder that Hugging Face's save_pretrained wrote")
+    return path
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """Those of a run, as of today, or of a model of Hugging Face."""
+    return huggingface_settings(folder) if is_huggingface(folder) else upgraded(read_yaml(settings_file(folder)))
 
 
 def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,10 +89,14 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     CheckpointError where there is no such run. What `init` itself has wrong is left to `read_settings`.
     """
     init = settings.get("init")
-    if not isinstance(init, Mapping) or not isinstance(init.get("run"), str):
+    kind = next(
+        (kind for kind in reversed(KINDS) if isinstance(init, Mapping) and isinstance(init.get(kind), str)), None
+    )
+    if not isinstance(init, Mapping) or kind is None:
         return dict(settings)
-    run = Path(os.path.abspath(os.path.expanduser(init["run"])))
-    before, given = read_yaml(settings_file(run)), _named(settings.get("text", {}))
+    run = Path(os.path.abspath(os.path.expanduser(init[kind])))
+    before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
+    given = _named(settings.get("text", {}))
     text = before.get("text", {})
     if isinstance(given, Mapping) and _task(before) != _task(settings):
         text = {**text, "shared": given.get("shared", True)}
@@ -80,7 +104,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
         both = f"{as_yaml(given)} here, {as_yaml(text)} there"
         problem = f"cannot differ from that of '{run}', whose vocabularies are taken: {both}"
         raise ConfigError("text", problem, "leave it out")
-    return {**settings, "text": text, "init": {**init, "run": str(run)}}
+    return {**settings, "text": text, "init": {**init, kind: str(run)}}
 
 
 def _task(settings: Mapping[str, Any]) -> Any:

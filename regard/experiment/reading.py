@@ -30,7 +30,7 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
-from regard.experiment.initial import continued, reads_lines, with_text
+from regard.experiment.initial import continued, named_model, reads_lines, with_text
 from regard.experiment.layouts import forgotten_label, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
@@ -57,11 +57,14 @@ def read_experiment(
     """
     with deferred_warnings():
         reader = None if path is None else by_ending(str(path))
+        changes = [*changes]
+        start = start or named_model(read_changes(changes))
         if reader is not None:
             of_another = start is not None and reads_lines(start)
             task, data = text_settings(str(path)) if of_another else ([], [f"data.train={quoted(str(path))}"])
             path, changes = None, [*task, *data, *changes]
         said = _read({} if path is None else read_yaml(path), changes)
+        start = start or named_model(said)
         experiment = _completed(said, {} if start is None else continued(start, said), say)
         if reader is not None and (told := forgotten_label(experiment)):
             warnings.warn(told, stacklevel=2)
@@ -216,6 +219,11 @@ def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator
             task.measures(experiment.evaluation.metrics)
         except ConfigError as error:
             yield from error.faults
+    if (init := experiment.init) is not None:
+        if (init.run is None) == (init.huggingface is None):
+            yield Fault("init", "names one folder to start from", "init.run=RUN or init.huggingface=FOLDER")
+        if init.huggingface is not None and init.vocabularies:
+            yield Fault("init.vocabularies", "is for another run", "leave it out: the model has one vocabulary")
     limits = [training.get(name) for name in ("batch_tokens", "batch_sentences")]
     if None not in limits:
         problem = "does not go with training.batch_tokens, of which a batch has one"

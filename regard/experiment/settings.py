@@ -78,9 +78,12 @@ class EvaluationSettings:
 
 @dataclass(frozen=True)
 class InitialSettings:
-    """Another run to start from: its tokenizers, and the weights of all or some parts of its model."""
+    """Another model to start from, a run or one of Hugging Face's: its tokenizers, and weights of parts of it."""
 
-    run: Annotated[Path, Doc("Folder of the run whose weights and vocabularies are taken.")]
+    run: Annotated[Path | None, Doc("Folder of the run whose weights and vocabularies are taken.")] = None
+    huggingface: Annotated[
+        Path | None, Doc("Or a folder of a BERT or a RoBERTa: config.json, model.safetensors, tokenizer.json.")
+    ] = None
     parts: Annotated[
         tuple[str, ...], OneOrMany(), Doc("Parts that are taken: encoder, decoder, embedder, head …; none named: all.")
     ] = ()
@@ -88,6 +91,13 @@ class InitialSettings:
         Mapping[str, str],
         Doc("Column of this run → column of the other one whose vocabulary it takes; {}: those of the same name."),
     ] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The one that is given."""
+        folder = self.huggingface or self.run
+        assert folder is not None  # checked where settings are read
+        return folder
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,7 @@ class Experiment:
     task: Annotated[Choice, PartOf(TASKS), Doc("What an example is and what is predicted.")] = Choice("translation")
     init: Annotated[
         Annotated[InitialSettings, FieldsOf(InitialSettings)] | None,
-        Doc("Another run to start from; null: start from random weights."),
+        Doc("Another model to start from; null: start from random weights."),
     ] = None
     device: Annotated[str, Doc("Where it is computed: auto (a GPU if there is one), cpu, cuda, cuda:1 …")] = "auto"
     run: Annotated[

@@ -1,7 +1,8 @@
-"""A new run that starts from another one: from its vocabularies, and from the weights of parts of its model."""
+"""A new run that starts from another one, or from a model of Hugging Face: from vocabularies, and weights of parts."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -13,11 +14,20 @@ from regard.experiment import Experiment, InitialSettings
 from regard.models import Model
 from regard.runs.assembly import model_of
 from regard.runs.folder import RunFolder
+from regard.runs.huggingface import huggingface_parts
 from regard.training import checkpoint as files
 
 Say = Callable[[str], None]
 Named = dict[str, str]  # name within a part → name in the state of the model
 REST = "model"  # what stands in no part
+
+
+class Origin(NamedTuple):
+    """A model to start from."""
+
+    name: str  # as it is told
+    parts: Mapping[str, Named]
+    values: Mapping[str, Tensor]  # by the names in `parts`
 
 
 class Taken(NamedTuple):
@@ -30,8 +40,12 @@ class Taken(NamedTuple):
 def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettings, say: Say) -> Columns:
     """Copy the vocabularies that are those of the run to start from, and return their columns by name.
 
-    Unless `init.vocabularies` says which, those that have the same name there. Raises ConfigError where none has.
+    Unless `init.vocabularies` says which, those that have the same name there. Raises ConfigError where none has. That
+    of a model of Hugging Face is read as the tokenizer of `text`, so nothing is copied.
     """
+    if init.run is None:
+        say(f"the vocabulary is that of {init.folder}")
+        return {}
     origin, kinds, shared = RunFolder(init.run), experiment.columns, experiment.text.shared
     before = origin.experiment()
     theirs = vocabulary_folders(before.columns, shared=before.text.shared)
@@ -57,22 +71,22 @@ def initial_values(model: Model, init: InitialSettings, say: Say) -> list[Taken]
 
     Raises CheckpointError where that run is missing or damaged, ConfigError for parts that are not there or do not fit.
     """
-    origin, checkpoint = _trained(RunFolder(init.run))
-    mine, theirs = names_by_part(model), names_by_part(origin)
+    origin = _trained(RunFolder(init.run)) if init.run is not None else _foreign(init.folder)
+    mine, theirs = names_by_part(model), origin.parts
     chosen = init.parts or [part for part in mine if part in theirs]
     for part in init.parts:
         _check_part(part, mine, theirs, init)
     found = [
-        Taken(name, checkpoint.model[theirs[part][key]])
+        Taken(name, origin.values[theirs[part][key]])
         for part in chosen
         for key, name in mine[part].items()
         if key in theirs[part]
     ]
     if not found:
-        raise ConfigError("init.run", f"no part of '{init.run}' is one of this model", f"it has {', '.join(theirs)}")
+        raise ConfigError("init", f"no part of '{init.folder}' is one of this model", f"it has {', '.join(theirs)}")
     _check_shapes(model, found, init)
     _check_tied(model, found, init)
-    _tell(model, found, f"{init.run} ({checkpoint.folder.name})", say)
+    _tell(model, found, origin.name, say)
     return found
 
 
@@ -107,22 +121,33 @@ def names_by_part(model: Model) -> dict[str, Named]:
     return {**found, REST: owned[0]} if 0 in owned else found
 
 
-def _trained(run: RunFolder) -> tuple[Model, files.Checkpoint]:
-    """The model of a run, for the names of its parts, and the checkpoint that training ended with."""
+def _trained(run: RunFolder) -> Origin:
+    """The model of a run, for the names of its parts, with the checkpoint that training ended with."""
     experiment = run.experiment()
     model = model_of(experiment, run.columns(experiment))
     checkpoint = run.checkpoint()
     files.load_model(model, checkpoint)  # tells what belongs to another model
-    return model, checkpoint
+    return Origin(f"{run.path} ({checkpoint.folder.name})", names_by_part(model), checkpoint.model)
+
+
+def _foreign(folder: Path) -> Origin:
+    """A model of Hugging Face, each of whose parts is one module."""
+    parts = huggingface_parts(folder)
+    names = {part: {f"0.{key}": f"{part}.{key}" for key in values} for part, values in parts.items()}
+    return Origin(
+        str(folder), names, {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+    )
 
 
 def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named], init: InitialSettings) -> None:
     if part not in mine:
         raise ConfigError("init.parts", f"this model has no '{part}'", nearest(part, mine))
     if part not in theirs:
-        raise ConfigError("init.parts", f"the model of '{init.run}' has no '{part}'", nearest(part, theirs))
+        raise ConfigError("init.parts", f"the model of '{init.folder}' has no '{part}'", nearest(part, theirs))
     if mine[part] and not mine[part].keys() & theirs[part].keys():
-        raise ConfigError("init.parts", f"'{part}' has no tensor in common with that of '{init.run}'", "leave it out")
+        raise ConfigError(
+            "init.parts", f"'{part}' has no tensor in common with that of '{init.folder}'", "leave it out"
+        )
 
 
 def _check_column(
@@ -141,8 +166,8 @@ def _check_shapes(model: Model, found: list[Taken], init: InitialSettings) -> No
         return
     name, value = wrong[0]
     more = f", and {len(wrong) - 1} other tensors differ" if wrong[1:] else ""
-    problem = f"{name} has the shape {_shape(state[name])} here and {_shape(value)} in '{init.run}'{more}"
-    raise ConfigError("init", problem, "give the model the settings of that run, or name other init.parts")
+    problem = f"{name} has the shape {_shape(state[name])} here and {_shape(value)} in '{init.folder}'{more}"
+    raise ConfigError("init", problem, "give the model the settings of that model, or name other init.parts")
 
 
 def _check_tied(model: Model, found: list[Taken], init: InitialSettings) -> None:
@@ -151,7 +176,7 @@ def _check_tied(model: Model, found: list[Taken], init: InitialSettings) -> None
     for one in found:
         first = known.setdefault(state[one.name].data_ptr(), one)
         if one.value.numel() and not torch.equal(first.value, one.value):
-            problem = f"{first.name} and {one.name} are one tensor here and differ in '{init.run}'"
+            problem = f"{first.name} and {one.name} are one tensor here and differ in '{init.folder}'"
             raise ConfigError("init", problem, "tie the model as that run does, or name other init.parts")
 
 

@@ -13,7 +13,7 @@ from regard.attention import recording
 from regard.config import Doc
 from regard.config.bounds import Share, Size
 from regard.data import Corpus, Reader, Stretch
-from regard.data.columns import Columns, TextColumn
+from regard.data.columns import Column, Columns, TextColumn
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
 from regard.data.transforms.masking import ANSWERS, STAGE, Masking
@@ -103,6 +103,11 @@ class MaskedLanguageModelTask(Task):
         self.mask = cast(int, self.text.tokenizer.mask)
         begins = word_beginnings(self.text) if whole_words else None
         self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, begins=begins)
+
+    @classmethod
+    def reads(cls, column: Column) -> bool:
+        """Return whether no word is lost; what was in lower case alone is filled in so."""
+        return column.keeps_words
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Fill each hole by itself; as many fillings as the search has hypotheses."""

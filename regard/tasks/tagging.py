@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from regard.attention import recording
-from regard.data.columns import WordsColumn
+from regard.data.columns import Column, WordsColumn
 from regard.data.readers.conll import conll_layout
 from regard.data.readers.label_table import Fields, TableLayout
 from regard.decoding import Engine, Hypothesis, Search
@@ -67,6 +67,11 @@ class TaggingTask(Task):
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:
         """Return which fields of CoNLL columns are the word and its tag."""
         return conll_layout(path, tuple(cls.columns), like)
+
+    @classmethod
+    def reads(cls, column: Column) -> bool:
+        """Return whether every word has a piece: a text is shown as it was given."""
+        return column.keeps_words
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Choose the likeliest tags; there is nothing to search."""

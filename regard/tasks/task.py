@@ -11,7 +11,7 @@ import torch
 
 from regard.data import Corpus, Fold, Part, Reader
 from regard.data.batches import Batches
-from regard.data.columns import Columns
+from regard.data.columns import Column, Columns
 from regard.data.packing import chunks
 from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.streams import PlannedStream
@@ -67,9 +67,14 @@ class Task(ABC):
         self.vocabularies, self.route = columns, ROUTE
         self.first, self.last = ends(self.columns)
         self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
-        if self.answers in WRITTEN and not all(column.lossless for column in columns.values()):
+        if not all(map(self.reads, columns.values())):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
             raise ConfigError("text.tokenizer", problem, "subwords or words")
+
+    @classmethod
+    def reads(cls, column: Column) -> bool:
+        """Return whether a column keeps what answers are made of, or shown with."""
+        return column.lossless or cls.answers not in WRITTEN
 
     @abstractmethod
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:

@@ -8,6 +8,7 @@ from regard.errors import CheckpointError, PartError, nearest
 from regard.registry import Choice, Registry
 from regard.text.characters import CharactersRecipe
 from regard.text.clean import clean
+from regard.text.huggingface import HuggingFaceRecipe
 from regard.text.masked import FILE as MASK_FILE
 from regard.text.masked import MaskedTokenizer
 from regard.text.subwords import SubwordsRecipe
@@ -19,6 +20,7 @@ TOKENIZERS: Registry[Recipe] = Registry(
     "text.tokenizer",
     {
         "characters": CharactersRecipe,
+        "huggingface": HuggingFaceRecipe,
         "subwords": SubwordsRecipe,
         "uncased_words": UncasedWordsRecipe,
         "words": WordsRecipe,

@@ -29,7 +29,7 @@ class MaskedTokenizer(Tokenizer):
 
     def __init__(self, inner: Tokenizer) -> None:
         self.inner, self.mask, self._last = inner, len(inner), len(inner)
-        self.lossless, self.samples = inner.lossless, inner.samples
+        self.lossless, self.keeps_words, self.samples = inner.lossless, inner.keeps_words, inner.samples
         spelt = inner.encode(_STAND_IN)
         width = len(inner.encode(_STAND_IN * 2)) - len(spelt)
         self._space, self._letter = spelt[: len(spelt) - width], spelt[len(spelt) - width :]

@@ -22,7 +22,7 @@ def spelt_places(pieces: Sequence[str], text: str, spelt: Sequence[str]) -> list
     found, start = list[Place](), 0
     for end in (one - before for one in behind):
         first, last = bisect_right(ends, max(start, 0)), bisect_left(ends, end) + 1
-        found.append(_trimmed(text, first, last) if end > 0 else None)
+        found.append(trimmed(text, first, last) if end > 0 else None)
         start = end
     return found
 
@@ -46,6 +46,7 @@ def _origins(text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans for _ in clean(text[start:end])]
 
 
-def _trimmed(text: str, first: int, last: int) -> Place:
+def trimmed(text: str, first: int, last: int) -> Place:
+    """Return a place without the spaces at its front; None: there is nothing else."""
     start = first + len(text[first:last]) - len(text[first:last].lstrip())
     return (start, last) if start < last else None

@@ -12,6 +12,7 @@ class Tokenizer(ABC):
     """Text ↔ ids. Where it is `lossless`, decode(encode(text)) == clean(text): what has no piece is spelt in bytes."""
 
     lossless = True  # False: for texts that are only read
+    keeps_words = True  # False: a word may have no piece
     samples = False  # True: `sample` differs from `encode`
     mask: int | None = None  # the id of <mask>, where it is reserved
 

@@ -25,7 +25,7 @@ _MARK = re.compile(r"(</?\w+>)")  # of a word: <e1>, </e1>
 class UncasedWordsTokenizer(CountedTokenizer):
     """Words in lower case, don't as dont; of what is no word only with `signs` anything is kept."""
 
-    lossless = False
+    lossless = keeps_words = False
 
     def __init__(self, vocabulary: Vocabulary, *, signs: bool) -> None:
         super().__init__("uncased_words", _cut(signs=signs), vocabulary)

@@ -9,7 +9,7 @@ from regard.text import MaskedTokenizer, train_tokenizer
 
 
 class MaskedTextColumn(TextColumn):
-    """A text whose vocabulary has one piece more than the tokenizer learns: <mask>.
+    """A text whose vocabulary has one piece more than the tokenizer learns, <mask>, unless that has it.
 
     Whatever starts from such a run reads its texts with the same vocabulary, so all tables fit.
     """
@@ -17,4 +17,5 @@ class MaskedTextColumn(TextColumn):
     @classmethod
     def learn(cls, values: Iterable[str], tokenizer: Choice) -> Self:
         """Learn a tokenizer from the texts and reserve the piece."""
-        return cls(MaskedTokenizer(train_tokenizer(tokenizer, map(cls.learnt_from, values))))
+        learnt = train_tokenizer(tokenizer, map(cls.learnt_from, values))
+        return cls(MaskedTokenizer(learnt) if learnt.mask is None else learnt)
