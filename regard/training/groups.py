@@ -12,7 +12,7 @@ from torch import nn, optim
 
 from regard.training.settings import TrainingSettings
 
-STACKS = ("encoder", "decoder")  # whose modules with a number are layers
+STACKS = ("encoder", "decoder", "encoders", "decoders")  # whose modules with a number are layers
 MATRIX = 2  # axes: biases and gains of normalisations have one
 
 
@@ -31,13 +31,17 @@ NO_LAYERS = Layers(MappingProxyType({}), 0)  # of parameters that are of no mode
 
 
 def layers_of(model: nn.Module) -> Layers:
-    """Return the layer of each parameter; a table that is tied to an embedder is the embedder's."""
-    names = {name: id(parameter) for name, parameter in model.named_parameters()}
-    numbers = {name: _number(name) for name in names}
+    """Return the layer of each parameter; a table that is tied to an embedder is the embedder's.
+
+    The top is the highest with a parameter that learns: a head may be all tied.
+    """
+    known = dict(model.named_parameters())
+    numbers = {name: _number(name) for name in known}
     last = max((number for number in numbers.values() if number is not None), default=0)
-    above = {name: last if name.split(".")[0] in STACKS else last + 1 for name in names}  # a stack's last norm
-    found = {one: above[name] if numbers[name] is None else numbers[name] or 0 for name, one in names.items()}
-    return Layers(found, last + 1)
+    above = {name: last + 1 if _inside(name) is None else last for name in known}  # a stack's last norm is of its top
+    found = {name: above[name] if number is None else number for name, number in numbers.items()}
+    top = max((found[name] for name, parameter in known.items() if parameter.requires_grad), default=0)
+    return Layers({id(parameter): found[name] for name, parameter in known.items()}, top)
 
 
 def regroup(optimizer: optim.Optimizer, settings: TrainingSettings, layers: Layers) -> None:
@@ -74,8 +78,15 @@ def frozen_parameters(optimizer: optim.Optimizer, update: int) -> Iterable[nn.Pa
 
 def _number(name: str) -> int | None:
     """The layer that a parameter's name tells: 0 for an embedder, None where it tells none."""
-    parts = name.split(".")
-    if any("embedder" in part for part in parts):
+    inside = _inside(name)
+    if any("embedder" in part for part in name.split(".")):
         return 0
-    numbers = [int(part) for part in parts if part.isdecimal()]
-    return numbers[0] + 1 if numbers and parts[0] in STACKS else None
+    numbers = [int(part) for part in inside or () if part.isdecimal()]
+    return numbers[0] + 1 if numbers else None
+
+
+def _inside(name: str) -> list[str] | None:
+    """The rest of a parameter's name behind that of the stack it is of; None where it is of none."""
+    parts = name.split(".")
+    places = [place for place, part in enumerate(parts) if part in STACKS]
+    return parts[places[0] + 1 :] if places else None

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from networks import build_translator
 from safetensors.torch import load_file
 from small_runs import SMALL, regard, write_texts
 from torch import nn
@@ -66,6 +67,27 @@ def test_layers_count_from_the_input():
         "encoder.norm.weight": 2,
         "head.weight": 3,
     }
+
+
+def test_layers_of_a_translator_count_in_both_stacks():
+    sizes = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8})
+    model = build_translator({"dim": 8, "encoder": sizes, "decoder": sizes}, 9, 9)
+    layers, names = layers_of(model), {"feedforward.to_out.weight", "norm.weight", "table"}
+    found = {
+        name.partition(".translate.")[2]: layers.of[id(parameter)]
+        for name, parameter in model.named_parameters()
+        if any(name.endswith(f".{end}") for end in names)
+    }
+    assert found == {
+        "embedder.table": 0,  # tied to the decoder's and to the head's
+        **{
+            f"{stack}blocks.{block}.feedforward.to_out.weight": block + 1
+            for stack in ("encoder.", "")
+            for block in (0, 1)
+        },
+        **{f"{stack}norm.weight": 2 for stack in ("encoder.", "")},
+    }
+    assert layers.top == 2  # nothing learns above
 
 
 def test_each_layer_learns_at_a_share_of_the_one_above():
