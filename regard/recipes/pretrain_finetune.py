@@ -21,6 +21,7 @@ from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
 from regard.reports.table import NONE, Cell, Table
 from regard.runs import RunFolder, train_run
+from regard.runs.resuming import check_resumed
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
 ALL = "all"
@@ -219,12 +220,11 @@ def _check_method(name: str, task: str) -> None:
 
 
 def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
-    """The run that has learnt from the text, which is trained now or gone on with; None where that is interrupted."""
+    """The run that has learnt from the text, which is trained now or gone on with; None where that is interrupted.
+
+    Raises ConfigError for one that has learnt from another text, or in another way.
+    """
     folder = RunFolder(wanted.folder / PRETRAINED)
-    if folder.finished:
-        return folder.path
-    resume = folder.started
-    console.print(f"{'Going on with' if resume else 'Beginning'} a {wanted.method} of {wanted.text}")
     changes = [
         f"task.name={wanted.method}",
         f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else PIECES}}}",
@@ -233,7 +233,16 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
         *METHODS[wanted.method].changes,
         *(QUICK if wanted.quick else ()),
     ]
-    experiment = folder.experiment() if resume else read_experiment(None, changes)
+    experiment, resume = read_experiment(None, changes), folder.started
+    if resume:
+        try:
+            check_resumed(experiment, folder, console.print)
+        except ConfigError as error:
+            hint = "choose another folder: --run FOLDER"
+            raise ConfigError.of(fault._replace(hint=hint) for fault in error.faults) from None
+    if folder.finished:
+        return folder.path
+    console.print(f"{'Going on with' if resume else 'Beginning'} a {wanted.method} of {wanted.text}")
     return folder.path if train_run(experiment, resume=resume, quiet=quiet) else None
 
 

@@ -77,6 +77,16 @@ def test_a_second_call_goes_on_and_trains_nothing_again(files, monkeypatch):
     assert (files / "run" / module.REPORT).exists()
 
 
+def test_another_text_or_method_needs_another_folder(files):
+    text = ["--text", files / "corpus.txt"]
+    assert run_of(files, *text).code == 0
+    (files / "other.txt").write_text("".join(f"another {text}\n" for text in TEXTS))
+    other = run_of(files, "--text", files / "other.txt")
+    assert unsaid(other, "data.train.text: cannot change", "choose another folder: --run FOLDER") == []
+    masked = run_of(files, *text, "--method", "masked_language_model")
+    assert masked.code == 2 and "task: cannot change in a run that has begun" in masked.said
+
+
 def test_parts_have_no_text_in_common_and_fewer_labels_are_among_more():
     examples = [{"text": f"text {number // 2}", "label": "ab"[number % 2]} for number in range(400)]
     parts = module.cut(examples, ["50", "100", "all"])
