@@ -44,4 +44,4 @@ def test_a_language_model_of_another_width_is_refused(tmp_path):
     data = f"data.train={{name: conll, file: '{tmp_path / 'tags.conll'}'}}"
     tagger = ["task=tagging", "model.dim=6", f"model.encoder={FEATURES}", f"init.run={tmp_path / 'reader'}"]
     done = regard("train", data, *tagger, *ENDS, "--run", tmp_path / "tagger")
-    assert unsaid(done, "init: ", "has the shape", "give the model the settings of that run") == []
+    assert unsaid(done, "init: ", "has the shape", "give the model the settings of that model") == []
