@@ -205,9 +205,20 @@ def test_two_processes_are_one_with_twice_as_many_batches(torchrun, tmp_path, na
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
-def test_two_processes_resume_exactly(torchrun, tmp_path, parallel):
-    words = [*ARCHITECTURES["transformer"], *HEADS, "model.dropout=0.2", f"training.parallel={parallel}"]
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["training.parallel=ddp"],
+        ["training.parallel=fsdp"],
+        [
+            "training.parallel=fsdp",
+            "training.optimizer=lazy_adam",
+            "model.position=learned",
+        ],  # far places stay untouched
+    ],
+)
+def test_two_processes_resume_exactly(torchrun, tmp_path, settings):
+    words = [*ARCHITECTURES["transformer"], *HEADS, "model.dropout=0.2", *settings]
     whole = torchrun.finish(tmp_path / "whole", *words, "training.max_updates=20", processes=2)
     broken = torchrun.finish(tmp_path / "broken", *words, "training.max_updates=9", processes=2)
     torchrun.finish(broken, "training.max_updates=20", processes=2, resume=True)

@@ -9,7 +9,7 @@ from torch import Tensor, nn, optim
 from regard.config import Doc
 from regard.config.bounds import Fraction, NotNegative
 from regard.config.common_settings import WeightDecay
-from regard.training.shards import shard
+from regard.training.shards import is_sharded, shard
 
 
 class LazyAdam(optim.Optimizer):
@@ -19,7 +19,8 @@ class LazyAdam(optim.Optimizer):
 
     A sparse gradient names the touched rows. Of a dense one these are the rows with a number other than 0, so a table
     of words needs no sparse gradient; a vector is one row. An update that touches no row of a table counts no step t of
-    it. Weight decay is decoupled, as in AdamW, and shrinks the touched rows alone unless `decay_untouched` is set.
+    it; of a sharded table every update counts. Weight decay is decoupled, as in AdamW, and shrinks the touched rows
+    alone unless `decay_untouched` is set.
     """
 
     aliases = "sparse_adam, lazy_adam_optimizer"
@@ -58,7 +59,7 @@ class LazyAdam(optim.Optimizer):
     def _move(self, parameter: Tensor, group: dict[str, Any]) -> None:
         table = _real(shard(parameter))
         rows, gradient = _touched(shard(parameter.grad))  # type: ignore[arg-type]  # there is one
-        if not len(rows):
+        if not len(rows) and not is_sharded(parameter):  # all shards count the same steps
             return
         state = self.state[parameter]
         if not state:
