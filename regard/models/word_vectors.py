@@ -59,7 +59,7 @@ class WordVectors(Model):
         return self.embedder.word_vectors(torch.arange(len(self.outputs), device=self.device))
 
 
-@known_as("skipgram, sgns, word2vec, skip_gram_with_negative_sampling")
+@known_as("sgns, word2vec, skip_gram_with_negative_sampling")
 def skip_gram(
     columns: Columns, *, dim: Dim = 100, buckets: Buckets = 0, shortest: Shortest = 3, longest: Longest = 6
 ) -> WordVectors:

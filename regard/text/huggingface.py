@@ -34,7 +34,7 @@ class HuggingFaceRecipe(Recipe):
     """
 
     lossless = False
-    aliases = "hugging_face, wordpiece, tokenizer_json, bert_tokenizer, roberta_tokenizer"
+    aliases = "wordpiece, tokenizer_json, bert_tokenizer, roberta_tokenizer"
 
     def __init__(
         self, *, file: Annotated[Path | None, Doc("tokenizer.json of a BERT or a RoBERTa; must be given.")] = None
