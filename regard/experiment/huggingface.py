@@ -1,6 +1,7 @@
 """The settings of a BERT or a RoBERTa that Hugging Face's `save_pretrained` wrote: config.json as a run's settings."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,10 @@ def huggingface_settings(folder: Path) -> dict[str, Any]:
     heads, eps, std = config["num_attention_heads"], config["layer_norm_eps"], config["initializer_range"]
     return {
         "task": "masked_language_model",
-        "text": {"tokenizer": {"name": "huggingface", "file": str(folder / TOKENIZER)}, "shared": True},
+        "text": {
+            "tokenizer": {"name": "huggingface", "file": str(absolute(folder) / TOKENIZER)},
+            "shared": True,
+        },
         "model": {
             "name": "masked_language_model",
             "dim": config["hidden_size"],
@@ -81,6 +85,11 @@ def huggingface_config(folder: Path) -> dict[str, Any]:
     for problem in _foreign(config):
         raise CheckpointError(file, problem)
     return config
+
+
+def absolute(folder: Path) -> Path:
+    """Return a folder from the root, as it stands in the settings of a run."""
+    return Path(os.path.abspath(os.path.expanduser(folder)))
 
 
 def first_place(config: Mapping[str, Any]) -> int:

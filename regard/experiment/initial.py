@@ -1,6 +1,5 @@
 """What a new run takes from the settings of the run, or of the model of Hugging Face, that it starts from."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from regard.attention.recipes import as_yaml
 from regard.config import SETTINGS_FILE, lay, read_yaml
 from regard.errors import CheckpointError, ConfigError
-from regard.experiment.huggingface import CONFIG, huggingface_settings, is_huggingface
+from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
 from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
 from regard.tasks import TASKS, task_class
@@ -94,7 +93,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     )
     if not isinstance(init, Mapping) or kind is None:
         return dict(settings)
-    run = Path(os.path.abspath(os.path.expanduser(init[kind])))
+    run = absolute(Path(init[kind]))
     before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
     given = _named(settings.get("text", {}))
     text = before.get("text", {})

@@ -148,6 +148,13 @@ def test_a_bert_in_lower_case_fills_masks(tmp_path):
     assert_close(mine.state_dict(), theirs.state_dict(), rtol=0, atol=0)
 
 
+def test_the_folder_may_be_named_from_here(tmp_path, monkeypatch):
+    folder, text = write_bert(tmp_path / "foreign"), lines(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run = begun(tmp_path, "--from", "../" + tmp_path.name + "/foreign", "--text", text, "task=masked_language_model")
+    assert RunFolder(run).experiment().init.huggingface == folder
+
+
 def damaged(folder: Path, name: str, change: object) -> None:
     """Give the tensors another one, or leave it out."""
     tensors = load_file(folder / "model.safetensors")
