@@ -1,7 +1,7 @@
 """Words with those around them, with drawn ones, and with the document that they stand in."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from regard.records import Batch
 
 DOCUMENT = "document"  # (word,): the number of the document that a word stands in, -1 for one that is not known
 UNKNOWN = -1
+ROOM = 2**16  # words of all passes over a text that are drawn at once
 
 
 class DocumentWindows(WordWindows):
@@ -32,6 +33,15 @@ class DocumentWindows(WordWindows):
         return batch._replace(columns={**batch.columns, DOCUMENT: documents})
 
 
+def parted(lines: Ragged, documents: Longs, most: int) -> tuple[Ragged, Longs]:
+    """Lines and the documents (line,) of them → parts of `most` words at most, and the documents of these."""
+    counts = np.maximum(1, -(-np.diff(lines.offsets) // most))
+    of = np.repeat(np.arange(len(counts)), counts)
+    numbers = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = lines.offsets[of] + numbers * most
+    return Ragged(lines.data, np.append(starts, lines.offsets[-1])), documents[of]
+
+
 class TextWindows:
     """The words of a text by itself, drawn anew in each of `passes`: what its vector is inferred from.
 
@@ -40,10 +50,19 @@ class TextWindows:
 
     def __init__(self, passes: int, *given: Any, **settings: Any) -> None:
         """What follows is what `DocumentWindows` is made with."""
-        self._windows = DocumentWindows(Ragged.of([], np.dtype(np.int64)), np.full(1, UNKNOWN), *given, **settings)
+        self._windows = DocumentWindows(Ragged.of([], np.dtype(np.int64)), np.full(passes, UNKNOWN), *given, **settings)
         self.passes = passes
 
     def of(self, ids: list[int]) -> Iterator[Batch]:
         """Yield a batch for each pass."""
-        text, length = np.array(ids, np.int64), np.array([len(ids)])
-        return (self._windows.made(number, np.zeros(1, np.int64), text, length) for number in range(self.passes))
+        at_once = max(1, ROOM // max(1, len(ids)))
+        for first in range(0, self.passes, at_once):
+            yield from self._drawn(ids, np.arange(first, min(first + at_once, self.passes)))
+
+    def _drawn(self, ids: list[int], passes: Longs) -> Iterator[Batch]:
+        """The batches of some passes."""
+        text = np.tile(np.array(ids, np.int64), len(passes))
+        made = self._windows.made(0, passes, text, np.full(len(passes), len(ids)))
+        sizes = np.bincount(made.lines.numpy() - passes[0], minlength=len(passes)).tolist()
+        rows = zip(*(cast(torch.Tensor, column).split(sizes) for column in made.columns.values()), strict=True)
+        return (made._replace(columns=dict(zip(made.columns, one, strict=True))) for one in rows)

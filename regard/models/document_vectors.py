@@ -84,11 +84,10 @@ class DocumentVectors(Model):
             _, contexts, targets = _given(batch.to(self.device))
             share, rest = self.frozen(contexts)
             outputs = self.outputs.table[targets]  # (place, choice, width)
-            own = outputs[..., :dim] * share[:, None, None]
-            scores = own @ vector + (outputs @ rest.unsqueeze(-1)).squeeze(-1)
-            slopes = scores.sigmoid()
+            hidden = torch.addcmul(rest, share.unsqueeze(1), functional.pad(vector, (0, rest.shape[1] - dim)))
+            slopes = torch.bmm(outputs, hidden.unsqueeze(-1)).squeeze(-1).sigmoid()
             slopes[:, 0] -= 1
-            gradient = slopes.flatten() @ own.flatten(0, 1)
+            gradient = ((slopes * share.unsqueeze(1)).flatten() @ outputs.flatten(0, 1))[:dim]
             mean.lerp_(gradient, 1 - DECAYS[0])
             square.lerp_(gradient.square(), 1 - DECAYS[1])
             step = (mean / (1 - DECAYS[0] ** number)) / ((square / (1 - DECAYS[1] ** number)).sqrt() + 1e-8)

@@ -12,7 +12,7 @@ from regard.config.bounds import Fraction, NotNegative, Positive, Size
 from regard.data import Corpus, Reader
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
-from regard.data.document_windows import DOCUMENT, UNKNOWN, DocumentWindows, TextWindows
+from regard.data.document_windows import DOCUMENT, UNKNOWN, DocumentWindows, TextWindows, parted
 from regard.data.ragged import Ragged
 from regard.data.streams import PlannedStream
 from regard.data.word_windows import CONTEXTS, TARGETS
@@ -93,12 +93,15 @@ class DocumentVectorsTask(WordVectorsTask):
         frequent: Annotated[
             Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
         ] = 1e-3,
+        part: Annotated[
+            Size, Doc("Most words of a document that it learns from at once; no window reaches beyond them.")
+        ] = 50,
         passes: Annotated[Size, Doc("Readings of a new text that its vector is inferred by.")] = 50,
         rate: Annotated[Positive, Doc("Largest step of a number of a vector that is inferred; it falls to 0.")] = 0.05,
     ) -> None:
         super().__init__(columns, window=window, negatives=negatives, noise_power=noise_power, frequent=frequent)
         self.documents = cast(DocumentColumn, columns[DOCUMENT])
-        self.passes, self.rate = passes, rate
+        self.part, self.passes, self.rate = part, passes, rate
 
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Infer vectors and compare with all documents; there is nothing to search."""
@@ -133,10 +136,10 @@ class DocumentVectorsTask(WordVectorsTask):
         if (counts > 0).sum() < 2:
             problem = "has fewer than two different words, and a word is told from others"
             raise DataError(corpus.folder, problem, hint="give more text, or lower text.tokenizer.min_count")
-        documents = np.asarray(corpus.pieces(DOCUMENT).data, np.int64)
+        parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT).data, np.int64), self.part)
         most = min(tokens or 8192, LONGEST if sentences is None else sentences * 2 * self.sampling.window)
         return DocumentWindows(
-            lines, documents, self.sampling, counts, route=self.route, tokens=most, seed=seed, place=corpus.folder
+            parts, documents, self.sampling, counts, route=self.route, tokens=most, seed=seed, place=corpus.folder
         )
 
     def held(self, examples: Examples, tokens: int) -> list[Batch]:

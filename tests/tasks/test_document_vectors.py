@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 import regard
 from regard.cli.app import app
 from regard.data.columns import learn_columns
-from regard.data.document_windows import DOCUMENT
+from regard.data.document_windows import DOCUMENT, parted
 from regard.data.examples import Example
+from regard.data.ragged import Ragged
 from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.errors import DataError
 from regard.experiment import read_experiment
@@ -127,6 +128,14 @@ def test_a_vector_is_inferred_where_the_loss_is_least(row):
     assert vector.grad.norm() < 0.05 * start.grad.norm()
 
 
+def test_documents_are_learnt_from_in_parts():
+    lines = Ragged.of([[5, 6, 7, 8, 9], [], [4, 4], [1, 2, 3]], np.dtype(np.int64))
+    parts, documents = parted(lines, np.array([3, 0, 1, 2]), 2)
+    rows = [parts.row(place).tolist() for place in range(len(documents))]
+    assert rows == [[5, 6], [7, 8], [9], [], [4, 4], [1, 2], [3]]
+    assert documents.tolist() == [3, 3, 3, 0, 1, 2, 2]
+
+
 def _run(folder, *changes):
     """Three subjects of ten documents each, every document with words of its own."""
     subjects = [["red", "green", "apple", "pear"], ["dog", "cat", "bird", "fish"], ["car", "bus", "train", "boat"]]
@@ -170,6 +179,13 @@ def test_a_vector_depends_on_nothing_but_the_text(run):
     assert len(alone.vector) == 16
     words = json.loads(json.dumps(alone.details()))
     assert words["vector"] == alone.vector and words["nearest"][0] == {"name": "5", "cosine": alone.score}
+
+
+def test_a_vector_does_not_depend_on_how_many_passes_are_drawn_at_once(run, monkeypatch):
+    path, lines = run
+    (before,) = regard.load(path).predict([lines[4]])
+    monkeypatch.setattr("regard.data.document_windows.ROOM", 100)
+    assert regard.load(path).predict([lines[4]]) == [before]
 
 
 def test_a_text_of_unknown_words_is_near_to_nothing(run):

@@ -9,13 +9,13 @@ from regard.layers.embedders.words import WordEmbedder
 
 
 class DrawnWords(WordEmbedder):
-    """Vectors that start at 0. What is counted are the drawn words of the first epoch: the noise, for texts to come."""
+    """Small vectors at the start. The drawn words of the first epoch are counted: the noise, for texts to come."""
 
     drawn: Tensor
 
     def __init__(self, vocab_size: int, dim: int) -> None:
         super().__init__(vocab_size, dim, scale=False, dropout=0.0)
-        nn.init.zeros_(self.table)
+        nn.init.uniform_(self.table, -0.5 / dim, 0.5 / dim)  # from 0, no other vector would learn at first
         self.register_buffer("drawn", torch.ones(vocab_size))  # how often, and once more
 
     def counted(self, ids: Tensor) -> Sequence[Tensor]:
