@@ -99,15 +99,20 @@ def first_place(config: Mapping[str, Any]) -> int:
 
 def _foreign(config: Mapping[str, Any]) -> Iterator[str]:
     """What no part here has."""
-    if config.get("model_type") not in KINDS:
+    if str(config.get("model_type")) not in KINDS:
         yield f"model_type is {config.get('model_type')!r}, and only {' and '.join(KINDS)} can be read"
     for name in SIZES:
         if type(config.get(name)) is not int or config[name] < 1:
             yield f"{name} is {config.get(name)!r}, and a whole number above 0 is needed"
+    pad = config["pad_token_id"]
+    if config["model_type"] == "roberta" and not (
+        type(pad) is int and 0 <= pad < config["max_position_embeddings"] - 1
+    ):
+        yield f"pad_token_id is {pad!r}, and positions follow it"
     for name in SHARES:
         if type(config[name]) not in (int, float) or not 0 <= config[name] < 1:
             yield f"{name} is {config[name]!r}, and a number from 0 to below 1 is needed"
-    if config["hidden_act"] not in FEEDFORWARDS:
+    if str(config["hidden_act"]) not in FEEDFORWARDS:
         yield f"hidden_act is {config['hidden_act']!r}, and only {' and '.join(FEEDFORWARDS)} can be read"
     for name, value in ONLY.items():
         if config[name] != value:

@@ -202,6 +202,8 @@ def test_a_damaged_folder_is_told_in_one_line(change, told, tmp_path):
         ({"hidden_act": "silu"}, "hidden_act is 'silu', and only gelu and relu can be read"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
         ({"is_decoder": True}, "is_decoder is True, and only False can be read"),
+        ({"model_type": "roberta", "pad_token_id": None}, "pad_token_id is None, and positions follow it"),
+        ({"hidden_act": []}, "hidden_act is []"),
         ({"num_hidden_layers": 0}, "num_hidden_layers is 0"),
         ({"layer_norm_eps": "x"}, "layer_norm_eps is 'x'"),
         ({"vocab_size": 9}, "vocab_size is 9, and tokenizer.json has"),
