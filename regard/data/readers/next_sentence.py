@@ -68,8 +68,11 @@ class NextSentenceReader(Reader):
                 problem = "a document of one sentence, which no other one follows"
                 raise DataError(self._path, problem, line=document[0][0], hint="join it with another document")
         if len(documents) < 2:
-            problem = f"there is one document in the {self._part} part, and no other one to draw from"
-            raise DataError(self._path, problem, hint="part documents by empty lines")
+            problem = f"there is {'one' if documents else 'no'} document in the {self._part} part, and pairs need two"
+            hint = (
+                f"more documents, parted by empty lines; of {self._every} one is for the dev and one for the test part"
+            )
+            raise DataError(self._path, problem, hint=hint)
         for number in range(self._rounds):
             for place, document in enumerate(documents):
                 for (line, first), (_, second) in pairwise(document):
