@@ -122,6 +122,7 @@ class MeanOfContext(DocumentVectors):
     """h is the mean of v and the vectors of the words around (PV-DM)."""
 
     def __init__(self, documents: int, vocab_size: int, dim: int, *, reach: int) -> None:
+        """`reach` has no meaning here: all words of the window are read."""
         super().__init__(documents, vocab_size, dim, dim)
         self.text_embedder = _table(vocab_size, dim)
 
@@ -137,6 +138,7 @@ class ConcatenatedContext(DocumentVectors):
     """h is v beside the vectors of the words around, 0 where there is none (PV-DM with concatenation)."""
 
     def __init__(self, documents: int, vocab_size: int, dim: int, *, reach: int) -> None:
+        """`reach` is how many words on either side are read."""
         super().__init__(documents, vocab_size, dim, dim * (1 + 2 * reach))
         self.text_embedder = _table(vocab_size, dim)
         self.reach = reach
