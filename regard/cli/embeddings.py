@@ -70,8 +70,8 @@ def analogy_command(
 def similarity_command(context: typer.Context, a: Word, b: Word) -> None:
     """The cosine of two words."""
     found = _read(context)
-    table = found.spelled(a) if a not in found.table else found.spelled(b)
-    print(f"{table.similarity(a, b):.4f}")
+    one, other = found.spelled(a).direction(a), found.spelled(b).direction(b)
+    print(f"{float(one @ other):.4f}")
 
 
 @embeddings_app.command("export")

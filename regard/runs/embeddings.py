@@ -32,6 +32,8 @@ def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
     if path.is_file():
         table = read_word2vec(path)
         return Embeddings(table, lambda word: table)
+    if not path.exists():
+        raise CheckpointError(path, "there is no such run, and no such file of vectors")
     model, task, _ = assemble(RunFolder(path))
     known = embedders_of(model, task.vocabularies)
     if not known:

@@ -147,7 +147,9 @@ class MaskedLanguageModelTask(Task):
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
         """Return a prediction with its source as it was given, its masks written out."""
-        return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
+        source = example[TEXT].encode(errors="replace").decode()  # no lone surrogates
+        others = [replace(other, source=source) for other in prediction.alternatives]
+        return replace(prediction, source=source, alternatives=others)
 
     def max_length(self, limit: int) -> int | None:
         """Any number where long lines are cut."""

@@ -40,9 +40,14 @@ class VectorTable:
         """Return the vector of a word. Raises DataError for one that is not there."""
         return self.vectors[self._place(word)]
 
+    def direction(self, word: str) -> Floats:
+        """Return the vector of a word, of length 1. Raises DataError for one that is not there."""
+        found: Floats = self._directions[self._place(word)]
+        return found
+
     def similarity(self, one: str, other: str) -> float:
         """Return the cosine of two words."""
-        return float(self._directions[self._place(one)] @ self._directions[self._place(other)])
+        return float(self.direction(one) @ self.direction(other))
 
     def nearest(self, word: str, count: int = 10) -> list[Neighbour]:
         """Return the words nearest to a word, itself left out."""
@@ -63,5 +68,7 @@ class VectorTable:
 
     def _place(self, word: str) -> int:
         if word not in self._places:
-            raise DataError("vectors", f"there is no vector of '{word:.60}'", hint=nearest(word, self._places))
+            near = nearest(word, self._places)  # of thousands of words only one that is spelt alike is a help
+            hint = near if near.startswith("did") else f"{len(self):,} words have one"
+            raise DataError("vectors", f"there is no vector of '{word:.60}'", hint=hint)
         return self._places[word]

@@ -4,6 +4,7 @@ A file whose name ends in .gz is compressed. Whether one that is read is text or
 """
 
 import gzip
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NoReturn, cast
@@ -17,6 +18,7 @@ from regard.text.vector_table import VectorTable
 Row = tuple[str, NDArray[np.float32]]
 
 LONGEST = 4096  # bytes of a word or of the header
+WIDEST = 1_000_000  # numbers of a vector
 HEADER = "the first line tells how many words there are and how many numbers each has, as in '20000 300'"
 
 
@@ -40,7 +42,7 @@ def read_word2vec(path: Path, *, wanted: Callable[[str], bool] = lambda word: Tr
                     )
                 if word not in kept and wanted(word):
                     kept[word] = vector
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return VectorTable(list(kept), np.array(list(kept.values()), np.float32).reshape(len(kept), dim))
 
@@ -69,10 +71,15 @@ def _opened(path: Path, mode: str) -> IO[bytes]:
 
 def _header(path: Path, line: bytes) -> tuple[int, int]:
     fields = line.decode(errors="replace").split()
-    if len(fields) != 2 or not all(field.isascii() and field.isdigit() and int(field) for field in fields):
+    if len(fields) != 2 or not all(
+        field.isascii() and field.isdigit() and len(field) < 20 and int(field) for field in fields
+    ):
         found = line.decode(errors="replace").strip()
         raise DataError(path, f"is no file of vectors: it begins with '{found:.40}'", line=1, hint=HEADER)
-    return int(fields[0]), int(fields[1])
+    count, dim = map(int, fields)
+    if dim > WIDEST:
+        raise DataError(path, f"the header says {fields[1]:.40} numbers for each word", line=1, hint=HEADER)
+    return count, dim
 
 
 def _is_text(line: bytes) -> bool:

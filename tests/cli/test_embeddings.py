@@ -57,6 +57,9 @@ def test_spelling_gives_new_words_a_vector(runs):
     assert "reds" not in read_embeddings(runs / "words").table
     assert len(told(runs / "words", "nearest", "reds").splitlines()) == 6
     assert -1 <= float(told(runs / "words", "similarity", "reds", "red")) <= 1
+    assert float(told(runs / "words", "similarity", "reds", "greens")) == float(
+        told(runs / "words", "similarity", "greens", "reds")
+    )  # both are told by their spelling
     assert "there is no vector of 'reds'" in told(runs / "mt", "nearest", "reds", code=2)
 
 

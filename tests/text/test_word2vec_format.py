@@ -33,6 +33,26 @@ def test_formats_are_those_of_word2vec(tmp_path):
     assert read_word2vec(tmp_path / "b.bin").words == ["a", "b"]
 
 
+@pytest.mark.parametrize("dim", ["100000000000000000", "9" * 5000, "1000001"])
+@pytest.mark.parametrize("rows", [b"", b"a \x00\x00\x00\x00", b"a 1\n"])
+def test_a_width_that_no_memory_holds_is_refused(dim, rows, tmp_path):
+    (tmp_path / "a").write_bytes(b"2 " + dim.encode() + b"\n" + rows)
+    with pytest.raises(DataError) as caught:
+        read_word2vec(tmp_path / "a")
+    assert caught.value.line == 1
+
+
+def test_a_damaged_archive_is_told(tmp_path):
+    write_word2vec(tmp_path / "a.gz", VectorTable(WORDS, VECTORS))
+    whole = bytearray((tmp_path / "a.gz").read_bytes())
+    for place in range(12, len(whole) - 8, 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        (tmp_path / "b.gz").write_bytes(damaged)
+        with pytest.raises(DataError):
+            read_word2vec(tmp_path / "b.gz")
+
+
 def test_only_wanted_words_are_kept_and_the_first_of_two(tmp_path):
     (tmp_path / "a").write_text("3 1\na 1\nb 2\na 3\n")
     found = read_word2vec(tmp_path / "a", wanted=lambda word: word == "a")
