@@ -117,5 +117,5 @@ def test_words_on_a_plane_keep_their_distances():
 def test_wrong_files_and_folders_are_told_in_one_line(runs, tmp_path):
     (tmp_path / "a.txt").write_text("2 2\na 1 2\nb nan 1\n")
     assert f"{tmp_path / 'a.txt'}:3: " in told(tmp_path / "a.txt", "nearest", "a", code=2)
-    assert "there is no such folder" in told(tmp_path / "none", "nearest", "a", code=2)
+    assert "there is no such run, and no such file of vectors" in told(tmp_path / "none", "nearest", "a", code=2)
     assert "--tsv" in told(runs / "words", "export", tmp_path / "b", "--tsv", "--binary", code=2)
