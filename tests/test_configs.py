@@ -171,4 +171,5 @@ def _names(settings: object) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", sorted(TRAINED))
 def test_every_part_that_is_trained_has_a_config(kind, named):
-    assert set(TABLES[kind]) - named - {"causal"} == set()  # which every decoder's look at itself is, unsaid
+    unsaid = {"causal", "huggingface"}  # every decoder's look at itself; a tokenizer of a file that somebody else made
+    assert set(TABLES[kind]) - named - unsaid == set()
