@@ -20,6 +20,7 @@ from regard.training import checkpoint as files
 Say = Callable[[str], None]
 Named = dict[str, str]  # name within a part → name in the state of the model
 REST = "model"  # what stands in no part
+CHOOSING = (REST, "head")  # the parts that choose a label, a tag or a piece
 
 
 class Origin(NamedTuple):
@@ -62,18 +63,23 @@ def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettin
     for place, other in places.items():
         shutil.copytree(origin.text / other, folder.text / place, dirs_exist_ok=True)
     taken = {name: kind for name, kind in kinds.items() if mine[name] in places}
-    say(f"vocabularies of {', '.join(taken)} are those of {init.run}")
+    first, *others = taken
+    anew = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} anew" if others and not said else ""
+    say(f"vocabularies of {', '.join(taken)} are those of {init.run}{anew}")
     return load_columns(taken, folder.text, shared=shared)
 
 
-def initial_values(model: Model, init: InitialSettings, say: Say) -> list[Taken]:
+def initial_values(model: Model, columns: Columns, init: InitialSettings, say: Say) -> list[Taken]:
     """Return what a model takes from the run to start from, and say it.
 
+    Unless `init.parts` names it, what chooses among values that the other run does not know, as other labels, is new.
     Raises CheckpointError where that run is missing or damaged, ConfigError for parts that are not there or do not fit.
     """
     origin = _trained(RunFolder(init.run)) if init.run is not None else _foreign(init.folder)
     mine, theirs = names_by_part(model), origin.parts
-    chosen = init.parts or [part for part in mine if part in theirs]
+    chosen = init.parts or [
+        part for part in mine if part in theirs and part not in _choosing_anew(model, columns, init)
+    ]
     for part in init.parts:
         _check_part(part, mine, theirs, init)
     found = [
@@ -137,6 +143,17 @@ def _foreign(folder: Path) -> Origin:
     return Origin(
         str(folder), names, {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
     )
+
+
+def _choosing_anew(model: Model, columns: Columns, init: InitialSettings) -> set[str]:
+    """The parts with a row for each value of a column that the other run does not have with these values."""
+    if init.run is None:
+        return set()
+    origin = RunFolder(init.run)
+    known = {column.key() for column in origin.columns(origin.experiment()).values()}
+    sizes = {len(column) for column in columns.values() if column.key() not in known}
+    state, parts = model.state_dict(), names_by_part(model)
+    return {part for part in CHOOSING if any(sizes & {*state[name].shape} for name in parts.get(part, {}).values())}
 
 
 def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named], init: InitialSettings) -> None:

@@ -180,7 +180,7 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     task = task_of(experiment, columns)
     model = model_of(experiment, columns).to(world.device)
     new = not folder.started
-    taken = initial_values(model, experiment.init, progress.say) if new and experiment.init else []
+    taken = initial_values(model, columns, experiment.init, progress.say) if new and experiment.init else []
     batches = training_batches(experiment, folder, task, columns, progress.say)
     if new:
         count_for_embedders(model, batches)

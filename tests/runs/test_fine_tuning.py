@@ -51,6 +51,26 @@ def test_a_table_and_a_run_are_enough(name, folder, tmp_path):
     assert prediction.text and prediction.explanation is not None
 
 
+def test_other_labels_get_a_layer_of_their_own(folder, tmp_path):
+    """As many of them as the run had: the shapes would fit."""
+    first = regard("train", folder / "reviews.tsv", "--from", folder / "bert", *STEP, "--run", tmp_path / "first")
+    assert first.code == 0, first.said
+    table = (folder / "reviews.tsv").read_text().replace("good\t", "yes\t").replace("bad\t", "no\t")
+    (tmp_path / "other.tsv").write_text(table)
+    more = [*STEP, "training.seed=2", "--from", tmp_path / "first", "--run"]
+    words = ["train", tmp_path / "other.tsv", *more, tmp_path / "run"]
+    refused = regard(*words)
+    assert refused.code == 2 and "init.vocabularies={text: text} learns label anew" in refused.said
+    done = regard(*words, "init.vocabularies={text: text}")
+    assert done.code == 0, done.said
+    before, after = weights(tmp_path / "first"), weights(tmp_path / "run")
+    assert_close(after["encoder.norm.weight"], before["encoder.norm.weight"], rtol=0, atol=1e-7)
+    assert (after["to_class.weight"] - before["to_class.weight"]).abs().max() > 1e-4
+    same = regard("train", folder / "reviews.tsv", *more, tmp_path / "same")
+    assert same.code == 0, same.said
+    assert_close(weights(tmp_path / "same")["to_class.weight"], before["to_class.weight"], rtol=0, atol=1e-7)
+
+
 def test_a_reader_starts_from_the_same_run(folder, tmp_path):
     (tmp_path / "stories").write_text("".join(f"1 {line}.\n2 which?\t{line.split()[1]}\t1\n" for line in LINES * 3))
     data = f"data.train={{name: babi, file: '{tmp_path / 'stories'}'}}"
