@@ -24,7 +24,7 @@ class HashedDraws:
         return _mixed(_mixed(lines.astype(np.uint64) * _STEP + self._key) + numbers.astype(np.uint64) * _STEP)
 
 
-class Noise:
+class AliasSampler:
     """Ids by weights (ids,), drawn in a step each (Walker 1977, https://doi.org/10.1145/355744.355749)."""
 
     def __init__(self, weights: NDArray[np.float64]) -> None:

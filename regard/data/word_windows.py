@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.hashed_draws import HashedDraws, Noise
+from regard.data.hashed_draws import AliasSampler, HashedDraws
 from regard.data.ragged import Ragged
 from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
 from regard.records import Batch
@@ -64,7 +64,7 @@ class WordWindows(PlannedStream):
         most = sampling.frequent
         kept = np.minimum(1.0, (np.sqrt(weighed / most) + 1) * most / weighed) if most else np.ones(len(counts))
         self._kept = np.where(share > 0, kept * 2.0**32, 0.0).astype(np.uint64)
-        self._noise = Noise(np.where(share > 0, share, 0.0) ** sampling.power * (share > 0))
+        self._noise = AliasSampler(np.where(share > 0, share, 0.0) ** sampling.power * (share > 0))
         reach = np.arange(1, sampling.window + 1)
         self._offsets = np.concatenate([-reach[::-1], reach])
 

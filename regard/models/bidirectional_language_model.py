@@ -23,15 +23,15 @@ from regard.records import PAD, Batch, Decoded, Sequences, State, Step, select
 from regard.registry import Choice
 
 
-class Written(NamedTuple):
+class BidirectionalState(NamedTuple):
     """The state of the model from the left between steps."""
 
     pasts: Any  # of its layers
     states: Tensor | None  # (rows, 1, dim) before the first step: of what is read already
 
-    def select(self, rows: Tensor) -> "Written":
+    def select(self, rows: Tensor) -> "BidirectionalState":
         """Rows in that order."""
-        return Written(*select((self.pasts, self.states), rows))
+        return BidirectionalState(*select((self.pasts, self.states), rows))
 
 
 class BidirectionalLanguageModel(Generator):
@@ -82,30 +82,30 @@ class BidirectionalLanguageModel(Generator):
         """Any number."""
         return None
 
-    def start(self, batch: Batch) -> Written:
+    def start(self, batch: Batch) -> BidirectionalState:
         """Reads the pieces that are not counted: prompts, which must be of one length."""
         ids = prompt_ids(batch)
         prompt = Sequences(ids, torch.ones_like(ids, dtype=torch.bool))
         (*_, states), pasts = self.reader.forwards.begin(*self._embedded(prompt))
-        return Written(pasts, states[:, -1:])
+        return BidirectionalState(pasts, states[:, -1:])
 
-    def step(self, ids: Tensor, state: Written, *, need_weights: bool = False) -> tuple[Step, State]:
+    def step(self, ids: Tensor, state: BidirectionalState, *, need_weights: bool = False) -> tuple[Step, State]:
         """ids (rows, 1) → log-probabilities (rows, vocab) of the next piece. The first step reads nothing more."""
         decoded, after = self._read(ids, state)
         return Step(self.head.log_probs(decoded, None)[:, -1]), after
 
     def best(
-        self, ids: Tensor, state: Written, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: BidirectionalState, count: int, forbidden: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         return *self.head.best(decoded, None, count, forbidden), after
 
-    def _read(self, ids: Tensor, state: Written) -> tuple[Decoded, Written]:
+    def _read(self, ids: Tensor, state: BidirectionalState) -> tuple[Decoded, BidirectionalState]:
         if state.states is not None:
-            return Decoded(state.states), Written(state.pasts, None)
+            return Decoded(state.states), BidirectionalState(state.pasts, None)
         (*_, states), pasts = self.reader.forwards(self.embedder(ids)[0], None, state.pasts)
-        return Decoded(states), Written(pasts, None)
+        return Decoded(states), BidirectionalState(pasts, None)
 
     def _embedded(self, text: Sequences) -> Sequences:
         """ids (batch, n) → vectors (batch, n, dim)."""

@@ -36,7 +36,7 @@ from regard.records import BOS, Batch, Decoded, Sequences
 from regard.registry import Choice
 
 
-class Read(NamedTuple):
+class LabelAndText(NamedTuple):
     """What a causal classifier makes of a batch in one pass."""
 
     log_probs: Tensor  # (batch, class)
@@ -64,11 +64,11 @@ class CausalClassifier(LabelModel):
         """Return log-probabilities (batch, class)."""
         return self._classes(self._states(batch), batch)
 
-    def read(self, batch: Batch) -> Read:
+    def read(self, batch: Batch) -> LabelAndText:
         """Return what is predicted of the labels and of the pieces."""
         states, (items, mask) = self._states(batch), batch.sequences(TEXT)
         nats = self.head.nll(Decoded(states[:, :-1]), None, items)
-        return Read(self._classes(states, batch), nats.sum(dim=-1) / mask.sum(dim=-1).clamp(min=1))
+        return LabelAndText(self._classes(states, batch), nats.sum(dim=-1) / mask.sum(dim=-1).clamp(min=1))
 
     def look(self, batch: Batch) -> AttentionRecords:
         """Return what each piece saw of itself and those before it; what it saw of BOS is left out."""

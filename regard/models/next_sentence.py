@@ -19,7 +19,7 @@ from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.masked_language_model import TiedOutput
 from regard.models.pair_classifier import FIRST, LABEL, SECOND
-from regard.models.pair_encoder import PairEncoder, joined, pair_encoder
+from regard.models.pair_encoder import PairEncoder, joined_pair, pair_encoder
 from regard.models.settings import (
     PROJECTED_HEADS,
     EmbedderChoice,
@@ -55,7 +55,7 @@ class NextSentenceModel(LabelModel):
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, 2 + n + m) in nats: of the label, then of each place of the joint text."""
-        encoded = self.pairs.encode(joined(batch.sequences(FIRST), batch.sequences(SECOND)))
+        encoded = self.pairs.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)))
         log_probs, labels = self.pairs.classes(encoded), torch.as_tensor(batch.columns[LABEL])
         label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
         label = label - smoothing * log_probs.mean(dim=-1)
@@ -87,7 +87,7 @@ def answers(batch: Batch) -> Tensor:
     columns = (
         Sequences(torch.as_tensor(batch.columns[filled]), batch.sequences(name).mask) for name, filled in FILLED.items()
     )
-    found = joined(*columns).items.clone()
+    found = joined_pair(*columns).items.clone()
     found[:, 0] = PAD
     return found
 

@@ -44,7 +44,7 @@ class PairEncoder(LabelModel):
 
     def log_probs(self, batch: Batch) -> Tensor:
         """Return log-probabilities (batch, class)."""
-        return self.classes(self.encode(joined(batch.sequences(FIRST), batch.sequences(SECOND))))
+        return self.classes(self.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND))))
 
     def encode(self, both: Sequences) -> Encoded:
         """ids (batch, n) of joint texts → states (batch, n, dim)."""
@@ -76,7 +76,7 @@ class PairEncoder(LabelModel):
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return the embedder and the joint text."""
-        return [(self.embedder, joined(batch.sequences(FIRST), batch.sequences(SECOND)).items)]
+        return [(self.embedder, joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)).items)]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
         """Return the embedder, the encoder and the pooling."""
@@ -89,7 +89,7 @@ class PairEncoder(LabelModel):
         return None if most is None else (most - 1) // 2
 
 
-def joined(first: Sequences, second: Sequences) -> Sequences:
+def joined_pair(first: Sequences, second: Sequences) -> Sequences:
     """ids of two texts, an end symbol behind each → <s>, the first and the second in a row (batch, 1 + n + m)."""
     lengths, others = first.mask.sum(dim=1, keepdim=True), second.mask.sum(dim=1, keepdim=True)
     places = torch.arange(1 + int((lengths + others).max()), device=lengths.device)

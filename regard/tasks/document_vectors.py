@@ -29,7 +29,7 @@ from regard.records import Batch
 from regard.results import Explanation, NearestPrediction, Prediction, as_line
 from regard.tasks.examples import Examples, count_of
 from regard.tasks.task import Ids, Wording
-from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, words_of
+from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
 
 LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
@@ -55,7 +55,7 @@ class DocumentEngine:
         """Return the nearest documents of each text, the nearest first."""
         return [
             [Hypothesis([int(one.word)], one.cosine, [one.cosine], True) for one in near] or [_none()]
-            for _, near in self.near(words_of(batch))
+            for _, near in self.near(word_ids_of(batch))
         ]
 
     def near(self, texts: Iterable[Sequence[int]]) -> Iterator[tuple[Any, list[Any]]]:
@@ -155,7 +155,7 @@ class DocumentVectorsTask(WordVectorsTask):
         for batch in batches:
             lines, places = batch.lines.unique_consecutive(return_inverse=True)
             if len(lines):
-                vectors = torch.stack([*engine.infer(words_of(batch))])
+                vectors = torch.stack([*engine.infer(word_ids_of(batch))])
                 given = tuple(cast(Tensor, batch.columns[name]) for name in (CONTEXTS, TARGETS))
                 nats = engine.model.losses(vectors, (places.to(vectors.device), *given)).detach().double().cpu().numpy()
                 np.add.at(found, batch.lines.cpu().numpy(), np.stack([nats, np.ones_like(nats)], axis=1))
@@ -163,7 +163,7 @@ class DocumentVectorsTask(WordVectorsTask):
 
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """Return the nearest documents of each text, and its vector; the score is the cosine of the first."""
-        texts, found = words_of(batch), list[Prediction]()
+        texts, found = word_ids_of(batch), list[Prediction]()
         for ids, (vector, near) in zip(texts, cast(DocumentEngine, engine).near(texts), strict=True):
             nearest = [(self.documents.labels[int(one.word)], one.cosine) for one in near]
             names, score = as_line(name for name, _ in nearest), nearest[0][1] if nearest else 0.0
@@ -176,7 +176,7 @@ class DocumentVectorsTask(WordVectorsTask):
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return how surely each of the nearest documents tells each word of a text: σ(u · v)."""
-        texts, explanations, vectors = words_of(batch), [], cast(DocumentVectors, model).vectors().detach()
+        texts, explanations, vectors = word_ids_of(batch), [], cast(DocumentVectors, model).vectors().detach()
         outputs = cast(DocumentVectors, model).outputs.table.detach()[:, : vectors.shape[1]]
         for ids, (_, near) in zip(texts, self._engine(model).near(texts), strict=True):
             others = [int(one.word) for one in near]

@@ -48,7 +48,7 @@ class NeighbourEngine:
         vectors = self.model.vectors().detach().float().cpu().numpy()
         table, known = VectorTable([str(one) for one in self.ids], vectors[self.ids]), set(self.ids)
         found: list[list[Hypothesis]] = []
-        for ids in words_of(batch):
+        for ids in word_ids_of(batch):
             given = [one for one in ids if one in known]
             mean = vectors[given].mean(axis=0) if given else np.zeros(vectors.shape[1], np.float32)
             near = table.near(mean, NEIGHBOURS, without=[str(one) for one in given]) if given else []
@@ -158,7 +158,7 @@ class WordVectorsTask(Task):
     def predict(self, engine: Engine, batch: Batch) -> list[Prediction]:
         """Return the nearest words of each text; the score is the cosine of the first."""
         found = list[Prediction]()
-        for ids, ranked in zip(words_of(batch), engine.answer(batch), strict=True):
+        for ids, ranked in zip(word_ids_of(batch), engine.answer(batch), strict=True):
             near = " ".join(self._word(one.ids[0]) for one in ranked if one.ids)
             found.append(TextPrediction(self.text.decode(ids), near, ranked[0].score, [one.score for one in ranked]))
         return found
@@ -169,7 +169,7 @@ class WordVectorsTask(Task):
         directions = (vectors / vectors.norm(dim=1, keepdim=True).clamp(min=1e-12)).cpu().numpy()
         ranked = self.engine(model, None).answer(batch)  # type: ignore[arg-type]  # no search is needed
         explanations = []
-        for ids, near in zip(words_of(batch), ranked, strict=True):
+        for ids, near in zip(word_ids_of(batch), ranked, strict=True):
             others = [one.ids[0] for one in near if one.ids]
             cosines = np.maximum(directions[others] @ directions[ids].T, 0.0)
             weights = [[*map(float, row), 0.0] for row in [*cosines, np.zeros(len(ids))]]
@@ -193,7 +193,7 @@ class WordVectorsTask(Task):
         return self.text.pieces([number])[0].strip()
 
 
-def words_of(batch: Batch) -> list[list[int]]:
+def word_ids_of(batch: Batch) -> list[list[int]]:
     """Return the ids of each text, or of each line of windows those that stand there."""
     if TEXT in batch.columns:
         return [ids[:-1] for ids in rows_of(batch.sequences(TEXT))]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.data.hashed_draws import HashedDraws, Noise, _mixed
+from regard.data.hashed_draws import AliasSampler, HashedDraws, _mixed
 
 STEP = 0x9E3779B97F4A7C15
 
@@ -33,7 +33,7 @@ def test_draws_depend_on_seed_epoch_line_and_number_alone():
 
 @pytest.mark.parametrize("weights", [[1.0, 2.0, 0.0, 5.0], [1.0], [0.0, 1.0], list(np.arange(1, 200) ** -1.0)])
 def test_noise_is_drawn_by_its_weights(weights):
-    noise, weights = Noise(np.array(weights)), np.array(weights)
+    noise, weights = AliasSampler(np.array(weights)), np.array(weights)
     drawn = noise.draw(HashedDraws(0, 0).of(np.zeros(200_000, np.int64), np.arange(200_000)))
     shares = np.bincount(drawn, minlength=len(weights)) / len(drawn)
     wanted = weights / weights.sum()

@@ -6,9 +6,9 @@ from torch import tensor
 from torch.testing import assert_close
 
 from regard.layers.noise_contrast import noise_contrast
-from regard.layers.noise_contrast.fused import fused, may_fuse
-from regard.layers.noise_contrast.plain import plain
-from regard.ops.plain import plain as plain_paths
+from regard.layers.noise_contrast.fused import fused_contrast, may_fuse_contrast
+from regard.layers.noise_contrast.plain import plain_contrast
+from regard.ops.plain import plain
 
 CONTEXTS, TARGETS = tensor([[2, -1, 0], [-1, -1, -1], [1, 1, 1]]), tensor([[0, 3, 3], [1, 2, 0], [4, 1, 0]])
 
@@ -35,7 +35,7 @@ def by_loops(inputs, outputs, contexts, targets, *, mean):
 
 
 @pytest.mark.parametrize("mean", [False, True])
-@pytest.mark.parametrize("compute", [plain, fused])
+@pytest.mark.parametrize("compute", [plain_contrast, fused_contrast])
 def test_losses_and_gradients_are_those_of_the_formula(compute, mean, assert_agrees):
     weights, found = tensor([1.0, 2.0, -0.5]), []
     for one, dtype in ((by_loops, torch.float64), (compute, torch.float32)):
@@ -49,7 +49,7 @@ def test_losses_and_gradients_are_those_of_the_formula(compute, mean, assert_agr
 
 def test_steep_scores_stay_finite():
     inputs, outputs = tensor([[100.0]]).requires_grad_(), tensor([[-3.0], [3.0]]).requires_grad_()
-    for compute in (plain, fused):
+    for compute in (plain_contrast, fused_contrast):
         loss = compute(inputs, outputs, tensor([[0]]), tensor([[0, 1]]), mean=False)
         loss.sum().backward()
         assert_close(loss, tensor([600.0]))
@@ -64,7 +64,7 @@ def test_threads_change_sums_alone(threads):
     found = []
     torch.set_num_threads(threads)
     try:
-        for compute in (plain, fused):
+        for compute in (plain_contrast, fused_contrast):
             inputs, outputs = tables(20)
             compute(inputs, outputs, contexts, targets, mean=False).sum().backward()
             found.append((inputs.grad, outputs.grad))
@@ -75,11 +75,11 @@ def test_threads_change_sums_alone(threads):
 
 
 def test_plain_paths_and_other_numbers_take_the_plain_way(monkeypatch):
-    monkeypatch.setattr("regard.layers.noise_contrast.fused", lambda *_, **__: pytest.fail("compiled"))
+    monkeypatch.setattr("regard.layers.noise_contrast.fused_contrast", lambda *_, **__: pytest.fail("compiled"))
     double = tables(4, torch.float64)
-    assert not may_fuse(*double, CONTEXTS, TARGETS)
+    assert not may_fuse_contrast(*double, CONTEXTS, TARGETS)
     noise_contrast(*double, CONTEXTS, TARGETS, mean=False)
-    with plain_paths():
+    with plain():
         noise_contrast(*tables(4), CONTEXTS, TARGETS, mean=False)
     wide = CONTEXTS[:, :1].expand(3, 65)
-    assert not may_fuse(*tables(4), wide, TARGETS)
+    assert not may_fuse_contrast(*tables(4), wide, TARGETS)

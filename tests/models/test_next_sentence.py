@@ -7,7 +7,7 @@ from regard.data.columns.label import LabelColumn
 from regard.data.columns.masked_text import MaskedTextColumn
 from regard.models import MODELS
 from regard.models.next_sentence import answers
-from regard.models.pair_encoder import joined
+from regard.models.pair_encoder import joined_pair
 from regard.pieces import PAD
 from regard.registry import Choice
 from regard.tasks import TASKS
@@ -27,7 +27,7 @@ def test_the_loss_is_that_of_labels_and_of_masked_pieces(assert_agrees):
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     (batch,) = task.held(PAIRS, 100)
-    both = joined(batch.sequences("first"), batch.sequences("second"))
+    both = joined_pair(batch.sequences("first"), batch.sequences("second"))
     encoded = model.pairs.encode(both)
     chosen = functional.cross_entropy(
         model.pairs.to_class(model.pairs.pooling(encoded.states)), batch.columns["label"], reduction="none"

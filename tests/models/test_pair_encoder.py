@@ -8,7 +8,7 @@ from regard.attention import recording
 from regard.data.columns import TextColumn
 from regard.data.columns.label import LabelColumn
 from regard.models import MODELS
-from regard.models.pair_encoder import PairEncoder, joined
+from regard.models.pair_encoder import PairEncoder, joined_pair
 from regard.records import BOS, EOS, PAD, Batch, Sequences
 from regard.registry import Choice
 from regard.tasks import TASKS, Task
@@ -41,7 +41,7 @@ def batch_of(task: Task, pairs: list[tuple[str, str]]) -> Batch:
 def test_texts_are_joined_without_padding_between():
     first = torch.tensor([[7, 8, EOS], [9, EOS, PAD]])
     second = torch.tensor([[5, EOS], [6, EOS]])
-    both = joined(*(Sequences(items, items != PAD) for items in (first, second)))
+    both = joined_pair(*(Sequences(items, items != PAD) for items in (first, second)))
     assert both.items.tolist() == [[BOS, 7, 8, EOS, 5, EOS], [BOS, 9, EOS, 6, EOS, PAD]]
     assert torch.equal(both.mask, both.items != PAD)
 

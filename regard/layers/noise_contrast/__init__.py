@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from regard.layers.noise_contrast.fused import fused, may_fuse
-from regard.layers.noise_contrast.plain import plain
+from regard.layers.noise_contrast.fused import fused_contrast, may_fuse_contrast
+from regard.layers.noise_contrast.plain import plain_contrast
 from regard.ops.plain import is_plain
 
 
@@ -14,7 +14,9 @@ def noise_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: T
     them, or with `mean` it is that of their mean. u are the rows of `outputs` (rows, dim) that `targets`
     (place, choice) names, the right one first.
     """
-    compute = fused if not is_plain() and may_fuse(inputs, outputs, contexts, targets) else plain
+    compute = (
+        fused_contrast if not is_plain() and may_fuse_contrast(inputs, outputs, contexts, targets) else plain_contrast
+    )
     return compute(inputs, outputs, contexts, targets, mean=mean)
 
 

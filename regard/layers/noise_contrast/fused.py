@@ -16,7 +16,7 @@ _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
 _GIVEN: list[Any] = [*[_LONG] * 4, *[_POINTER] * 4, _INT, _LONG]  # sizes, tables and places, mean, threads
 
 
-def may_fuse(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor) -> bool:
+def may_fuse_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor) -> bool:
     """Whether the compiled pass is there for these tensors."""
     if any(one.device.type != "cpu" or one.dtype != torch.float32 for one in (inputs, outputs)):
         return False
@@ -24,8 +24,8 @@ def may_fuse(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor)
     return kernel is not None and max(contexts.shape[1], targets.shape[1]) <= kernel.largest()
 
 
-def fused(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
-    """As `plain`, for float32 on a CPU; parallel over places."""
+def fused_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
+    """As `plain_contrast`, for float32 on a CPU; parallel over places."""
     places = (contexts.int().contiguous(), targets.int().contiguous())
     losses: Tensor = cast(Any, _Fused).apply(inputs, outputs, *places, mean)
     return losses

@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def plain(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
+def plain_contrast(inputs: Tensor, outputs: Tensor, contexts: Tensor, targets: Tensor, *, mean: bool) -> Tensor:
     """Tables (rows, dim), contexts (place, width) with -1 for none, targets (place, choice) → losses (place,)."""
     there = (contexts >= 0).unsqueeze(-1)
     read = inputs[contexts.clamp(min=0)] * there  # (place, width, dim)

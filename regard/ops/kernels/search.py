@@ -62,7 +62,7 @@ class Rules(NamedTuple):
     norms: NDArray[np.float64]  # by length from 0 to one more than the largest limit: what a sum is divided by
 
 
-class Written(NamedTuple):
+class CompiledHypothesis(NamedTuple):
     """A hypothesis."""
 
     ids: list[int]
@@ -82,7 +82,9 @@ class CompiledWriter(NamedTuple):
     words: WordSum
     table: PackedTable
 
-    def beam(self, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None) -> list[list[Written]] | None:
+    def beam(
+        self, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None
+    ) -> list[list[CompiledHypothesis]] | None:
         """Return the hypotheses of each row, the best first.
 
         None without a compiler, and for a beam that is too wide for `PackedTable.best`. `unwanted` is asked after every
@@ -126,7 +128,7 @@ class CompiledWriter(NamedTuple):
         return written
 
 
-def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[Written]]:
+def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[CompiledHypothesis]]:
     """Copy what compiled code has found, and free it."""
     counts = np.empty(texts, np.int64)
     sizes, take = kernel["sizes"], kernel["take"]
@@ -137,11 +139,11 @@ def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[Written]]:
     lengths, scores, finished = np.empty(many, np.int64), np.empty(many), np.empty(many, np.uint8)
     ids, log_probs = np.empty(total, np.int64), np.empty(total)
     take(found, EOS, *(one.ctypes.data for one in (lengths, scores, finished, ids, log_probs)))
-    all_ids, all_log_probs, hypotheses, start = ids.tolist(), log_probs.tolist(), list[Written](), 0
+    all_ids, all_log_probs, hypotheses, start = ids.tolist(), log_probs.tolist(), list[CompiledHypothesis](), 0
     for length, score, ended in zip(lengths.tolist(), scores.tolist(), finished.tolist(), strict=True):
         end = start + length
         written = all_ids[start : end - ended]
-        hypotheses.append(Written(written, score, all_log_probs[start:end], bool(ended)))
+        hypotheses.append(CompiledHypothesis(written, score, all_log_probs[start:end], bool(ended)))
         start = end
     each = iter(hypotheses)
     return [[next(each) for _ in range(count)] for count in counts.tolist()]
