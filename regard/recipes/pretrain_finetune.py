@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from regard.config import write_atomically, write_yaml
-from regard.data import READERS
-from regard.data.examples import position
 from regard.data.readers.lines import read_lines
 from regard.errors import ConfigError, nearest
-from regard.experiment import read_experiment, text_settings
+from regard.experiment import read_experiment
 from regard.experiment.initial import continued
+from regard.recipes.labelled_parts import ALL, BATCH, Texts, cut, inputs_of, labelled_examples, reader_of, write_part
 from regard.reports.compare.compare import Request, compare_configs
 from regard.reports.compare.statistics import Figure, mean_and_spread
 from regard.reports.compare.summary import Compared
@@ -24,13 +23,9 @@ from regard.runs import RunFolder, train_run
 from regard.runs.resuming import check_resumed
 
 MARK, REPORT, PRETRAINED = "pretrain_finetune.json", "report.md", "pretrained"
-ALL = "all"
-MOST_TESTED, LEAST_TESTED = 2_000, 20  # examples of the test part, which is a fifth of all otherwise
 LABELS, QUICK_LABELS = ("100", "500", "2000", ALL), ("100", "500")
 PIECES, QUICK_PIECES = 8_000, 1_000
-BATCH = 32  # texts
 EPOCHS, LEAST_UPDATES, MOST_UPDATES, VALIDATIONS = 20, 200, 1_000, 10  # of fine-tuning
-DRAW = 1  # another one than that of dev parts, which would be those first in this order
 DEV_SHARE = 0.2  # of the labels, which choose the best checkpoint
 QUICK = ["model.dim=32", "training.max_updates=60", "training.schedule={name: cosine, updates: 60, warmup: 10}"]
 
@@ -92,7 +87,7 @@ def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
     """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False, quiet=quiet)
     _make_room(wanted)
-    task, examples = labelled_examples(wanted.labelled)
+    task, examples = labelled_examples(wanted.labelled, {one for method in METHODS.values() for one in method.tasks})
     parts = cut(examples, wanted.labels)
     if wanted.start is None:
         _check_method(wanted.method, task)
@@ -111,69 +106,6 @@ def pretrain_finetune(wanted: Wanted, *, quiet: bool = False) -> Table | None:
     write_atomically(wanted.folder / REPORT, f"{table.markdown()}\n" + "".join(f"- {one}\n" for one in notes))
     write_atomically(wanted.folder / MARK, json.dumps(_values(wanted, found), indent=1))
     return table
-
-
-# Labels
-
-
-Texts = Mapping[str, str]  # of an example, by column
-
-
-def labelled_examples(file: Path) -> tuple[str, list[Texts]]:
-    """The task of a labelled file, and its examples in an order as if by chance, which only their texts decide."""
-    task, data = text_settings(str(file))
-    known = sorted({one for method in METHODS.values() for one in method.tasks})
-    name = task[0].partition("=")[2] if task else ""
-    if name not in known:
-        raise ConfigError(
-            str(file), "holds no labels of texts", f"a table (.tsv, .csv, .jsonl) for {' or '.join(known)}"
-        )
-    experiment = read_experiment(None, [*task, *data])
-    choice, columns = experiment.reader("train"), tuple(experiment.columns)
-    if choice is None:
-        raise ConfigError(str(file), "cannot be read as a table of labels and texts")
-    found = [one.texts for one in READERS.build(choice, columns) if all(text.strip() for text in one.texts.values())]
-    return name, sorted(found, key=lambda texts: position("\t".join(_inputs(texts)), DRAW))
-
-
-def cut(examples: Sequence[Texts], labels: Sequence[str]) -> dict[str, Sequence[Texts]]:
-    """The test part, and for each number of labels the first ones of the rest: fewer are among more.
-
-    Equal texts stay on one side. Raises ConfigError for a number that is none, and for too few examples.
-    """
-    count = min(MOST_TESTED, len(examples) // 5)
-    if count < LEAST_TESTED:
-        problem = f"has {len(examples)} examples, of which a fifth is the test part"
-        raise ConfigError("LABELLED", problem, f"{5 * LEAST_TESTED} at least")
-    test = examples[:count]
-    tested = set(map(_inputs, test))
-    rest = [texts for texts in examples[count:] if _inputs(texts) not in tested]
-    parts: dict[str, Sequence[Texts]] = {"test": test}
-    for one in labels:
-        if one != ALL and not (one.isdecimal() and int(one) >= BATCH):
-            raise ConfigError("--labels", f"'{one}' is no number of labels", f"{BATCH} at least, or {ALL}")
-        if one == ALL or int(one) < len(rest):
-            parts[one] = rest if one == ALL else rest[: int(one)]
-    if len(parts) == 1:
-        raise ConfigError("--labels", f"there are {len(rest)} labels beside the test part", f"fewer, or {ALL}")
-    return parts
-
-
-def _inputs(texts: Texts) -> tuple[str, ...]:
-    """All but the label, which is the last."""
-    return tuple(texts.values())[:-1]
-
-
-def write_part(file: Path, rows: Sequence[Texts]) -> Path:
-    """Examples as JSON lines."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
-    return file
-
-
-def reader_of(file: Path, rows: Sequence[Texts]) -> dict[str, Any]:
-    """The settings that read such a file."""
-    return {"name": "jsonl", "file": str(file.absolute()), "fields": {name: name for name in rows[0]}}
 
 
 # Trainings
@@ -311,7 +243,7 @@ def _overlap(text: Path | None, test: Sequence[Texts]) -> list[str]:
     """What of the test part stands in the corpus, whose labels nobody read there."""
     if text is None:
         return []
-    tested = {value.strip() for texts in test for value in _inputs(texts)}
+    tested = {value.strip() for texts in test for value in inputs_of(texts)}
     known = tested & {line.strip() for line in read_lines(text)}
     return [f"{len(known):,} texts of them stand in {text.name}, too, without labels"] if known else []
 
