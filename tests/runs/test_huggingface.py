@@ -12,7 +12,7 @@ from small_runs import regard, unsaid
 from torch.testing import assert_close
 
 from regard import load
-from regard.models.pair_encoder import joined
+from regard.models.pair_encoder import joined_pair
 from regard.records import Decoded, Sequences
 from regard.runs import RunFolder, assemble
 
@@ -117,7 +117,7 @@ def test_pairs_are_told_apart(tmp_path):
     table = lines(tmp_path, "{0}\tThe dog sees {2} cats\ta man has {2} apples\n", "a.tsv")
     model, task, _ = assemble(RunFolder(begun(tmp_path, table, "--from", folder)))
     batch = task.batch(task.encode([{"first": "the dog", "second": "a cat", "label": "a"}]))
-    ids = joined(batch.sequences("first"), batch.sequences("second")).items[0].tolist()
+    ids = joined_pair(batch.sequences("first"), batch.sequences("second")).items[0].tolist()
     assert (ids[0], ids.index(2), ids[-1], len(ids)) == (1, 3, 2, 7)
     theirs = torch.tensor([task.vocabularies["first"].tokenizer.order[one] for one in ids])
     wanted = hidden_states(*state_of(folder), theirs, torch.tensor([0, 0, 0, 0, 1, 1, 1]))
