@@ -1,0 +1,1 @@
+"""What is counted rather than learned by gradient: word alignments, lexicons, phrase tables."""
