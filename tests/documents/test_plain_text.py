@@ -8,6 +8,7 @@ import pytest
 from hostile import BAD, all_translated, shouted, turned
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor_time import within
 
 from regard.documents.placeholders import placeholders
 from regard.documents.sentences import sentences
@@ -201,10 +202,9 @@ def test_a_long_text_without_stops_is_cut_at_commas_and_words():
     assert found.rebuild(shouted(found.texts)).endswith("字" + "x" * 1000)
 
 
-def test_overlong_words_are_kept_untranslated(quick):
+def test_overlong_words_are_kept_untranslated():
     """Tokens, keys, a cat on the keyboard: a model would only take its time."""
-    with quick(0.5):
-        assert text_document("a" * 50_000).texts == []
+    assert within(0.5, lambda: text_document("a" * 50_000)).texts == []
     found = text_document("see " + "ab" * 300 + " now")
     assert found.rebuild(shouted(found.texts)) == "SEE " + "ab" * 300 + " NOW"
     assert text_document("Donau" * 19).texts == ["Donau" * 19]
@@ -256,10 +256,9 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:8])
-def test_placeholders_are_found_in_little_time(text, quick):
+def test_placeholders_are_found_in_little_time(text):
     placeholders("warm")
-    with quick(0.3):  # 30 to 70 ms on an idle machine
-        found = placeholders(text)
+    found = within(0.5, lambda: placeholders(text))  # 30 to 70 ms on an idle machine
     ends = [0, *(each.end for each in found)]
     assert all(end <= each.start < each.end <= len(text) for end, each in zip(ends, found, strict=False))
 
@@ -269,7 +268,9 @@ def test_placeholders_are_found_in_little_time(text, quick):
     [*HOSTILE[::6], "“«(." * 25_000, "a. " * 33_000, "\n" * 100_000, " " * 100_000, "e\u0301" * 9_000, "。" * 100_000],
     ids=lambda text: repr(text[:8]),
 )
-def test_a_hostile_text_takes_little_time(text, quick):
-    with quick(8.0):
+def test_a_hostile_text_takes_little_time(text):
+    def there_and_back():
         found = text_document(text)
-        assert found.rebuild(shouted(found.texts)) or not text
+        return found.rebuild(shouted(found.texts))
+
+    assert within(8.0, there_and_back) or not text
