@@ -1,0 +1,190 @@
+"""Beam search whose targets contain what is required, with a beam that is shared out anew at every step."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.decoding.beam import NEVER, Array, BeamSearch
+from regard.decoding.features.feature import Feature
+from regard.decoding.phrases import PhraseTracker, Requirement, Requirements
+from regard.decoding.search import WIDEST, Guided, Hypothesis, Search
+from regard.ops.topk import top
+from regard.records import EOS, Batch, Writer
+
+MOST_BANKS = 32  # parts of a beam; terms of more ids share some
+
+
+class ConstrainedBeamSearch(Search):
+    """Beam search by dynamic beam allocation (https://arxiv.org/abs/1804.06609), for all hypotheses at once
+    (https://aclanthology.org/N19-1090).
+
+    Hypotheses that have written equally many ids of what is required share a bank, and the banks share the beam: the
+    best of each goes on, then the second best, until the beam is full. A beam with fewer places than banks is as wide
+    as there are banks. What is required is tried behind every hypothesis besides its likeliest words. One ends when it
+    has all; where none does within the limit, the answer is what has most of it, unfinished. The limit has room for it.
+    """
+
+    def __init__(self, beam: BeamSearch, requirements: Requirements) -> None:
+        super().__init__(beam.max_ratio, beam.max_extra, beam.min_length)
+        self.beam, self.requirements, self.unwanted = beam, requirements, beam.unwanted
+        self.width = max(map(self._width, requirements.of.values()), default=beam.width)
+
+    def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
+        """The n best of each example."""
+        wanted = self.requirements.batch(batch.lines.tolist())
+        beams = _Beams(self.beam, wanted, self.requirements.parts_words, self._limits(writer, batch, wanted))
+        beams.widths = np.array([self._width(one) for one in wanted], np.int64)
+        guided = Guided(writer, features, batch, self.min_length)
+        open_ended, device = any(feature.rewards for feature in features), batch.lines.device
+        while len(beams.sums):
+            words, rows = beams.grow(beams.choices(*guided.step()), guided.ending())
+            dropped = self.dropped(batch.lines)
+            kept = beams.keep(open_ended, None if dropped is None else dropped.numpy(force=True))
+            if len(kept):
+                guided.go_on(torch.from_numpy(words[kept]).to(device), torch.from_numpy(rows[kept]).to(device))
+        return [sorted(found, key=lambda one: -one.score)[: self.beam.n_best] for found in beams.finished]
+
+    def _width(self, requirement: Requirement) -> int:
+        """Hypotheses of an example."""
+        return min(max(self.beam.size, _banks(requirement)), WIDEST)
+
+    def _limits(self, writer: Writer, batch: Batch, wanted: Sequence[Requirement]) -> Array:
+        """(examples,) most ids of each target."""
+        needed = np.array([one.size + self.max_extra if one.size else 0 for one in wanted], np.int64)
+        limits, most = np.maximum(self.limits(writer, batch).numpy(force=True), needed), writer.longest(batch)
+        return limits if most is None else limits.clip(max=max(1, most))
+
+
+class _Choices(NamedTuple):
+    """Words that may be written next, each behind a row."""
+
+    rows: Array
+    words: Array
+    scores: Array  # with what features add
+    log_probs: Array
+    tried: Array  # it is none of the likeliest: it has to bring a term on
+
+
+class _Beams:
+    """The hypotheses that are being written, a row each, those of an example one after the other."""
+
+    def __init__(self, search: BeamSearch, wanted: Sequence[Requirement], parts_words: Array, limits: Array) -> None:
+        count, longest = len(wanted), int(limits.max(initial=0))
+        self.search, self.limits = search, limits
+        self.tracker = PhraseTracker(wanted, parts_words)
+        self.banks = np.array([_banks(one) for one in wanted], np.int64)
+        self.widths = self.banks
+        self.prefixes = np.full((count, longest), -1)
+        for number, one in enumerate(wanted):
+            self.prefixes[number, : len(one.prefix)] = one.prefix[:longest]
+        self.progress = self.tracker.start()
+        self.sums = np.zeros(count)
+        self.ids, self.log_probs = np.full((count, longest), EOS), np.zeros((count, longest))
+        self.bar = np.full(count, NEVER)  # n-th best finished score
+        self.length = 0
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
+
+    def choices(self, scores: Tensor, log_probs: Tensor) -> _Choices:
+        """The likeliest words of each row and those of its terms; as long as there is a prefix, its next word alone."""
+        examples = self.progress.examples
+        _, likely = top(scores, int(self.widths[examples].max()) + 1)
+        forced, tried = (
+            torch.from_numpy(words[examples]).to(likely.device)
+            for words in (self.prefixes[:, self.length, None], self.tracker.words)
+        )
+        new = (tried >= 0) & (tried.unsqueeze(-1) != likely.unsqueeze(-2)).all(dim=-1)
+        given = torch.cat([torch.ones_like(likely, dtype=torch.bool), new], dim=-1) & (forced < 0)
+        words = torch.cat([likely, tried, forced], dim=-1).clamp(min=0)
+        found = scores.gather(-1, words)
+        rows, places = (torch.cat([given, forced >= 0], dim=-1) & (found > NEVER)).nonzero(as_tuple=True)
+        picked = (one[rows, places] for one in (words, found.double(), log_probs.gather(-1, words).double()))
+        far = (places >= likely.shape[1]) & (places < words.shape[1] - 1)
+        return _Choices(*(one.numpy(force=True) for one in (rows, *picked, far)))
+
+    def grow(self, choices: _Choices, ending: Tensor | float) -> tuple[Array, Array]:
+        """One word more: what has all may end, the best of each bank go on → words and the rows they follow."""
+        self.length += 1
+        before, tracker = self.progress, self.tracker
+        progress = tracker.read(before.select(choices.rows), choices.words)
+        remaining, ends = tracker.remaining(progress), choices.words == EOS
+        fit = ~choices.tried | (remaining < tracker.remaining(before)[choices.rows])
+        fit &= ~ends | tracker.complete(progress)
+        sums, examples = self.sums[choices.rows] + choices.scores, progress.examples
+        totals = np.maximum(tracker.totals, 1)[examples]
+        banks = (totals - remaining) * (self.banks[examples] - 1) // totals
+        order = np.lexsort((-sums, -banks, examples, ~fit))[: int(fit.sum())]
+        ranks = _ranks(examples[order], banks[order])
+        ended = order[ends[order] & (ranks < self.search.size)]
+        self._finish(choices, ended, sums, ending)
+        order = order[~ends[order]]
+        ranks = _ranks(examples[order], banks[order])
+        order = order[np.lexsort((np.arange(len(order)), ranks, examples[order]))]
+        order = order[_ranks(examples[order]) < self.widths[examples[order]]]
+        self._give_up(np.setdiff1d(before.examples, examples[order]), self.length - 1)
+        self.progress, self.sums, rows = progress.select(order), sums[order], choices.rows[order]
+        self.ids, self.log_probs = self.ids[rows], self.log_probs[rows]
+        self.ids[:, self.length - 1] = choices.words[order]
+        self.log_probs[:, self.length - 1] = choices.log_probs[order]
+        return choices.words[order], rows
+
+    def keep(self, open_ended: bool, dropped: Array | None) -> Array:
+        """Drops the rows that cannot win, and the examples that are done or nobody wants; which rows stay (kept,)."""
+        examples = self.progress.examples
+        done = self.limits <= self.length
+        if dropped is not None:
+            done |= dropped
+        self._give_up(np.unique(examples[done[examples]]), self.length)
+        if self.search.exact:
+            soon, late = self.search.norm(self.length + 1), self.search.norm(self.limits)[examples]
+            hope = np.maximum(self.sums / soon, self.sums / late)  # all ends between are no better
+            over = done[examples] | ((hope <= self.bar[examples]) & (not open_ended))
+        else:
+            full = np.array([len(found) >= self.search.size for found in self.finished])
+            over = (done | full)[examples]
+        kept: Array = (~over).nonzero()[0]
+        self.progress, self.sums = self.progress.select(kept), self.sums[kept]
+        self.ids, self.log_probs = self.ids[kept], self.log_probs[kept]
+        return kept
+
+    def _finish(self, choices: _Choices, ended: Array, sums: Array, ending: Tensor | float) -> None:
+        """Notes the hypotheses that end here, unless as many better ones are known."""
+        added = ending.double().numpy(force=True) if isinstance(ending, Tensor) else np.full(len(self.sums), ending)
+        rows, bars = choices.rows[ended], self.bar.copy()
+        scores = sums[ended] / self.search.norm(self.length) + added[rows]
+        for one, row, score in zip(ended.tolist(), rows.tolist(), scores.tolist(), strict=True):
+            example = int(self.progress.examples[row])
+            if self.search.exact and score <= bars[example]:
+                continue
+            known = self.finished[example]
+            each = [*self.log_probs[row, : self.length - 1].tolist(), float(choices.log_probs[one])]
+            known.append(Hypothesis(self.ids[row, : self.length - 1].tolist(), score, each, True))
+            if len(known) >= self.search.n_best:
+                self.bar[example] = sorted((one.score for one in known), reverse=True)[self.search.n_best - 1]
+
+    def _give_up(self, examples: Array, length: int) -> None:
+        """An example that none of the hypotheses has ended of is answered by the one that has most, unfinished."""
+        remaining = self.tracker.remaining(self.progress)
+        for example in examples.tolist():
+            if not self.finished[example]:
+                rows = (self.progress.examples == example).nonzero()[0]
+                row = rows[np.lexsort((-self.sums[rows], remaining[rows]))[0]]
+                ids, each = self.ids[row, :length].tolist(), self.log_probs[row, :length].tolist()
+                score = float(self.sums[row]) / float(self.search.norm(max(length, 1)))
+                self.finished[example].append(Hypothesis(ids, score, each, False))
+
+
+def _banks(requirement: Requirement) -> int:
+    """Parts of a beam."""
+    return min(requirement.size - len(requirement.prefix) + 1, MOST_BANKS)
+
+
+def _ranks(*keys: Array) -> Array:
+    """Rows in the order of their keys → the number of each among those of equal keys, from 0."""
+    count = len(keys[0])
+    new = np.ones(count, np.bool_)
+    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    starts = new.nonzero()[0]
+    return np.arange(count) - np.repeat(starts, np.diff(np.append(starts, count)))
