@@ -49,9 +49,11 @@ class NgramModel:
 
         `backoffs`, `lowers` and `lengths` (state,): what backing off adds, where it leads, and the words of a context.
         """
-        self.words, self.firsts = list(words), firsts
-        self.arcs, self.log_probs, self.nexts = arcs, log_probs, nexts
-        self.backoffs, self.lowers, self.lengths = backoffs, lowers, lengths
+        self.words, self.firsts = list(words), np.ascontiguousarray(firsts, np.int64)
+        self.arcs, self.nexts, self.lowers, self.lengths = (
+            np.ascontiguousarray(one, np.int32) for one in (arcs, nexts, lowers, lengths)
+        )
+        self.log_probs, self.backoffs = (np.ascontiguousarray(one, np.float64) for one in (log_probs, backoffs))
         self.ids = {word: place for place, word in enumerate(self.words)}
         self.end, self.unknown = self.ids[END], self.ids[UNKNOWN]
         self.start = int(nexts[self.ids[BEGIN]])
@@ -86,6 +88,13 @@ class NgramModel:
     def order(self) -> int:
         """Words of the longest n-gram."""
         return int(self.lengths[np.diff(self.firsts) > 0].max()) + 1
+
+    def weighted(self, weight: float) -> "NgramModel":
+        """Return the same model with all logarithms times a number."""
+        return NgramModel(
+            self.words, self.firsts, arcs=self.arcs, log_probs=self.log_probs * weight, nexts=self.nexts,
+            backoffs=self.backoffs * weight, lowers=self.lowers, lengths=self.lengths,
+        )  # fmt: skip
 
     def id(self, word: str) -> int:
         """Return the number of a word, that of the unknown word if it is one."""

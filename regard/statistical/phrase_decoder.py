@@ -1,0 +1,204 @@
+"""Phrase-based translation: a log-linear model of phrase pairs, an n-gram model and jumps (Koehn et al. 2003).
+
+https://aclanthology.org/N03-1017; orientations of phrases: https://aclanthology.org/N04-4026.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.ragged import Ragged
+from regard.statistical.compiled_stack_search import WIDEST
+from regard.statistical.ngram_model import EMPTY, Floats, NgramModel
+from regard.statistical.phrase_table import REORDERING, SCORES, Phrase, PhraseTable
+from regard.statistical.stack_search import (
+    DISCONTINUOUS,
+    MONOTONE,
+    Derivation,
+    Options,
+    Problem,
+    orientation,
+    outlooks,
+    search,
+)
+
+LANGUAGE, WORDS, PHRASES, DISTANCE = "language model", "words", "phrases", "distance"
+FEATURES = (*SCORES, WORDS, PHRASES, LANGUAGE, DISTANCE, *REORDERING)
+STATIC = len(SCORES) + 2  # features that a phrase pair has by itself
+# those of Moses before tuning: https://www2.statmt.org/moses/?n=FactoredTraining.Tuning
+WEIGHTS = (0.2, 0.2, 0.2, 0.2, 1.0, 0.2, 0.5, 0.3, *[0.3] * len(REORDERING))
+
+
+class Box(NamedTuple):
+    """A source phrase and the target phrase it became; `row` of the phrase table, -1 for words that are copied."""
+
+    start: int
+    end: int
+    target: Phrase
+    row: int
+
+
+class Translation(NamedTuple):
+    """A target, as boxes in its order."""
+
+    boxes: list[Box]
+    score: float
+
+    @property
+    def words(self) -> Phrase:
+        """The target."""
+        return tuple(word for box in self.boxes for word in box.target)
+
+
+class SearchLimits(NamedTuple):
+    """How much of what is possible is looked at."""
+
+    size: int = 100  # hypotheses of a stack
+    pops: int = 500  # hypotheses that are made for a stack
+    options: int = 20  # translations of a phrase
+    jump: int = 6  # most words between two phrases that follow each other; 0: monotone
+
+
+LIMITS = SearchLimits()
+
+
+class PhraseDecoder:
+    """Phrase table, language model and weights (feature,), in the order of FEATURES."""
+
+    def __init__(
+        self, table: PhraseTable, language: NgramModel, weights: Sequence[float], limits: SearchLimits = LIMITS
+    ) -> None:
+        self.table, self.language, self.limits = table, language, limits._replace(jump=min(limits.jump, WIDEST))
+        self.weights = np.array(weights, np.float64)
+        self._weighted = language.weighted(float(self.weights[FEATURES.index(LANGUAGE)]))
+        self._numbers = np.array([language.id(word) for word in table.words], np.int32)
+        self._targets = Ragged(self._numbers[table.targets.data].astype(np.int32), table.targets.offsets)
+        self._lengths = self._targets.lengths().astype(np.float64)
+        reordering = table.reordering if table.reordering.shape[1] else np.zeros((len(table), len(REORDERING)))
+        self._reordering = np.asarray(reordering, np.float64) * self.weights[-len(REORDERING) :]
+        self._inside = self._static(np.arange(len(table))) @ self.weights[:STATIC]
+        self._estimates = self._inside + self._fluency()
+        phrases = np.repeat(np.arange(len(table.firsts) - 1), np.diff(table.firsts))
+        self._ranked = np.lexsort((-self._estimates, phrases))  # rows, those of a phrase together, the best first
+
+    def translate(self, sentence: Sequence[str], n_best: int = 1) -> list[Translation]:
+        """Return up to `n_best` translations, the best first; several may have the same words."""
+        boxes = self.boxes(sentence)
+        return [self._spelled(boxes, one) for one in search(self.problem(sentence, boxes), n_best)]
+
+    def boxes(self, sentence: Sequence[str]) -> list[Box]:
+        """Return what each stretch may become, by start and end, the best first. What no phrase covers is copied."""
+        found, length = list[Box](), len(sentence)
+        for start in range(length):
+            for end in range(start + 1, min(length, start + self.table.longest) + 1):
+                rows = self.table.rows(sentence[start:end])
+                ranked = self._ranked[rows.start : min(rows.stop, rows.start + self.limits.options)]
+                found += [Box(start, end, (), row) for row in ranked.tolist()]
+        return sorted(found + copies(sentence, found), key=lambda box: (box.start, box.end))
+
+    def problem(self, sentence: Sequence[str], boxes: Sequence[Box]) -> Problem:
+        """Return what is to be searched."""
+        rows = np.array([box.row for box in boxes], np.int64)
+        known, starts, ends = rows >= 0, *(np.array([box[side] for box in boxes], np.int32) for side in (0, 1))
+        inside, estimates = (np.zeros(len(boxes)) for _ in range(2))
+        reordering = np.zeros((len(boxes), len(REORDERING)))
+        inside[known], estimates[known] = self._inside[rows[known]], self._estimates[rows[known]]
+        reordering[known] = self._reordering[rows[known]]
+        words = [self._words(box) for box in boxes]
+        for place in np.flatnonzero(~known):
+            inside[place] = self.weights[len(SCORES) : STATIC] @ [len(words[place]), 1]
+            estimates[place] = inside[place] + self._unfluent(words[place])
+        _, groups = np.unique(reordering[:, 3:], axis=0, return_inverse=True)
+        options = Options(
+            starts, ends, Ragged.of(words, np.dtype(np.int32)), inside, reordering[:, :3], reordering[:, 3:],
+            groups.reshape(-1).astype(np.int32),
+        )  # fmt: skip
+        jumps = -np.arange(self.limits.jump + 1) * self.weights[FEATURES.index(DISTANCE)]
+        outlook = outlooks(len(sentence), starts, ends, estimates)
+        return Problem(
+            len(sentence), options, outlook, jumps, self._weighted, size=self.limits.size, pops=self.limits.pops
+        )
+
+    def features(self, translation: Translation, length: int) -> Floats:
+        """Return the values (feature,) whose weighted sum is the score of a translation of `length` source words."""
+        values, state, last, before = np.zeros(len(FEATURES)), self.language.start, (0, 0), -1
+        reordering = values[-len(REORDERING) :]
+        for box in translation.boxes:
+            values[:STATIC] += self._static(np.array([box.row]))[0] if box.row >= 0 else 0.0
+            values[FEATURES.index(WORDS)] += 0 if box.row >= 0 else len(box.target)
+            values[FEATURES.index(PHRASES)] += box.row < 0
+            side = orientation(box.start, box.end, last)
+            self._reorder(reordering, box.row, side)
+            self._reorder(reordering, before, side + 3)
+            values[FEATURES.index(DISTANCE)] -= abs(box.start - last[1])
+            for word in box.target:
+                value, state = self.language.step(state, self.language.id(word))
+                values[FEATURES.index(LANGUAGE)] += value
+            last, before = (box.start, box.end), box.row
+        self._reorder(reordering, before, 3 + (MONOTONE if last[1] == length else DISCONTINUOUS))
+        values[FEATURES.index(LANGUAGE)] += self.language.step(state, self.language.end)[0]
+        return values
+
+    def _reorder(self, values: Floats, row: int, place: int) -> None:
+        if row >= 0 and self.table.reordering.shape[1]:
+            values[place] += self.table.reordering[row, place]
+
+    def _static(self, rows: NDArray[np.int64]) -> Floats:
+        """(row, STATIC)"""
+        return np.concatenate(
+            [self.table.scores[rows], self._lengths[rows, None], np.ones((len(rows), 1))], axis=1, dtype=np.float64
+        )
+
+    def _fluency(self) -> Floats:
+        """(row,) what the language model would say of each target, without what stands before it."""
+        totals, offsets = np.zeros(len(self.table)), self._targets.offsets
+        rows, states = np.arange(len(self.table)), np.full(len(self.table), EMPTY, np.int64)
+        place = 0
+        while len(rows := rows[self._lengths[rows] > place]):
+            values, after = self._weighted.steps(states[rows], self._targets.data[offsets[rows] + place].astype(int))
+            totals[rows] += values
+            states[rows], place = after, place + 1
+        return totals
+
+    def _unfluent(self, words: Sequence[int]) -> float:
+        """The same of one target."""
+        total, state = 0.0, EMPTY
+        for word in words:
+            value, state = self._weighted.step(state, word)
+            total += value
+        return total
+
+    def _words(self, box: Box) -> list[int]:
+        """The target in the language model's numbers."""
+        if box.row >= 0:
+            return self._targets.row(box.row).tolist()
+        return [self.language.id(word) for word in box.target]
+
+    def _spelled(self, boxes: Sequence[Box], found: Derivation) -> Translation:
+        chosen = (boxes[option] for option in found.options)
+        return Translation(
+            [box._replace(target=self.table.entry(box.row).target) if box.row >= 0 else box for box in chosen],
+            found.score,
+        )
+
+
+def copies(sentence: Sequence[str], found: Sequence[Box]) -> list[Box]:
+    """Return boxes for words that have no translation by themselves: neighbours together, or one by one where a phrase
+    knows some of them.
+    """
+    alone = {box.start for box in found if box.end == box.start + 1}
+    inside = {place for box in found for place in range(box.start, box.end)}
+    copied, start = list[Box](), 0
+    while start < len(sentence):
+        end = start + 1
+        if start not in alone:
+            while end < len(sentence) and end not in alone:
+                end += 1
+            pieces = [(start, end)]
+            if inside & {*range(start, end)}:
+                pieces = [(place, place + 1) for place in range(start, end)]
+            copied += [Box(*piece, tuple(sentence[slice(*piece)]), -1) for piece in pieces]
+        start = end
+    return copied
