@@ -4,6 +4,7 @@ RegardError
 ├── ConfigError       a setting is unknown, missing or of the wrong kind (a ValueError, too)
 │   └── PartError     a part cannot work with its settings; the registry that builds it adds their place
 ├── DataError         a line of a data file cannot be used
+│   └── TooLongError  a text has more pieces than a model takes
 ├── CheckpointError   a saved run cannot be opened or written
 └── TrainingError     training cannot go on (a loss that is not a number, too little memory)
 """
@@ -71,6 +72,14 @@ class DataError(RegardError):
         self.path, self.line, self.problem, self.hint = path, line, problem, hint
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {problem}" + (f" ({hint})" if hint else ""))
+
+    def at(self, line: int) -> Self:
+        """The same fault of another line."""
+        return type(self)(self.path, self.problem, line=line, hint=self.hint)
+
+
+class TooLongError(DataError):
+    """A text is longer than a model takes: the others can still be answered."""
 
 
 class CheckpointError(RegardError):

@@ -13,7 +13,7 @@ import typer
 from regard.cli.files import check_writable, chunks_of_lines, open_text
 from regard.cli.group import tell
 from regard.cli.rows import row
-from regard.errors import ConfigError, DataError, Fault
+from regard.errors import ConfigError, DataError, Fault, TooLongError
 
 if TYPE_CHECKING:
     from regard.predictor import Predictor
@@ -66,7 +66,8 @@ def predict_command(
     one sentence. Web pages, subtitles and Word files keep their markup and layout.
 
     A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
-    question, are one line with a tab between them; --json tells probabilities and places.
+    question, are one line with a tab between them; --json tells probabilities and places. A line that is too long
+    for the model is told, and its answer is empty.
 
     `regard translate` is the same command.
 
@@ -183,12 +184,29 @@ def _predicted(answer: "Answer", chunks: Iterator[list[str]], name: str) -> "Ite
 
 
 def _answered(answer: "Answer", texts: list[str]) -> "tuple[list[Prediction], DataError | None]":
-    """Predictions of the lines before the first that has none, and why it has none."""
-    try:
-        return answer(texts), None
-    except DataError as error:
-        good = texts[: (error.line or 1) - 1]
-        return (answer(good) if good else []), error
+    """Predictions of the lines before the first that cannot be read, and why it cannot.
+
+    A line that is too long for the model has an empty answer, whose warning says so.
+    """
+    from regard.results import Prediction
+
+    found = list[Prediction]()
+    while rest := texts[len(found) :]:
+        try:
+            return found + answer(rest), None
+        except TooLongError as error:
+            good, told = _before(rest, error), f"{error.problem}: it has no answer ({error.hint})"
+        except DataError as error:
+            good = _before(rest, error)
+            return found + (answer(good) if good else []), error
+        found += answer(good) if good else []
+        found.append(Prediction(rest[len(good)], "", 0.0, finished=False, warning=told))
+    return found, None
+
+
+def _before(texts: list[str], error: DataError) -> list[str]:
+    """The texts before that of a fault."""
+    return texts[: (error.line or 1) - 1]
 
 
 def _write(blocks: Iterator[bytes], path: Path | None) -> None:

@@ -31,9 +31,9 @@ Stamp = tuple[int, int]  # size and time of the last change
 class Corpus:
     """The examples of a reader that can be used, numbered from 0; ids have neither BOS nor EOS."""
 
-    def __init__(self, folder: Path, content: Mapping[str, Any]) -> None:
-        """A folder as `Corpus.open` makes it."""
-        self.folder, self.key = folder, folder.name
+    def __init__(self, folder: Path, content: Mapping[str, Any], place: str) -> None:
+        """A folder as `Corpus.open` makes it; `place` is what faults of its texts name."""
+        self.folder, self.key, self.place = folder, folder.name, place
         self.columns: tuple[str, ...] = tuple(content["columns"])
         self.max_tokens: int | None = content["max_tokens"]  # None: every line was kept
         self.report = _report(folder, content)
@@ -68,7 +68,7 @@ class Corpus:
                 _build(place, reader, codecs, max_tokens, before, progress)
                 continue
             with suppress(FileNotFoundError):  # another process is just replacing what it found damaged
-                return cls(place, content)
+                return cls(place, content, reader.place)
         raise DataError(place, "what is written there does not read back the same", hint="is the disk damaged?")
 
     def __len__(self) -> int:

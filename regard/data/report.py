@@ -20,6 +20,11 @@ class Report(NamedTuple):
     first: Mapping[str, tuple[int, ...]]  # line numbers in the file, from 1
     file: Path  # all skipped lines: number, reason and details between tabs
 
+    @property
+    def too_long(self) -> int:
+        """How many are longer than the limit."""
+        return self.skipped.get("too_long", 0)
+
     def __str__(self) -> str:
         if not self.skipped:
             return f"{self.kept:,} examples, none skipped"

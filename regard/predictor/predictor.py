@@ -15,7 +15,7 @@ from regard.attention import is_recording
 from regard.decoding import Engine, Feature, Search
 from regard.documents.document import Document, nth
 from regard.documents.files import file_document
-from regard.errors import DataError
+from regard.errors import DataError, TooLongError
 from regard.explain.maps import without_end
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
@@ -90,7 +90,7 @@ class Predictor:
         nothing; a language model, which goes on with a text, begins one. `search` stands in for that of the run.
         With `safeguards` a text in a script that training never saw is copied, and a loop in a translation is cut; the
         prediction's `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
-        Batched by length; a text's answer does not depend on the others. Raises DataError for a text that is longer
+        Batched by length; a text's answer does not depend on the others. Raises TooLongError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         examples = self._given(_listed(texts, "predict([text])"))
@@ -124,9 +124,7 @@ class Predictor:
             found = iter(self.predict([one for some in asked for one in some], search=search))
         except DataError as error:
             ends = list(accumulate(map(len, asked)))
-            raise DataError(
-                error.path, error.problem, line=bisect_left(ends, error.line or 1) + 1, hint=error.hint
-            ) from error
+            raise error.at(bisect_left(ends, error.line or 1) + 1) from error
         answers = [[next(found) for _ in some] for some in asked]
         self._explain_placeholders(documents, answers)
         return Predictions(
@@ -241,7 +239,7 @@ class Predictor:
             try:
                 found.append(self.task.given(text) if isinstance(text, str) else text)
             except DataError as error:
-                raise DataError(error.path, error.problem, line=line, hint=error.hint) from error
+                raise error.at(line) from error
         return found
 
     def _check(self, examples: Sequence[Given]) -> None:
@@ -261,7 +259,7 @@ class Predictor:
                 if self.max_source != self.model.max_source:
                     hint += f", or raise decoding.max_source, which is {self.max_source}"
                 problem = f"{size} pieces are more than this model takes ({self.max_source - 1})"
-                raise DataError("source", problem, line=line, hint=hint)
+                raise TooLongError("source", problem, line=line, hint=hint)
         return rows
 
     def _in_batches(

@@ -8,6 +8,7 @@ from regard.config import collected_notes
 from regard.data.columns import example_values, small_columns
 from regard.errors import ConfigError, RegardError
 from regard.experiment import Experiment
+from regard.models import Model
 from regard.ops.memory import lacks_memory
 from regard.runs.assembly import engine_of, model_of, objective_of, task_of
 from regard.training.scheduled import Scheduled
@@ -23,7 +24,10 @@ def rehearse(experiment: Experiment) -> None:
             objective = objective_of(experiment, model, task)
         batch, *_ = task.held(example_values(experiment.columns), tokens=64)
         for turn in objective.turns:
-            objective.loss(batch, turn)
+            loss = objective.loss(batch, turn)
+            if experiment.training.parallel == "fsdp":
+                loss.sum.backward()
+        _check_shards(model)
         Scheduled(experiment.training, model, objective)
         Turns(experiment.training, objective)
         with torch.inference_mode():
@@ -37,3 +41,10 @@ def rehearse(experiment: Experiment) -> None:
         raise ConfigError("model", problem, "look at the dims of encoder, decoder and attention") from error
     for line in dict.fromkeys(map(str, notes)):
         warnings.warn(line, stacklevel=2)
+
+
+def _check_shards(model: Model) -> None:
+    """Raise ConfigError where a model got sparse gradients, of which torch makes no shards."""
+    if any(one.grad is not None and one.grad.is_sparse for one in model.parameters()):
+        problem = "makes shards of whole gradients, and those of this model are sparse: of the rows that a batch reads"
+        raise ConfigError("training.parallel", f"'fsdp' {problem}", "training.parallel=ddp")

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from regard.data import READERS, CheckedReader, Corpus, Reader
-from regard.data.columns import COLUMNS, Columns, learn_columns, save_columns
+from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, save_columns
 from regard.data.examples import Example
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
@@ -22,6 +22,8 @@ from regard.tasks import Examples, Task
 Say = Callable[[str], None]
 Texts = Mapping[str, str]  # of an example, by column
 
+LAST_KEPT = "the model of the last update is the one that is kept"
+
 
 def training_readers(experiment: Experiment) -> dict[str, Reader]:
     """What is learnt from, by corpus: the training part without what is held out of it, and the further corpora."""
@@ -36,16 +38,26 @@ def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | Non
     elif held_out(experiment).dev:
         reader = _parts(experiment)[1]
     else:
-        say("no dev part: the model of the last update is the one that is kept")
+        say(f"no dev part: {LAST_KEPT}")
         return None
     checked = CheckedReader(reader, task.usable, task.check)
     try:
-        return read_examples(checked, task.usable, experiment.training.validate_lines, say)
+        found = read_examples(checked, task.usable, experiment.training.validate_lines, say)
     except DataError as error:
         if experiment.reader("dev") is not None:
             raise
         hint = "all its examples are held out: give more of them, leave it out, or give a dev part: data.dev"
         raise DataError(error.path, f"{error.problem} to learn from", line=error.line, hint=hint) from error
+    if found is None:
+        say(f"{reader.names[0]}: no example is left to validate with ({_dev_hint(experiment)}): {LAST_KEPT}")
+    return found
+
+
+def _dev_hint(experiment: Experiment) -> str:
+    """What would give examples to validate with."""
+    if experiment.reader("dev") is not None:
+        return "those of data.dev are all empty"
+    return f"data.dev_share is {held_out(experiment).dev:g}: a larger one, or data.dev, gives some"
 
 
 def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] | None = None) -> Examples | None:
@@ -100,9 +112,8 @@ def learn_run_columns(
     readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
     files = dict.fromkeys(name for reader in readers for name in reader.names)
     learnt = {name: kind for name, kind in experiment.columns.items() if name not in known}
-    kinds = dict.fromkeys(choice.name if kind == "text" else kind for kind in learnt.values())
     if learnt:
-        say(f"learning {', '.join(kinds)} from {', '.join(files)}")
+        say(f"learning {', '.join(learnt_things(learnt.values(), choice.name))} from {', '.join(files)}")
     columns = learnt_columns(experiment, readers, readers[0].place, known)
     for name in learnt:
         column = columns[name]
@@ -124,6 +135,8 @@ def training_batches(
         most = task.max_length(experiment.data.max_length)
         corpus = Corpus.open(checked, task.vocabularies, cache, max_tokens=most)
         say(f"{reader.names[0]}: {corpus.report}")
+        if most is not None and (longer := corpus.report.too_long):
+            say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {task.length_hint(most)}")
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences
         streams[name] = task.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in columns)

@@ -239,7 +239,7 @@ def _measures(experiment: Experiment, task: Task) -> list[Measure]:
 def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
     score = "" if report.score is None else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
-    verb, command = experiment.task_class.verb, f"regard train {quote(str(folder))} --resume"
+    command = f"regard train {quote(str(folder))} --resume"
     warmup = experiment.training.schedule.settings.get("warmup", 0)
     limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
     if report.updates < warmup and not _is_perfect(experiment, report):
@@ -250,7 +250,7 @@ def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: P
     elif report.rising:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
         progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
-    progress.say(f"{verb} with: regard {verb} {quote(str(folder))} < FILE")
+    progress.say(experiment.task_class.usage(quote(str(folder))))
 
 
 PERFECT = 100.0  # per cent

@@ -49,3 +49,7 @@ class ClassificationTask(LabelTask):
     def max_length(self, limit: int) -> int:
         """Any number where long texts are cut."""
         return limit if self.max_pieces is None else sys.maxsize
+
+    def length_hint(self, limit: int) -> str:
+        """Return that texts may also be cut."""
+        return f"{super().length_hint(limit)}, or read a part of each: task.max_pieces={limit}"

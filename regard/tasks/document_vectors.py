@@ -18,7 +18,6 @@ from regard.data.streams import PlannedStream
 from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
-from regard.errors import DataError
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment import align
 from regard.models import Model
@@ -33,7 +32,6 @@ from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_i
 from regard.text.vector_table import VectorTable
 
 LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
-UNREAD = "the model knows no word of the text, so no document is near"
 
 
 class DocumentEngine:
@@ -127,15 +125,16 @@ class DocumentVectorsTask(WordVectorsTask):
         _, judged, tested = super().apart(reader, dev, test)
         return reader, judged, tested
 
+    @classmethod
+    def usage(cls, run: str) -> str:
+        """Ask for the documents near to a text."""
+        return f"find documents that are near with: regard predict {run} < FILE, a line being a text"
+
     def stream(
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
         """Words with their documents, those of about so many words of text at once. Raises DataError for one word."""
-        lines = corpus.pieces(TEXT)
-        counts = self._counts(lines)
-        if (counts > 0).sum() < 2:
-            problem = "has fewer than two different words, and a word is told from others"
-            raise DataError(corpus.folder, problem, hint="give more text, or lower text.tokenizer.min_count")
+        lines, counts = self.counted_lines(corpus)
         parts, documents = parted(lines, np.asarray(corpus.pieces(DOCUMENT).data, np.int64), self.part)
         most = min(tokens or 8192, LONGEST if sentences is None else sentences * 2 * self.sampling.window)
         return DocumentWindows(
@@ -167,11 +166,8 @@ class DocumentVectorsTask(WordVectorsTask):
         for ids, (vector, near) in zip(texts, cast(DocumentEngine, engine).near(texts), strict=True):
             nearest = [(self.documents.labels[int(one.word)], one.cosine) for one in near]
             names, score = as_line(name for name, _ in nearest), nearest[0][1] if nearest else 0.0
-            warning = "" if nearest else UNREAD
             source = self.text.decode(ids)
-            found.append(
-                NearestPrediction(source, names, score, nearest=nearest, vector=vector.tolist(), warning=warning)
-            )
+            found.append(NearestPrediction(source, names, score, nearest=nearest, vector=vector.tolist()))
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:

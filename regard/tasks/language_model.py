@@ -115,6 +115,15 @@ class LanguageModelTask(Task):
         """Windows are cut out of lines of any length."""
         return None if self.window is not None else limit
 
+    def length_hint(self, limit: int) -> str:
+        """Return that windows have no limit."""
+        return f"{super().length_hint(limit)}, or read all lines as one text: task.window={limit}"
+
+    @classmethod
+    def usage(cls, run: str) -> str:
+        """Go on with texts."""
+        return f"write on with: regard predict {run} < FILE, a line being how a text begins"
+
     @classmethod
     def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
         """The last lines are held out, those of the test part at the very end: lines follow on each other."""

@@ -155,6 +155,15 @@ class MaskedLanguageModelTask(Task):
         """Any number where long lines are cut."""
         return limit if self.max_pieces is None else None
 
+    def length_hint(self, limit: int) -> str:
+        """Return that lines may also be cut."""
+        return f"{super().length_hint(limit)}, or read their beginnings: task.max_pieces={limit}"
+
+    @classmethod
+    def usage(cls, run: str) -> str:
+        """Fill masks."""
+        return f'fill masks with: echo "a text with a {MASK_PIECE} in it" | regard predict {run}'
+
     @classmethod
     def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
         """The last lines are held out, those of the test part at the very end: lines follow on each other."""

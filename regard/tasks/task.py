@@ -60,7 +60,6 @@ class Task(ABC):
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
     translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
-    verb: ClassVar[str] = "predict"  # the command that uses a trained model
     wording: ClassVar[Wording] = Wording()
 
     def __init__(self, columns: Columns) -> None:
@@ -195,6 +194,10 @@ class Task(ABC):
         """Return the most ids of an example that is learnt from, given the setting; None: any number."""
         return limit
 
+    def length_hint(self, limit: int) -> str:
+        """Return how lines above `max_length` could be learnt from, given its setting."""
+        return f"raise data.max_length, which is {limit:,}"
+
     @classmethod
     def apart(cls, reader: Reader, dev: float, test: float) -> tuple[Reader, Reader, Reader]:
         """Return what of a reader is learnt from, and what is held out as dev and test parts of about these shares."""
@@ -228,6 +231,15 @@ class Task(ABC):
     def counted(self) -> tuple[str, ...]:
         """The columns whose tokens speeds are told in: what is read where answers are of few kinds, else answers."""
         return self.inputs if self.answers in {"label", "tags", "span"} else (self.last,)
+
+    # use
+
+    @classmethod
+    def usage(cls, run: str) -> str:
+        """Return what is done with a trained model, and by which command; `run` is its folder."""
+        given = [*cls.columns][:-1]
+        several = f", a line being {', a tab, '.join(given)}" if len(given) > 1 else ""
+        return f"predict with: regard predict {run} < FILE{several}"
 
     # figures
 

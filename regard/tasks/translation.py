@@ -29,12 +29,16 @@ class TranslationTask(Task):
     metric = "bleu"
     validates = ("bleu", "chrf")
     translated = "source"
-    verb = "translate"
     wording = Wording("sentences", "words of the source", "decode sentences")
 
     def __init__(self, columns: Columns) -> None:
         super().__init__(columns)
         self.source, self.target = (cast(TextColumn, columns[name]) for name in self.columns)
+
+    @classmethod
+    def usage(cls, run: str) -> str:
+        """Translate."""
+        return f"translate with: regard translate {run} < FILE"
 
     def unasked(self, example: Mapping[str, str]) -> Prediction | None:
         """Nothing is translated by nothing."""

@@ -31,6 +31,9 @@ from regard.tasks.text_predictions import rows_of
 from regard.text.vector_table import VectorTable
 
 NEIGHBOURS = 10  # words that answer a text
+SHOWN = 5  # words that are told
+WORDLESS = "there is no word in it, so nothing is near"
+UNREAD = "the model knows no word of the text, so nothing is near"
 FLOOR = 1.0  # added to the counts of words in a text to be judged by, so that there is always another word
 
 
@@ -107,8 +110,30 @@ class WordVectorsTask(Task):
         return self.given(source)
 
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
-        """Return a prediction with its text as it was given, where the tokenizer keeps less of it."""
-        return replace(prediction, source=example[TEXT].encode(errors="replace").decode())  # no lone surrogates
+        """Return a prediction with its text as it was given, and a warning of the words that have no vector."""
+        source = example[TEXT].encode(errors="replace").decode()  # no lone surrogates
+        return replace(prediction, source=source, warning=self._left_out(source))
+
+    def _left_out(self, text: str) -> str:
+        """Which words of a text are not known, and how many of all that is; "" where there are none."""
+        worded, unknown = self.worded[self.text.encode(text)], list[tuple[int, int]]()
+        if worded.all() and (len(worded) or not text.strip()):
+            return ""
+        for is_known, place in zip(worded, self.text.offsets(text), strict=True):
+            if not is_known and place is not None:
+                touches = bool(unknown) and place[0] <= unknown[-1][1]  # bytes of one word
+                unknown.append((unknown.pop()[0], place[1]) if touches else place)
+        if not unknown:
+            return WORDLESS
+        known = int(worded.sum())
+        shown = ", ".join(text[start:end][:60] for start, end in unknown[:SHOWN]) + (
+            " …" if len(unknown) > SHOWN else ""
+        )
+        if not known:
+            return f"{UNREAD}: {shown}"
+        count = known + len(unknown)
+        share = round(100 * len(unknown) / count)
+        return f"{len(unknown):,} of {count:,} words ({share} %) are not known and left out: {shown}"
 
     def max_length(self, limit: int) -> int | None:
         """Lines of any length."""
@@ -118,11 +143,7 @@ class WordVectorsTask(Task):
         self, corpus: Corpus, tokens: int | None = None, sentences: int | None = None, *, seed: int
     ) -> PlannedStream:
         """Words with their windows, those of about so many words of text at once. Raises DataError for one word."""
-        lines = corpus.pieces(TEXT)
-        counts = self._counts(lines)
-        if (counts > 0).sum() < 2:
-            problem = "has fewer than two different words, and a word is told from others"
-            raise DataError(corpus.folder, problem, hint="give more text, or lower text.tokenizer.min_count")
+        lines, counts = self.counted_lines(corpus)
         limits = [tokens or 8192, *([] if sentences is None else [sentences * 2 * self.sampling.window])]
         return self._windows(lines, counts, min(limits), seed, corpus)
 
@@ -139,6 +160,11 @@ class WordVectorsTask(Task):
             nats = model.nll(batch).detach().double().squeeze(-1).cpu().numpy()
             np.add.at(found, batch.lines.cpu().numpy(), np.stack([nats, np.ones_like(nats)], axis=1))
         return found
+
+    @classmethod
+    def usage(cls, run: str) -> str:
+        """Ask for neighbours."""
+        return f"find words that are near with: regard embeddings {run} nearest WORD"
 
     @classmethod
     def measures(cls, choices: Iterable[Choice]) -> list[Measure]:
@@ -182,6 +208,15 @@ class WordVectorsTask(Task):
     ) -> WordWindows:
         place = None if corpus is None else corpus.folder
         return WordWindows(lines, self.sampling, counts, route=self.route, tokens=tokens, seed=seed, place=place)
+
+    def counted_lines(self, corpus: Corpus) -> tuple[Ragged, Longs]:
+        """Return all lines, and how often each word is there. Raises DataError for fewer than two words."""
+        lines = corpus.pieces(TEXT)
+        counts = self._counts(lines)
+        if (counts > 0).sum() < 2:
+            problem = "has fewer than two different words that are known, and a word is told from others"
+            raise DataError(corpus.place, problem, hint="give more text, or lower text.tokenizer.min_count")
+        return lines, counts
 
     def _counts(self, lines: Ragged) -> Longs:
         return np.where(self.worded, np.bincount(lines.data, minlength=len(self.text)), 0)

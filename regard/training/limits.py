@@ -7,14 +7,19 @@ from regard.training.settings import TrainingSettings
 def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: Spent) -> str:
     """Return which limit ends training; "" while none is reached."""
     if settings.max_updates is not None and update >= settings.max_updates:
-        return f"max_updates={update:,} is reached"
+        return f"max_updates={settings.max_updates:,} is {_reached(update, settings.max_updates, 'updates')}"
     if settings.max_epochs is not None and epoch >= settings.max_epochs:
-        return f"max_epochs={epoch} is reached"
+        return f"max_epochs={settings.max_epochs} is {_reached(epoch, settings.max_epochs, 'epochs')}"
     if settings.max_minutes is not None and spent.wall >= settings.max_minutes * 60:
         return f"max_minutes={settings.max_minutes:g} is reached"
     if settings.max_core_minutes is not None and spent.core >= settings.max_core_minutes * 60:
         return f"max_core_minutes={settings.max_core_minutes:g} is reached"
     return ""
+
+
+def _reached(done: int, limit: int, unit: str) -> str:
+    """What a limit is; a run that goes on may be beyond the one it is given now."""
+    return "reached" if done == limit else f"less than the {done:,} {unit} that are done"
 
 
 def seconds_left(settings: TrainingSettings, update: int, spent: Spent, recent: Spent) -> float | None:

@@ -20,7 +20,7 @@ from regard.cli.files import BLOCK, chunks_of_lines
 from regard.cli.predict import N_BEST
 from regard.config import parse_changes
 from regard.documents.files import FileError
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, TooLongError
 from regard.results import Explanation, Prediction
 from regard.tasks import LanguageModelTask, TranslationTask
 from regard.tasks.classification import ClassificationTask
@@ -44,7 +44,9 @@ class Echo:
     def predict(self, texts, explain=False):
         for line, text in enumerate(texts, start=1):
             if text == "too long":
-                raise DataError("source", "9 pieces are more than this model takes", line=line, hint="split it")
+                raise TooLongError("source", "9 pieces are more than this model takes", line=line, hint="split it")
+            if len(text) > BLOCK:
+                raise DataError("text", "has 2 fields", line=line)
         return [Prediction(text, text.upper(), -0.5, alternatives=[Prediction(text, "?", -2.0)]) for text in texts]
 
 
@@ -216,7 +218,7 @@ def test_text_that_is_not_utf8_is_told_by_line_and_byte(loads):
     assert done.stderr == f"error: stdin:2: byte 3 of the line is not UTF-8 ({hint})\n"
 
 
-@pytest.mark.parametrize("bad", [b"\xff", b"too long"])
+@pytest.mark.parametrize("bad", [b"\xff", b"x" * 2 * BLOCK])
 @pytest.mark.parametrize("good", [0, 1000])
 def test_a_bad_line_costs_none_of_those_before_it(loads, tmp_path, bad, good):
     (tmp_path / "in.txt").write_bytes(b"x\n" * good + bad + b"\ny\n")
@@ -253,11 +255,13 @@ def test_what_can_be_read_of_a_truncated_gzip_file_is_translated(loads, tmp_path
     assert "lines answered before it: 2" in done.stderr
 
 
-def test_a_fault_names_the_line_of_the_whole_input(loads, tmp_path):
-    (tmp_path / "in.txt").write_text("x" * BLOCK + "\n" + "a\ntoo long\n")
+def test_lines_that_are_too_long_are_told_and_left_empty(loads, tmp_path):
+    (tmp_path / "in.txt").write_text("x" * BLOCK + "\n" + "a\ntoo long\ntoo long\nb\n")
     done = predict("--input", str(tmp_path / "in.txt"))
-    assert done.exit_code == 2
-    assert f"{tmp_path / 'in.txt'}:3: 9 pieces" in done.stderr
+    assert (done.exit_code, done.stdout.splitlines()[1:]) == (0, ["A", "", "", "B"])
+    problem = "9 pieces are more than this model takes: it has no answer (split it)"
+    assert done.stderr.splitlines() == [f"warning: {tmp_path / 'in.txt'}:{line}: {problem}" for line in (3, 4)]
+    assert "has no answer" in predict("--json", text=b"too long\n").stdout
 
 
 class Dribble(io.RawIOBase):

@@ -17,6 +17,7 @@ from regard.models.spelled_words import SpelledWords, hashed
 from regard.models.word_vectors import numbered
 from regard.registry import Choice
 from regard.reports import evaluate
+from regard.results import TextPrediction
 from regard.runs import train_run
 from regard.tasks import TASKS
 
@@ -151,13 +152,46 @@ def test_a_text_of_one_word_is_refused(tmp_path):
         "task=word_vectors",
         "text.tokenizer={name: uncased_words, min_count: 1}",
     ]
-    with pytest.raises(DataError, match="fewer than two different words"):
+    with pytest.raises(DataError, match="fewer than two different words") as caught:
         train_run(read_experiment(None, [*given, f"run={tmp_path / 'run'}"]), quiet=True)
+    assert caught.value.path == str(tmp_path / "text")
+
+
+def test_sparse_gradients_in_shards_are_refused(tmp_path):
+    (tmp_path / "text").write_text("red apples\n" * 9, encoding="utf-8")
+    given = [f"data.train.text={tmp_path / 'text'}", "task=word_vectors", "text.tokenizer=uncased_words"]
+    changes = [*given, "training.parallel=fsdp", f"run={tmp_path / 'run'}"]
+    with pytest.raises(ConfigError, match=r"training.parallel: 'fsdp' .* are sparse.*training.parallel=ddp"):
+        train_run(read_experiment(None, changes), quiet=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_longest_ngrams_shorter_than_shortest_are_refused():
     with pytest.raises(ConfigError, match="longest: is 2, less than the shortest of 3"):
         MODELS.build(Choice("cbow", {"buckets": 9, "longest": 2}), columns())
+
+
+@pytest.mark.parametrize("tokenizer", ["uncased_words", "words"])
+def test_unknown_words_are_told_with_their_share(tokenizer):
+    examples = [Example(1, {"text": "ab ab cd"}), Example(2, {"text": "ab cd"})]
+    known = learn_columns({"text": "text"}, [examples], Choice(tokenizer), shared=True)
+    task = TASKS.build(Choice("word_vectors"), known)
+
+    def told(text):
+        return task.as_given(TextPrediction("", "", 0.0), {"text": text}).warning
+
+    assert (told("ab cd"), told("")) == ("", "")
+    assert told("ab xü cd yy") == "2 of 4 words (50 %) are not known and left out: xü, yy"
+    assert told("a b c d e f") == "the model knows no word of the text, so nothing is near: a, b, c, d, e …"
+
+
+def test_a_text_of_signs_alone_has_no_word():
+    examples = [Example(1, {"text": "ab cd"})]
+    signless = Choice("uncased_words", {"signs": False})
+    task = TASKS.build(Choice("word_vectors"), learn_columns({"text": "text"}, [examples], signless, shared=True))
+    assert task.as_given(TextPrediction("", "", 0.0), {"text": " !? "}).warning == (
+        "there is no word in it, so nothing is near"
+    )
 
 
 def test_bytes_and_specials_get_no_window():

@@ -172,7 +172,8 @@ def test_the_mean_may_be_taken_with_the_last(trainer):
 
 def test_more_updates_than_are_wanted_now_are_told(trainer):
     trainer(max_updates=5).prepare().train()
-    assert trainer(max_updates=2).prepare(resume=True).train().reason == "max_updates=5 is reached"
+    report = trainer(max_updates=2).prepare(resume=True).train()
+    assert (report.updates, report.reason) == (5, "max_updates=2 is less than the 5 updates that are done")
 
 
 class Short:

@@ -84,6 +84,11 @@ def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column
     return columns
 
 
+def learnt_things(kinds: Iterable[str], tokenizer: str) -> list[str]:
+    """Return what columns of these kinds learn, each once: subwords, label …; `tokenizer` is the name of its row."""
+    return list(dict.fromkeys(_row(kind).learns(tokenizer) or kind for kind in kinds))
+
+
 def example_values(kinds: Mapping[str, str], times: int = 1) -> dict[str, list[str]]:
     """Return the example values of each column, so many times as long where they have a length."""
     rows = {name: _row(kind) for name, kind in kinds.items()}
@@ -112,4 +117,4 @@ def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[st
 
 
 __all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "example_values", "learn_columns",
-           "load_columns", "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
+           "learnt_things", "load_columns", "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip

@@ -38,6 +38,11 @@ class Column(ABC):
         """Return what `save` wrote. Raises CheckpointError where it is damaged."""
 
     @classmethod
+    def learns(cls, tokenizer: str) -> str:
+        """Return what it learns, where that is what the tokenizer of this name cuts; "" where it is its own values."""
+        return ""
+
+    @classmethod
     def folder(cls, name: str, *, shared: bool) -> str:
         """Return the name of the folder that keeps this column's vocabulary; columns of one folder are one."""
         return name

@@ -37,6 +37,11 @@ class TokenizerColumn(Column):
         return cls(load_tokenizer(folder))
 
     @classmethod
+    def learns(cls, tokenizer: str) -> str:
+        """Return the name of the tokenizer."""
+        return tokenizer
+
+    @classmethod
     def folder(cls, name: str, *, shared: bool) -> str:
         """All texts share a vocabulary, or each has its own."""
         return "shared" if shared else name
