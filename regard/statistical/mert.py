@@ -1,0 +1,142 @@
+"""Minimum error rate training (Och 2003, https://aclanthology.org/P03-1021): weights by the metric itself.
+
+Along a line w + γ·d the score of each candidate is a line in γ, so the best candidate of a sentence changes where the
+upper envelope of these lines bends. Between two bends of any sentence the corpus figure is constant: all its values
+along the line are found exactly. Random restarts: https://aclanthology.org/W08-0304.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Values = Callable[[Floats], Floats]  # sums of statistics (case, statistic) → figure of each, more is better
+
+LEAST = 1e-4  # a gain that is worth a step
+BEYOND = 1.0  # how far behind the last bend weights are set
+SPREAD = 1.0  # restarts begin at weights times exp of a normal number of this deviation
+
+
+class Candidates(NamedTuple):
+    """Translations of sentences, padded to equal numbers."""
+
+    features: Floats  # (sentence, candidate, feature)
+    statistics: Floats  # (sentence, candidate, statistic)
+    mask: NDArray[np.bool_]  # (sentence, candidate), the first of each is there
+
+    @classmethod
+    def of(cls, features: Sequence[Floats], statistics: Sequence[Floats]) -> "Candidates":
+        """Those of each sentence: (candidate, feature) and (candidate, statistic), at least one."""
+        most = max(map(len, features))
+        mask = np.arange(most) < np.array([len(some) for some in features])[:, None]
+        padded = []
+        for rows in (features, statistics):
+            padded.append(np.zeros((*mask.shape, rows[0].shape[1])))
+            padded[-1][mask] = np.concatenate(rows)
+        return cls(padded[0], padded[1], mask)
+
+    def chosen(self, weights: Floats) -> Floats:
+        """Return the sums (statistic,) of the candidates that score best, of equals the first."""
+        scores = np.where(self.mask, self.features @ weights, -np.inf)
+        best = scores.argmax(axis=1)
+        total: Floats = self.statistics[np.arange(len(best)), best].sum(axis=0)
+        return total
+
+
+class Tuned(NamedTuple):
+    """Weights (feature,) and their figure."""
+
+    weights: Floats
+    value: float
+
+
+def figures_along(candidates: Candidates, weights: Floats, direction: Floats, values: Values) -> tuple[Floats, Floats]:
+    """Return the bends (bend,) along a line, rising, and the figure (bend + 1,) before, between and behind them."""
+    heights = np.where(candidates.mask, candidates.features @ weights, -np.inf)
+    slopes = candidates.features @ direction
+    rows = np.arange(len(heights))
+    lowest = np.where(candidates.mask, slopes, np.inf).min(axis=1, keepdims=True)
+    now = np.where(slopes == lowest, heights, -np.inf).argmax(axis=1)  # the best far to the left
+    start = candidates.statistics[rows, now].sum(axis=0)
+    bends, changes = [np.zeros(0)], [np.zeros((0, len(start)))]
+    while len(rows):
+        height, slope = heights[rows], slopes[rows]
+        here = np.arange(len(rows))
+        rise = slope - slope[here, now][:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            places = np.where((rise > 0) & candidates.mask[rows], (height[here, now][:, None] - height) / rise, np.inf)
+        first = places.min(axis=1)
+        steepest = np.where(places == first[:, None], rise, -np.inf).argmax(axis=1)
+        goes_on = np.isfinite(first)
+        moved = candidates.statistics[rows, steepest] - candidates.statistics[rows, now]
+        bends.append(first[goes_on])
+        changes.append(moved[goes_on])
+        rows, now = rows[goes_on], steepest[goes_on]
+    places, moved = np.concatenate(bends), np.concatenate(changes)
+    order = np.argsort(places, kind="stable")
+    sums = start + np.concatenate([np.zeros((1, len(start))), np.cumsum(moved[order], axis=0)])
+    return places[order], values(sums)
+
+
+def line_search(candidates: Candidates, weights: Floats, direction: Floats, values: Values) -> Tuned:
+    """Return the best weights along a line: the middle of the best stretch, of equals the one nearest to `weights`."""
+    bends, figures = figures_along(candidates, weights, direction, values)
+    if not len(bends):
+        return Tuned(weights, float(figures[0]))
+    edges = np.concatenate([[bends[0] - 2 * BEYOND], bends, [bends[-1] + 2 * BEYOND]])
+    middles, widths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
+    figures = np.where(widths > 1e-12, figures, -np.inf)  # a stretch of no width cannot be met
+    best = np.flatnonzero(figures == figures.max())
+    place = best[np.abs(middles[best]).argmin()]
+    return Tuned(weights + middles[place] * direction, float(figures[place]))
+
+
+def minimise_errors(
+    candidates: Candidates, weights: Floats, values: Values, *, restarts: int = 8, seed: int = 0
+) -> Tuned:
+    """Return the best weights that line searches along the axes find, from `weights` and from `restarts` drawn ones.
+
+    The sizes of the result sum to 1, which changes no choice.
+    """
+    draws = np.random.default_rng(seed)
+    starts = [weights, *(weights * np.exp(SPREAD * draws.normal(size=len(weights))) for _ in range(restarts))]
+    found = [_climb(candidates, start, values, draws) for start in starts]
+    best = max(found, key=lambda one: one.value)
+    return Tuned(best.weights / np.abs(best.weights).sum(), best.value)
+
+
+def random_search(candidates: Candidates, weights: Floats, values: Values, *, draws: int = 500, seed: int = 0) -> Tuned:
+    """Return the best of `weights` and of so many drawn around it, the sizes of each summing to 1."""
+    generator = np.random.default_rng(seed)
+    tried = weights * np.exp(SPREAD * generator.normal(size=(draws + 1, len(weights))))
+    tried[0] = weights
+    tried /= np.abs(tried).sum(axis=1, keepdims=True)
+    figures = values(np.stack([candidates.chosen(one) for one in tried]))
+    return Tuned(tried[figures.argmax()], float(figures.max()))
+
+
+def bleu_values(sums: Floats) -> Floats:
+    """Return BLEU of sums [hypothesis length, reference length, 4 matches, 4 totals] in each row; 0 without a match."""
+    lengths, references, matches, totals = sums[:, 0], sums[:, 1], sums[:, 2:6], sums[:, 6:10]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precisions = np.log(matches / totals).mean(axis=1)
+        brevity = np.minimum(0.0, 1 - references / lengths)
+    found: Floats = np.where((matches > 0).all(axis=1), 100 * np.exp(precisions + brevity), 0.0)
+    return found
+
+
+def _climb(candidates: Candidates, weights: Floats, values: Values, draws: np.random.Generator) -> Tuned:
+    """Line searches along each axis in turn, in an order that is drawn, until a round gains nothing."""
+    best = Tuned(weights, float(values(candidates.chosen(weights)[None])[0]))
+    while True:
+        before = best.value
+        for axis in draws.permutation(len(weights)):
+            direction = np.zeros(len(weights))
+            direction[axis] = 1.0
+            found = line_search(candidates, best.weights, direction, values)
+            if found.value > best.value + LEAST:
+                best = found
+        if best.value <= before + LEAST:
+            return best
