@@ -1,0 +1,29 @@
+"""IBM model 2 of https://aclanthology.org/J93-2003: a table of positions."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from regard.statistical.alignment_model import Shape, ZeroOrder
+from regard.statistical.lexicon import Floats
+
+Table = Mapping[Shape, Floats]
+
+
+class Ibm2(ZeroOrder[Table]):
+    """p(i | j, I, J), a number for each: many, so it wants many sentences of each length."""
+
+    def start(self, shapes: Sequence[Shape]) -> Table:
+        return {shape: _uniform(shape) for shape in shapes}
+
+    def prior(self, positions: Table, shape: Shape) -> Floats:
+        """Uniform for a shape that was not learnt from."""
+        return positions[shape] if shape in positions else _uniform(shape)
+
+    def maximise(self, positions: Table, counts: Mapping[Shape, Floats]) -> Table:
+        return {shape: count / count.sum(axis=1, keepdims=True) for shape, count in counts.items()}
+
+
+def _uniform(shape: Shape) -> Floats:
+    sources, targets = shape
+    return np.full((targets, sources + 1), 1 / (sources + 1))
