@@ -3,9 +3,10 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from regard.cli.files import check_writable
 from regard.errors import ConfigError
@@ -14,19 +15,37 @@ if TYPE_CHECKING:
     from regard.runs.embeddings import Embeddings
     from regard.text.vector_table import Neighbour, VectorTable
 
-embeddings_app = typer.Typer(help="Words that are near, analogies, and files of vectors.", no_args_is_help=True)
+
+class ColumnAnywhere(TyperGroup):
+    """Reads --column wherever it stands, also behind RUN and the words of a command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _column_first(args))
+
+
+embeddings_app = typer.Typer(
+    cls=ColumnAnywhere, help="Words that are near, analogies, and files of vectors.", no_args_is_help=True
+)
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model, or a file of vectors.")]
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="source, document ... (default: the first text)")]
+Column = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="source, document ... (default: the first text); it may stand anywhere."),
+]
 Word = Annotated[str, typer.Argument(metavar="WORD")]
 Count = Annotated[int, typer.Option("--count", "-k", min=1, metavar="N", help="How many words.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture of them: .svg, .png or .pdf")]
-Target = Annotated[Path, typer.Argument(metavar="FILE", help="Where the vectors go; compressed if it ends in .gz.")]
-Binary = Annotated[bool, typer.Option("--binary", help="word2vec's binary format.")]
+Target = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Where they go: .bin, .tsv, or a text; compressed if .gz ends it.")
+]
+Binary = Annotated[bool, typer.Option("--binary", help="word2vec's binary format, as .bin has it.")]
 Tsv = Annotated[
     bool, typer.Option("--tsv", help="Numbers alone, and the words in FILE.words.tsv: for projector tools.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
+BINARY, TABLE = ".bin", ".tsv"  # endings
+COLUMN = "--column"
 
 
 @embeddings_app.callback()
@@ -75,18 +94,28 @@ def similarity_command(context: typer.Context, a: Word, b: Word) -> None:
 
 
 @embeddings_app.command("export")
-def export_command(context: typer.Context, file: Target, *, binary: Binary = False, tsv: Tsv = False) -> None:
-    """Write all vectors in word2vec's format, which other tools read."""
+def export_command(
+    context: typer.Context, file: Target, *, binary: Binary = False, tsv: Tsv = False, force: Force = False
+) -> None:
+    """Write all vectors in word2vec's format, which other tools read.
+
+    FILE's ending tells the format: .bin is the binary one, .tsv the two files of projectors, anything else the text.
+    """
     from regard.text.word2vec_format import write_word2vec
 
     if binary and tsv:
         raise ConfigError("--tsv", "is a text, which --binary is not", "give one of them")
-    check_writable(file, "FILE")
+    ending = Path(file.name.removesuffix(".gz")).suffix
+    tsv = tsv or (ending == TABLE and not binary)
+    for one in (file, _words_of(file)) if tsv else (file,):
+        if one.is_file() and not force:
+            raise ConfigError(str(one), "is there already", "choose another name, or overwrite it: --force")
+        check_writable(one, "FILE")
     table = _read(context).table
     if tsv:
         _write_tsv(file, table)
     else:
-        write_word2vec(file, table, binary=binary)
+        write_word2vec(file, table, binary=binary or ending == BINARY)
     print(f"wrote {len(table):,} vectors of {table.vectors.shape[1]:,} numbers to {file}", file=sys.stderr)
 
 
@@ -103,10 +132,25 @@ def _show(found: "list[Neighbour]", as_json: bool) -> None:
         print("\n".join(f"{one.cosine:.4f}\t{one.word}" for one in found))
 
 
+def _column_first(args: list[str]) -> list[str]:
+    """The same words with --column and its value in front; what stands behind -- is no option."""
+    end = args.index("--") if "--" in args else len(args)
+    for place, word in enumerate(args[:end]):
+        if word == COLUMN or word.startswith(f"{COLUMN}="):
+            behind = min(place + 1 + (word == COLUMN), end)
+            return [*args[place:behind], *args[:place], *args[behind:]]
+    return args
+
+
+def _words_of(file: Path) -> Path:
+    """Where the words of a table go."""
+    return file.with_name(f"{file.name}.words.tsv")
+
+
 def _write_tsv(file: Path, table: "VectorTable") -> None:
     """The two files that projectors read: vectors, and a word for each."""
     rows = ("\t".join(f"{number:.6g}" for number in vector) for _, vector in table)
     file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    words = file.with_name(f"{file.name}.words.tsv")
+    words = _words_of(file)
     words.write_text("".join(f"{word}\n" for word in table.words), encoding="utf-8")
     print(f"wrote {words}", file=sys.stderr)

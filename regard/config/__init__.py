@@ -4,7 +4,7 @@ from regard.config.atomic_write import is_unfinished, staged, write_atomically
 from regard.config.checked_json import read_checked, write_checked
 from regard.config.descriptions import Doc, described
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
-from regard.config.merging import lay, merge, parse_changes
+from regard.config.merging import lay, merge, name_parts, parse_changes
 from regard.config.models import Setting, Settings, settings_model
 from regard.config.reading import SETTINGS_FILE, quoted, read_yaml, write_yaml
 from regard.config.values import Choice, as_values
@@ -26,6 +26,7 @@ __all__ = [
     "is_unfinished",
     "lay",
     "merge",
+    "name_parts",
     "note",
     "notes_at",
     "parse_changes",

@@ -28,6 +28,17 @@ def lay(default: Any, given: Any) -> Any:
     return _join(default, given, "", ("name", "score"))
 
 
+def name_parts(default: Any, given: Any) -> Any:
+    """What is given, its parts without a name named as those of a default are, so that their settings are those."""
+    group = {"name": default} if isinstance(default, str) else default
+    if not isinstance(given, Mapping) or not isinstance(group, Mapping):
+        return given
+    if _kind(given, ("name", "score")) not in (None, _kind(group, ("name", "score"))):
+        return given
+    own = {} if "name" in given or "name" not in group else {"name": group["name"]}
+    return {**own, **{name: name_parts(group.get(name), value) for name, value in given.items()}}
+
+
 def _merged(base: Settings, over: Settings, place: str, kinds: Kinds) -> dict[str, Any]:
     joined = {name: _join(base.get(name), value, f"{place}.{name}", kinds) for name, value in over.items()}
     return {**base, **joined}

@@ -32,7 +32,10 @@ def read_alike(data: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, An
         if takes and part != "train" and (ending is None or (kind, ending["name"]) in UNCLEAR):
             found[part] = {**{setting: value for setting, value in like.items() if setting != "header"}, "file": name}
         elif ending is None and Path(name).expanduser().is_file():
+            columns = [*like.get("files", like)]
             hint = "a table is .tsv, .csv or .jsonl, words with tags .conll; else a file for each column"
+            if len(columns) == 1:
+                hint = f"a text: data.{part}.{columns[0]}={name}"
             raise ConfigError(f"data.{part}", f"is '{name}', whose ending tells no format", hint)
     return found
 

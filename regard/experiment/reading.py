@@ -17,6 +17,7 @@ from regard.config import (
     deferred_warnings,
     lay,
     merge,
+    name_parts,
     parse_changes,
     quoted,
     read_settings,
@@ -198,13 +199,15 @@ def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]
 
 
 def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
-    """The model is that of the task unless it is named."""
+    """The model is that of the task unless it is named; so are other parts that the task has defaults of."""
     task = settings.get("task", "translation")
     name = task.get("name") if isinstance(task, Mapping) else task
     model = settings.get("model", {})
-    if not isinstance(name, str) or name not in TASKS or not isinstance(model, Mapping) or "name" in model:
+    if not isinstance(name, str) or name not in TASKS or not isinstance(model, Mapping):
         return settings  # as it is, or refused where it is read
-    return {**settings, "model": {"name": task_class(name).model, **model}}
+    kind = task_class(name)
+    own = {"name": kind.model, **kind.defaults.get("model", {})}
+    return {**name_parts(kind.defaults, settings), "model": name_parts(own, model)}
 
 
 def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:

@@ -1,5 +1,6 @@
 """regard embeddings: neighbours, analogies, files, pictures, and what is wrong told in one line."""
 
+import gzip
 import json
 
 import numpy as np
@@ -74,17 +75,32 @@ def test_similarity_is_the_cosine(runs):
     assert found == pytest.approx(table.similarity("red", "green"), abs=1e-4)
 
 
-@pytest.mark.parametrize("options", [[], ["--binary"]])
-def test_exports_are_read_back_and_asked(runs, options, tmp_path):
-    told(runs / "words", "export", tmp_path / "file", *options)
-    found, table = read_word2vec(tmp_path / "file"), read_embeddings(runs / "words").table
+@pytest.mark.parametrize(
+    ("name", "options", "binary"),
+    [("file", [], False), ("file", ["--binary"], True), ("file.bin", [], True), ("file.bin.gz", [], True)],
+)
+def test_exports_are_read_back_and_asked(runs, name, options, binary, tmp_path):
+    told(runs / "words", "export", tmp_path / name, *options)
+    found, table = read_word2vec(tmp_path / name), read_embeddings(runs / "words").table
     assert found.words == table.words
     assert np.array_equal(found.vectors, table.vectors)
-    assert told(tmp_path / "file", "nearest", "red") == told(runs / "words", "nearest", "red")
+    assert told(tmp_path / name, "nearest", "red") == told(runs / "words", "nearest", "red")
+    unpacked = gzip.decompress if name.endswith(".gz") else bytes
+    assert (b"\x00" in unpacked((tmp_path / name).read_bytes())) == binary
+
+
+@pytest.mark.parametrize("there", ["a.tsv", "a.tsv.words.tsv"])
+def test_files_are_overwritten_when_told_to(runs, there, tmp_path):
+    (tmp_path / there).write_text("mine")
+    words = runs / "words", "export", tmp_path / "a.tsv"
+    assert f"{tmp_path / there}: is there already" in told(*words, code=2)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(there, "mine")]
+    told(*words, "--force")
+    assert (tmp_path / there).read_text() != "mine"
 
 
 def test_projector_files_have_a_word_for_each_vector(runs, tmp_path):
-    told(runs / "words", "export", tmp_path / "a.tsv", "--tsv")
+    told(runs / "words", "export", tmp_path / "a.tsv")
     words = (tmp_path / "a.tsv.words.tsv").read_text().splitlines()
     rows = [list(map(float, row.split("\t"))) for row in (tmp_path / "a.tsv").read_text().splitlines()]
     table = read_embeddings(runs / "words").table
@@ -93,7 +109,12 @@ def test_projector_files_have_a_word_for_each_vector(runs, tmp_path):
 
 
 def test_any_embedder_and_column_is_read(runs):
-    assert "apples" in told("--column", "target", runs / "mt", "nearest", "red")
+    target = told("--column", "target", runs / "mt", "nearest", "red")
+    assert "apples" in target
+    assert told(runs / "mt", "--column", "target", "nearest", "red") == target
+    assert told(runs / "mt", "nearest", "red", "--column=target") == target
+    assert told(runs / "mt", "nearest", "--column", "target", "red") == target
+    assert "there is no vector of '--column'" in told(runs / "mt", "nearest", "--", "--column", code=2)
     assert "this model has no vectors of 'middle'" in told("--column", "middle", runs / "mt", "nearest", "red", code=2)
 
 

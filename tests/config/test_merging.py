@@ -2,7 +2,7 @@
 
 import pytest
 
-from regard.config import lay, merge, parse_changes
+from regard.config import lay, merge, name_parts, parse_changes
 from regard.errors import ConfigError
 
 
@@ -107,3 +107,16 @@ def test_an_attention_of_another_score_takes_none_of_the_default_ones_settings()
         "attention": {"score": {"name": "scaled_dot", "scale": 2.0}, "num_heads": 4}
     }
     assert merge(default, {"attention": {"score": "additive"}}) == {"attention": {"score": "additive", "num_heads": 4}}
+
+
+def test_parts_without_a_name_are_those_of_the_default():
+    default = {"text": {"tokenizer": {"name": "words", "size": 9}}, "training": {"optimizer": "sgd", "rate": 1}}
+    given = {"text": {"tokenizer": {"size": 3}}, "training": {"optimizer": {"momentum": 0.5}}}
+    assert name_parts(default, given) == {
+        "text": {"tokenizer": {"name": "words", "size": 3}},
+        "training": {"optimizer": {"name": "sgd", "momentum": 0.5}},
+    }
+    other = {"text": {"tokenizer": {"name": "characters"}}, "training": {"optimizer": "adam", "rate": 2}, "more": {}}
+    assert name_parts(default, other) == other
+    scored = {"attention": {"score": "additive"}}
+    assert name_parts({"attention": {"name": "dot", "num_heads": 4}}, scored) == scored

@@ -53,6 +53,26 @@ def test_a_file_whose_format_nothing_tells_is_not_called_missing(tmp_path):
         read_experiment(None, [f"data.train={tmp_path / 'plain.txt'}"])
 
 
+def test_a_text_is_told_its_column(tmp_path):
+    file = tmp_path / "plain.txt"
+    file.write_text("a b\nb a\n")
+    given = ["task=language_model", f"data.train.text={file}", f"data.test={file}"]
+    with pytest.raises(ConfigError, match=r"data\.test: .*\(a text: data\.test\.text=.*plain\.txt\)"):
+        read_experiment(None, given)
+    read_experiment(None, given[:2]).save(tmp_path / "saved.yaml")
+    with pytest.raises(ConfigError, match=r"a text: data\.test\.text="):
+        load_experiment(tmp_path / "saved.yaml", given[2:])
+
+
+def test_a_part_of_the_task_default_takes_its_settings(tmp_path):
+    (tmp_path / "plain.txt").write_text("a b\nb a\n")
+    given = [f"data.train.text={tmp_path / 'plain.txt'}", "text.tokenizer.min_count=2"]
+    tokenizer = read_experiment(None, ["task=word_vectors", *given]).text.tokenizer
+    assert (tokenizer.name, tokenizer.settings["min_count"], tokenizer.settings["signs"]) == ("uncased_words", 2, False)
+    with pytest.raises(ConfigError, match=r"text\.tokenizer\.min_count: there is no such setting"):
+        read_experiment(None, ["task=language_model", *given])
+
+
 def test_a_table_with_a_label_that_is_to_be_translated_is_warned_of(tmp_path):
     path = tmp_path / "small.tsv"
     path.write_text("".join(f"{'good' if n % 2 else 'bad'}\ta text of number {n}\n" for n in range(20)))
