@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from regard.data.ragged import Ragged
 from regard.statistical.compiled_stack_search import WIDEST
-from regard.statistical.ngram_model import EMPTY, Floats, NgramModel
+from regard.statistical.ngram_model import BEGIN, EMPTY, END, UNKNOWN, Floats, NgramModel
 from regard.statistical.phrase_table import REORDERING, SCORES, Phrase, PhraseTable
 from regard.statistical.stack_search import (
     DISCONTINUOUS,
@@ -62,6 +62,7 @@ class SearchLimits(NamedTuple):
 
 
 LIMITS = SearchLimits()
+FORTUNE = -1e4  # of a word that a given text does not have there
 
 
 class PhraseDecoder:
@@ -83,43 +84,59 @@ class PhraseDecoder:
         phrases = np.repeat(np.arange(len(table.firsts) - 1), np.diff(table.firsts))
         self._ranked = np.lexsort((-self._estimates, phrases))  # rows, those of a phrase together, the best first
 
+    def __deepcopy__(self, memo: object) -> "PhraseDecoder":
+        """Nothing of it changes, so copies share it."""
+        return self
+
     def translate(self, sentence: Sequence[str], n_best: int = 1) -> list[Translation]:
         """Return up to `n_best` translations, the best first; several may have the same words."""
         boxes = self.boxes(sentence)
-        return [self._spelled(boxes, one) for one in search(self.problem(sentence, boxes), n_best)]
+        problem = self._problem(len(sentence), boxes, self._weighted)
+        return [self._spelled(boxes, one) for one in search(problem, n_best)]
 
-    def boxes(self, sentence: Sequence[str]) -> list[Box]:
-        """Return what each stretch may become, by start and end, the best first. What no phrase covers is copied."""
+    def explain(self, sentence: Sequence[str], target: Sequence[str]) -> Translation | None:
+        """Return how phrases give a target, by the best score but for the language model; None where they do not."""
+        parts = {tuple(target[start:end]) for start in range(len(target)) for end in range(start + 1, len(target) + 1)}
+        boxes = [box for box in self.boxes(sentence, limited=False) if self._target(box) in parts]
+        boxes = [box._replace(target=self._target(box)) for box in boxes]
+        found = search(self._problem(len(sentence), boxes, fixed_text(target)), 1)
+        spelled = self._spelled(boxes, found[0]) if found else None
+        return spelled if spelled is not None and spelled.words == tuple(target) else None
+
+    def boxes(self, sentence: Sequence[str], *, limited: bool = True) -> list[Box]:
+        """Return what each stretch may become, by start and end, the best first. What no phrase covers is copied.
+
+        The target of a row of the table is left empty. Without `limited` all translations of a phrase are there.
+        """
         found, length = list[Box](), len(sentence)
         for start in range(length):
             for end in range(start + 1, min(length, start + self.table.longest) + 1):
                 rows = self.table.rows(sentence[start:end])
-                ranked = self._ranked[rows.start : min(rows.stop, rows.start + self.limits.options)]
+                most = self.limits.options if limited else len(rows)
+                ranked = self._ranked[rows.start : min(rows.stop, rows.start + most)]
                 found += [Box(start, end, (), row) for row in ranked.tolist()]
         return sorted(found + copies(sentence, found), key=lambda box: (box.start, box.end))
 
-    def problem(self, sentence: Sequence[str], boxes: Sequence[Box]) -> Problem:
-        """Return what is to be searched."""
+    def _problem(self, length: int, boxes: Sequence[Box], language: NgramModel) -> Problem:
+        """What is to be searched."""
         rows = np.array([box.row for box in boxes], np.int64)
         known, starts, ends = rows >= 0, *(np.array([box[side] for box in boxes], np.int32) for side in (0, 1))
         inside, estimates = (np.zeros(len(boxes)) for _ in range(2))
         reordering = np.zeros((len(boxes), len(REORDERING)))
         inside[known], estimates[known] = self._inside[rows[known]], self._estimates[rows[known]]
         reordering[known] = self._reordering[rows[known]]
-        words = [self._words(box) for box in boxes]
         for place in np.flatnonzero(~known):
-            inside[place] = self.weights[len(SCORES) : STATIC] @ [len(words[place]), 1]
-            estimates[place] = inside[place] + self._unfluent(words[place])
+            inside[place] = self.weights[len(SCORES) : STATIC] @ [len(boxes[place].target), 1]
+            estimates[place] = inside[place] + self._unfluent(boxes[place].target)
         _, groups = np.unique(reordering[:, 3:], axis=0, return_inverse=True)
+        words = [self._words(box, language) for box in boxes]
         options = Options(
             starts, ends, Ragged.of(words, np.dtype(np.int32)), inside, reordering[:, :3], reordering[:, 3:],
             groups.reshape(-1).astype(np.int32),
         )  # fmt: skip
         jumps = -np.arange(self.limits.jump + 1) * self.weights[FEATURES.index(DISTANCE)]
-        outlook = outlooks(len(sentence), starts, ends, estimates)
-        return Problem(
-            len(sentence), options, outlook, jumps, self._weighted, size=self.limits.size, pops=self.limits.pops
-        )
+        outlook = outlooks(length, starts, ends, estimates)
+        return Problem(length, options, outlook, jumps, language, size=self.limits.size, pops=self.limits.pops)
 
     def features(self, translation: Translation, length: int) -> Floats:
         """Return the values (feature,) whose weighted sum is the score of a translation of `length` source words."""
@@ -162,26 +179,45 @@ class PhraseDecoder:
             states[rows], place = after, place + 1
         return totals
 
-    def _unfluent(self, words: Sequence[int]) -> float:
+    def _unfluent(self, words: Phrase) -> float:
         """The same of one target."""
         total, state = 0.0, EMPTY
         for word in words:
-            value, state = self._weighted.step(state, word)
+            value, state = self._weighted.step(state, self.language.id(word))
             total += value
         return total
 
-    def _words(self, box: Box) -> list[int]:
-        """The target in the language model's numbers."""
-        if box.row >= 0:
+    def _words(self, box: Box, language: NgramModel) -> list[int]:
+        """The target in a language model's numbers."""
+        if language is self._weighted and box.row >= 0:
             return self._targets.row(box.row).tolist()
-        return [self.language.id(word) for word in box.target]
+        return [language.id(word) for word in box.target]
+
+    def _target(self, box: Box) -> Phrase:
+        return self.table.entry(box.row).target if box.row >= 0 else box.target
 
     def _spelled(self, boxes: Sequence[Box], found: Derivation) -> Translation:
         chosen = (boxes[option] for option in found.options)
-        return Translation(
-            [box._replace(target=self.table.entry(box.row).target) if box.row >= 0 else box for box in chosen],
-            found.score,
-        )
+        return Translation([box._replace(target=self._target(box)) for box in chosen], found.score)
+
+
+def fixed_text(words: Sequence[str]) -> NgramModel:
+    """Return a language model that knows one text: any other word than the next one costs a fortune."""
+    known = list(dict.fromkeys([UNKNOWN, BEGIN, END, *words]))
+    ids, places = {word: place for place, word in enumerate(known)}, len(words) + 1
+    firsts = [0, *range(len(known), len(known) + places + 1)]
+    nexts = [EMPTY] * len(known) + [*range(2, places + 1), EMPTY]
+    nexts[ids[BEGIN]] = 1
+    return NgramModel(
+        known,
+        np.array(firsts),
+        arcs=np.array([*range(len(known)), *(ids[word] for word in [*words, END])]),
+        log_probs=np.zeros(len(nexts)),
+        nexts=np.array(nexts),
+        backoffs=np.array([0.0] + [FORTUNE] * places),
+        lowers=np.zeros(places + 1),
+        lengths=np.arange(places + 1),
+    )
 
 
 def copies(sentence: Sequence[str], found: Sequence[Box]) -> list[Box]:

@@ -77,9 +77,9 @@ class _Node:
 
 
 def search(problem: Problem, n_best: int = 1) -> list[Derivation]:
-    """Return up to `n_best` derivations, best first, at least one; a sentence of no words has an empty one.
+    """Return up to `n_best` derivations, best first; a sentence of no words has an empty one.
 
-    Every word must have an option of its own. Compiled code and the plain code below find the same.
+    There is at least one where every word has an option of its own. Compiled and plain code find the same.
     """
     found = None if is_plain() else compiled_search(problem, n_best)
     return _Search(problem).best(n_best) if found is None else [Derivation(*one) for one in found]

@@ -170,3 +170,27 @@ def test_unknown_words_are_copied():
 def test_a_word_that_only_a_longer_phrase_knows_is_copied_by_itself():
     found = copies(["x", "y", "a"], [Box(1, 3, (), 0), Box(2, 3, (), 1)])
     assert found == [Box(0, 1, ("x",), -1), Box(1, 2, ("y",), -1)]
+
+
+def test_phrases_that_give_a_text_are_found():
+    for seed in range(20):
+        decoder, sentence = drawn_decoder(seed, WIDE._replace(options=2))
+        sentence[seed % 4] = "unknown"
+        for one in decoder.translate(sentence, 5):
+            for way in ways():
+                with way():
+                    found = decoder.explain(sentence, one.words)
+            assert found.words == one.words
+            alike = [other for other in decoder.translate(sentence, 10**4) if other.words == one.words]
+            weights = np.where(np.array(FEATURES) == "language model", 0, decoder.weights)
+            best = max(decoder.features(other, 4) @ weights for other in alike)
+            assert found.score >= best - 1e-9
+
+
+def test_a_text_that_phrases_do_not_give_has_no_boxes():
+    decoder, sentence = drawn_decoder(1)
+    (found,) = decoder.translate(sentence)
+    assert decoder.explain(sentence, ["q"]) is None
+    assert decoder.explain(sentence, [*found.words, "q"]) is None
+    assert decoder.explain(sentence, []) is None
+    assert decoder.explain([], []).boxes == []
