@@ -34,14 +34,14 @@ Text = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="A plain text for a language model; a table (.tsv .csv .jsonl) or a folder of folders for a classifier"
-        " of texts or of pairs;"
-        " words with tags (.conll .conllu) for a tagger.",
+        help="A plain text for a language model, or for the task that is named; a table (.tsv .csv .jsonl) or a folder"
+        " of folders for a classifier of texts or of pairs; words with tags (.conll .conllu) for a tagger.",
     ),
 ]
 Run = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where the model goes (default: runs/...).")]
 Start = Annotated[
-    Path | None, typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts.")
+    Path | None,
+    typer.Option("--from", metavar="RUN", help="A run whose model goes on learning, from other texts or labels."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")]
 Plan = Annotated[bool, typer.Option("--plan", help="Only tell how much memory and time it would take.")]
@@ -80,22 +80,22 @@ def train_command(
 
     regard train runs/first --resume
     """
-    from regard.experiment import read_experiment, text_settings
-    from regard.runs import RunFolder, train_run
+    from regard.experiment import read_experiment
+    from regard.runs import train_run
 
     config, changes = split_words(words or [])
     _check_config(config, words or [], resume=resume)
     if config is not None and config.is_dir():
         config, run = None, run or config
     _check_options(text and (source or target), start if resume else None)
-    task, of_text = text_settings(text)
-    of_pairs = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
-    changes = [*task, *changes, *of_text, *_file_settings(of_pairs, run)]
-    if run is not None and not (plan or resume) and os.environ.get("RANK", "0") == "0":
-        RunFolder(run).check_free()  # before the machine is measured
+    pairs = {"train.source": source, "train.target": target, "dev.source": dev_source, "dev.target": dev_target}
+    changes += _file_settings(pairs, run)
+    _check_free(None if plan or resume else run)  # before the machine is measured
     with _options_named():
-        new = config is not None or not resume
-        experiment = read_experiment(config, changes, start=start, say=_say(quiet)) if new else _resumed(changes)
+        if config is not None or not resume:
+            experiment = read_experiment(config, changes, text=text, start=start, say=_say(quiet))
+        else:
+            experiment = _resumed(changes, text)
     if not (_tell_plan(experiment) if plan else train_run(experiment, resume=resume, quiet=quiet)):
         raise typer.Exit(INTERRUPTED)
 
@@ -122,6 +122,14 @@ def _check_config(config: Path | None, words: list[str], *, resume: bool) -> Non
         other = next((word for word in words[1:] if "=" not in word), "FILE")
         hint = f"two texts: regard train --source {config} --target {other}"
         raise ConfigError(str(config), "is no config (.yaml), nor a table of pairs", hint)
+
+
+def _check_free(run: Path | None) -> None:
+    """Raise ConfigError for a folder that is there; of several processes the first looks."""
+    from regard.runs import RunFolder
+
+    if run is not None and os.environ.get("RANK", "0") == "0":
+        RunFolder(run).check_free()
 
 
 def _check_options(both: str | None, start: Path | None) -> None:
@@ -158,15 +166,18 @@ def _say(quiet: bool) -> Callable[[str], None]:
     return lambda line: None if quiet else print(line, file=sys.stderr, flush=True)
 
 
-def _resumed(changes: list[str]) -> "Experiment":
+def _resumed(changes: list[str], text: str | None) -> "Experiment":
     """The settings a run was made with, with changes; it may stand elsewhere by now."""
     from regard.config import parse_changes
+    from regard.experiment import text_settings
     from regard.runs import RunFolder
 
     run = parse_changes(changes).get("run")
     if not isinstance(run, str):
         raise ConfigError("--resume", "needs the run that is to go on", "--run FOLDER")
-    return RunFolder(Path(run)).experiment(changes)
+    folder = RunFolder(Path(run))
+    data = [] if text is None else text_settings(text, folder.experiment().task.name)[1]
+    return folder.experiment([*data, *changes])
 
 
 def split_words(words: list[str]) -> tuple[Path | None, list[str]]:

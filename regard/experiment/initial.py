@@ -35,14 +35,14 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     """
     before, foreign = _settings(run), is_huggingface(run)
     base = {"init": {KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
-    if "task" in said and _task(said) != _task(before):
+    if "task" in said and named_task(said) != named_task(before):
         return {**_of_another_task(before, said), **base}
     return {**{group: before[group] for group in CONTINUED if group in before}, **base}
 
 
-def reads_lines(run: Path) -> bool:
-    """Whether a run learnt from plain lines, so that a table is for another task."""
-    return len(task_class(_task(_settings(run))).columns) == 1
+def task_of(run: Path) -> str:
+    """The name of the task of a run, or of what starts from a model of Hugging Face."""
+    return named_task(_settings(run))
 
 
 def named_model(settings: Mapping[str, Any]) -> Path | None:
@@ -65,7 +65,7 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     """What of a run's settings another task takes, as far as it has such settings."""
-    name, starts = _task(said), task_class(_task(before)).starts
+    name, starts = named_task(said), task_class(named_task(before)).starts
     own = said.get("model", {})
     row = own.get("name") if isinstance(own, Mapping) else own
     row = row or starts.get("rows", {}).get(task_class(name).model, task_class(name).model)
@@ -97,7 +97,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
     given = _named(settings.get("text", {}))
     text = before.get("text", {})
-    if isinstance(given, Mapping) and _task(before) != _task(settings):
+    if isinstance(given, Mapping) and named_task(before) != named_task(settings):
         text = {**text, "shared": given.get("shared", True)}
     if lay(text, given) != text:
         both = f"{as_yaml(given)} here, {as_yaml(text)} there"
@@ -106,10 +106,10 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "text": text, "init": {**init, kind: str(run)}}
 
 
-def _task(settings: Mapping[str, Any]) -> Any:
+def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> Any:
     """The name of the task, which a file may leave out."""
-    task = settings.get("task", "translation")
-    return task.get("name") if isinstance(task, Mapping) else task
+    task = settings.get("task", otherwise)
+    return task.get("name", otherwise) if isinstance(task, Mapping) else task
 
 
 def _named(text: Any) -> Any:

@@ -4,12 +4,14 @@ from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
+from regard.attention.recipes import as_yaml
 from regard.config import quoted
 from regard.data.readers import READERS
 from regard.data.readers.label_table import holds_pairs, label_field
 from regard.experiment.data import PARTS, by_ending
 from regard.experiment.formats import holds_sentences
 from regard.experiment.settings import Experiment
+from regard.tasks import task_class
 
 TASKS_OF = {"label": "classification", "tags": "tagging"}  # by what files hold beside texts
 UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # who says others of them knows the table
@@ -47,27 +49,40 @@ def with_layouts(
     return {**settings, "data": data} if data else dict(settings)
 
 
-def text_settings(text: str | None) -> tuple[list[str], list[str]]:
+def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[str], list[str]]:
     """Return changes that name the task for what `--text` gives, and changes that name its data.
 
     A table or a folder of folders holds labels and texts for a classifier, a table with two texts beside the label is
-    one of pairs, CoNLL columns hold words and tags for a tagger, also in a .tsv with empty lines between sentences,
-    any other file holds the text of a language model.
+    one of pairs, CoNLL columns hold words and tags for a tagger, also in a .tsv with empty lines between sentences. Any
+    other file holds plain text, for the task `before` of a run to start from if that learns from one, or else for a
+    language model. Where `task` is given, the text tells none.
     """
-    if text is None:
-        return [], []
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]
     tells = _tells(kind) if kind else ""
-    task = TASKS_OF.get(tells)
     path = Path(text).expanduser()
-    if kind == "tsv" and path.is_file() and holds_sentences(path):
-        return ["task.name=tagging"], [f"data.train={{name: conll, file: {quoted(text)}}}"]
-    if tells == "label" and path.is_file() and holds_pairs(path, kind):
-        task = "pairs"
-    if task is not None:
-        return [f"task.name={task}"], [f"data.train={quoted(text)}"]
-    return ["task.name=language_model"], [f"data.train.text={quoted(text)}"]
+    tags = not task or task_class(task).answers == "tags"
+    if tags and kind == "tsv" and path.is_file() and holds_sentences(path):
+        told, data = "tagging", [f"data.train={{name: conll, file: {quoted(text)}}}"]
+    elif tells in TASKS_OF:
+        pairs = tells == "label" and path.is_file() and holds_pairs(path, kind)
+        told, data = "pairs" if pairs else TASKS_OF[tells], [f"data.train={quoted(text)}"]
+    else:
+        goes_on = before and task_class(before).data_of_text(text) is not None
+        told = before if goes_on else "language_model"
+        data = _plain_settings(text, task or told)
+    return [] if task else [f"task.name={told}"], data
+
+
+def _plain_settings(text: str, task: str) -> list[str]:
+    """Changes that name a plain text as what a task learns from."""
+    kind = task_class(task)
+    data = kind.data_of_text(text) or {"train": {next(iter(kind.columns)): text}}
+    return [
+        f"data.{part}.{name}={quoted(value) if isinstance(value, str) else as_yaml(value)}"
+        for part, settings in data.items()
+        for name, value in settings.items()
+    ]
 
 
 def forgotten_label(experiment: Experiment) -> str:

@@ -19,7 +19,6 @@ from regard.config import (
     merge,
     name_parts,
     parse_changes,
-    quoted,
     read_settings,
     read_yaml,
     schema_of,
@@ -31,8 +30,8 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
-from regard.experiment.initial import continued, named_model, reads_lines, with_text
-from regard.experiment.layouts import forgotten_label, text_settings, with_layouts
+from regard.experiment.initial import continued, named_model, named_task, task_of, with_text
+from regard.experiment.layouts import TASKS_OF, forgotten_label, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
 from regard.experiment.time_plan import may_be_planned, planned_defaults
@@ -47,27 +46,29 @@ def read_experiment(
     path: Path | None,
     changes: Iterable[str] = (),
     *,
+    text: str | None = None,
     start: Path | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Experiment:
     """The complete settings of a new run, which continues the run `start` where one is given.
 
-    A file of pairs (.tsv, .csv, .jsonl, .tmx) may stand in the place of a config: it is the training part.
+    A file of pairs (.tsv, .csv, .jsonl, .tmx) may stand in the place of a config: it is the training part, as `text`
+    is, which tells the task where nothing else does.
     With `say`, a time limit alone plans network and schedule by the speed of this machine, and says so.
     Raises a ConfigError of all faults, a DataError of its training files, or a CheckpointError of a run to start from.
     """
     with deferred_warnings():
-        reader = None if path is None else by_ending(str(path))
+        table = path is not None and by_ending(str(path)) is not None
+        file = {} if path is None or table else read_yaml(path)
         changes = [*changes]
-        start = start or named_model(read_changes(changes))
-        if reader is not None:
-            of_another = start is not None and reads_lines(start)
-            task, data = text_settings(str(path)) if of_another else ([], [f"data.train={quoted(str(path))}"])
-            path, changes = None, [*task, *data, *changes]
-        said = _read({} if path is None else read_yaml(path), changes)
-        start = start or named_model(said)
+        named = merge(file, read_changes(changes))
+        start = start or named_model(named)
+        texts = str(path) if table else text
+        if texts is not None:
+            changes = [*_of_text(texts, named_task(named, ""), start, table, say), *changes]
+        said = _read(file, changes)
         experiment = _completed(said, {} if start is None else continued(start, said), say)
-        if reader is not None and (told := forgotten_label(experiment)):
+        if table and (told := forgotten_label(experiment)):
             warnings.warn(told, stacklevel=2)
         return experiment
 
@@ -83,6 +84,24 @@ def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
         for line in unused_metrics(experiment, read_changes(changed)):
             warnings.warn(line, stacklevel=2)
         return experiment
+
+
+def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Callable[[str], None] | None) -> list[str]:
+    """Changes that name a text, and the task that it tells where `task` is "".
+
+    A table in the place of a config tells it only to a run that starts from labels or from plain text: it is one of
+    pairs of texts otherwise.
+    """
+    before = "" if start is None else task_of(start)
+    if in_config and not task:
+        kind = task_class(before or "translation")
+        if kind.answers not in TASKS_OF and len(kind.columns) > 1:
+            return text_settings(text, before or "translation")[1]
+    told, data = text_settings(text, task, before=before)
+    name = "".join(told).partition("=")[2]
+    if start is not None and say is not None and name not in ("", before):
+        say(f"{Path(text).name} tells the task, {name}; vocabulary and network come from {start}, a run of {before}")
+    return [*told, *data]
 
 
 def read_changes(changes: Iterable[str]) -> dict[str, Any]:

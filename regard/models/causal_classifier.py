@@ -18,7 +18,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_embedder, build_sockets, draw_uniform
 from regard.models.classifier import LABEL, TEXT, PoolingChoice
-from regard.models.label_model import AttentionRecords, LabelModel
+from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
 from regard.models.language_model import need_no_source
 from regard.models.settings import (
     HEADS_OF_FOUR,
@@ -71,11 +71,15 @@ class CausalClassifier(LabelModel):
         return LabelAndText(self._classes(states, batch), nats.sum(dim=-1) / mask.sum(dim=-1).clamp(min=1))
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each piece saw of itself and those before it; what it saw of BOS is left out."""
+        """Return what each piece saw of itself and those before it, and that of the state which the pooling reads.
+
+        What they saw of BOS is left out.
+        """
         with recording(self) as records:
             self.log_probs(batch)
         shown = {name: _without_start(one) if one.role.causal else one for name, one in records.items()}
-        return AttentionRecords(fitting(shown, {TEXT: batch.sequences(TEXT).mask.shape[1]}))
+        mask = batch.sequences(TEXT).mask
+        return AttentionRecords(with_state_read(fitting(shown, {TEXT: mask.shape[1]}), self.pooling, TEXT, mask))
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return the embedder and the text behind BOS."""

@@ -14,7 +14,7 @@ from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_embedder, build_encoder, draw_uniform
-from regard.models.label_model import LabelModel
+from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
 from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
 from regard.records import Batch, Sequences
@@ -44,6 +44,12 @@ class Classifier(LabelModel):
         pooled = self.pooling(encoded.states, encoded.mask)
         scores: Tensor = self.to_class(self.dropout(pooled))
         return scores.log_softmax(dim=-1)
+
+    def look(self, batch: Batch) -> AttentionRecords:
+        """Return what each attention saw, and what the state saw that the pooling reads, if it reads one."""
+        seen = super().look(batch)
+        mask = batch.sequences(TEXT).mask
+        return seen._replace(records=with_state_read(seen.records, self.pooling, TEXT, mask))
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return the embedder and the text."""

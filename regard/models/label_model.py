@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention import EACH, Records, fitting, recording
+from regard.attention import EACH, Attended, Recorded, Records, Role, fitting, recording
 from regard.layers.by_sentence import Sentences
+from regard.layers.pooling import Pooling
 from regard.models.model import Model
 from regard.records import Batch
+
+POOLED = "pooling"  # the record of what a state saw that alone is read
 
 
 class AttentionRecords(NamedTuple):
@@ -53,3 +56,31 @@ class LabelModel(Model):
     def counted(self, batch: Batch) -> Tensor:
         """Return (batch, 1): every example counts once."""
         return torch.ones_like(batch.lines, dtype=torch.bool).unsqueeze(-1)
+
+
+def with_state_read(records: Records, pooling: Pooling, column: str, mask: Tensor) -> Records:
+    """Add what the only state that a pooling reads saw in the last attention of a column to itself.
+
+    So it shows where a pooling without an attention of its own has its vector from. mask (batch, n) is the column's.
+    """
+    places, square = pooling.place(mask), (mask.shape[1],) * 2
+    own = [
+        one.answers[0].weights
+        for one in records.values()
+        if one.role.queries == one.role.keys == column and not one.role.reversed and len(one.answers) == 1
+    ]
+    seen = [weights for weights in own if weights is not None and weights.shape[-2:] == square]
+    if places is None or not seen:
+        return records
+    return {**records, POOLED: pooled_record(column, rows_at(seen[-1], places))}
+
+
+def pooled_record(column: str, weights: Tensor) -> Recorded:
+    """weights (batch, [head,] 1, key) of a state that is no token of a column → the record of a pooling of it."""
+    return Recorded(Role(None, column), [Attended(weights.new_zeros(0), weights, (), {})])
+
+
+def rows_at(weights: Tensor, places: Tensor) -> Tensor:
+    """(batch, [head,] query, key) → (batch, [head,] 1, key) of the query at places (batch,)."""
+    index = places.view(-1, *[1] * (weights.dim() - 1)).expand(*weights.shape[:-2], 1, weights.shape[-1])
+    return weights.gather(-2, index)

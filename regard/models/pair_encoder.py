@@ -20,7 +20,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
 from regard.models.build import build_embedder, build_encoder, draw_uniform
 from regard.models.classifier import PoolingChoice
-from regard.models.label_model import AttentionRecords, LabelModel
+from regard.models.label_model import POOLED, AttentionRecords, LabelModel, pooled_record
 from regard.models.pair_classifier import FIRST, LABEL, SECOND
 from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
@@ -57,22 +57,32 @@ class PairEncoder(LabelModel):
         return scores.log_softmax(dim=-1)
 
     def look(self, batch: Batch) -> AttentionRecords:
-        """Return what each attention of a text to itself and to the other one saw; <s> is left out."""
+        """Return what each attention of a text to itself and to the other one saw, <s> left out.
+
+        Of a pooling that reads one state, as that of <s>, what this state saw of each text in the last attention.
+        """
         with recording(self) as records:
             self.log_probs(batch)
-        first, second = batch.sequences(FIRST).mask, batch.sequences(SECOND).mask
-        places = {FIRST: _places(first, 1), SECOND: _places(second, 1 + first.sum(dim=1, keepdim=True))}
-        width = 1 + int((first.sum(dim=1) + second.sum(dim=1)).max())
-        found = {}
+        first, second = batch.sequences(FIRST), batch.sequences(SECOND)
+        both = joined_pair(first, second).mask
+        after = 1 + first.mask.sum(dim=1, keepdim=True)
+        places = {FIRST: _places(first.mask, 1), SECOND: _places(second.mask, after)}
+        read = self.pooling.place(both)
+        found, last = dict[str, Recorded](), dict[str, Recorded]()
         for name, one in records.items():
             weights = [answer.weights for answer in one.answers if answer.weights is not None]
-            if one.role.queries is None or not weights or weights[0].shape[-1] != width:
+            if one.role.queries is None or not weights or weights[0].shape[-1] != both.shape[1]:
                 continue
             for queries, keys in product(places, places):
                 part = _part(weights[0], places[queries], places[keys])
                 answers = [Attended(part.new_zeros(0), part, (), {})]
                 found[f"{name} ({queries} → {keys})"] = Recorded(Role(queries, keys), answers)
-        return AttentionRecords(found)
+            if read is not None:
+                last = {
+                    f"{POOLED} ({keys})": pooled_record(keys, _part(weights[0], read.unsqueeze(1), places[keys]))
+                    for keys in places
+                }
+        return AttentionRecords({**found, **last})
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return the embedder and the joint text."""

@@ -135,7 +135,9 @@ def tagger(
         raise ConfigError("model", f"reads words, and the column '{TEXT}' has none", "task=tagging")
     reads = build_embedder(embedder, position, len(tokenizer), dim, dropout)
     encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
-    model = Tagger(reads, encodes, TAG_HEADS.build(head, encodes.dim, len(columns[TAGS]) - 1), pool_pieces=pool_pieces)
+    model = Tagger(
+        reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), pool_pieces=pool_pieces
+    )
     draw_uniform(model, init_uniform)
     return model
 

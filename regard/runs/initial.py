@@ -2,19 +2,21 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from regard.data.columns import Columns, load_columns, vocabulary_folders
-from regard.errors import ConfigError, nearest
+from regard.data.columns import Columns, closed_columns, load_columns, vocabulary_folders
+from regard.errors import ConfigError, DataError, nearest
 from regard.experiment import Experiment, InitialSettings
 from regard.models import Model
 from regard.runs.assembly import model_of
 from regard.runs.folder import RunFolder
 from regard.runs.huggingface import huggingface_parts
+from regard.runs.texts import training_readers
 from regard.training import checkpoint as files
 
 Say = Callable[[str], None]
@@ -41,8 +43,9 @@ class Taken(NamedTuple):
 def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettings, say: Say) -> Columns:
     """Copy the vocabularies that are those of the run to start from, and return their columns by name.
 
-    Unless `init.vocabularies` says which, those that have the same name there. Raises ConfigError where none has. That
-    of a model of Hugging Face is read as the tokenizer of `text`, so nothing is copied.
+    Unless `init.vocabularies` says which, those that have the same name there; labels, where the other run is of this
+    task and knows all that are learnt from. Raises ConfigError where none has. That of a model of Hugging Face is read
+    as the tokenizer of `text`, so nothing is copied.
     """
     if init.run is None:
         say(f"the vocabulary is that of {init.folder}")
@@ -54,7 +57,8 @@ def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettin
     for name, other in init.vocabularies.items():
         _check_column(name, other, mine, theirs, init)
     said = {mine[name]: theirs[other] for name, other in init.vocabularies.items()}
-    places = said or {place: place for place in mine.values() if place in theirs.values()}
+    anew = [] if said else [mine[name] for name in _other_labels(experiment, origin, before, say)]
+    places = said or {place: place for place in mine.values() if place in theirs.values() and place not in anew}
     if not places:
         problem = f"'{init.run}' has {', '.join(theirs)}, none of which is named as {' or '.join(mine)} here"
         raise ConfigError(
@@ -63,22 +67,25 @@ def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettin
     for place, other in places.items():
         shutil.copytree(origin.text / other, folder.text / place, dirs_exist_ok=True)
     taken = {name: kind for name, kind in kinds.items() if mine[name] in places}
-    first, *others = taken
-    anew = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} anew" if others and not said else ""
-    say(f"vocabularies of {', '.join(taken)} are those of {init.run}{anew}")
+    first = next(iter(taken))
+    others = [name for name in taken if mine[name] != mine[first]]
+    hint = f"; init.vocabularies={{{first}: {first}}} learns {', '.join(others)} anew" if others and not said else ""
+    say(f"vocabularies of {', '.join(taken)} are those of {init.run}{hint}")
     return load_columns(taken, folder.text, shared=shared)
 
 
-def initial_values(model: Model, columns: Columns, init: InitialSettings, say: Say) -> list[Taken]:
+def initial_values(experiment: Experiment, model: Model, columns: Columns, say: Say) -> list[Taken]:
     """Return what a model takes from the run to start from, and say it.
 
     Unless `init.parts` names it, what chooses among values that the other run does not know, as other labels, is new.
     Raises CheckpointError where that run is missing or damaged, ConfigError for parts that are not there or do not fit.
     """
+    init = experiment.init
+    assert init is not None  # else nothing is taken
     origin = _trained(RunFolder(init.run)) if init.run is not None else _foreign(init.folder)
     mine, theirs = names_by_part(model), origin.parts
     chosen = init.parts or [
-        part for part in mine if part in theirs and part not in _choosing_anew(model, columns, init)
+        part for part in mine if part in theirs and part not in _choosing_anew(experiment, model, columns)
     ]
     for part in init.parts:
         _check_part(part, mine, theirs, init)
@@ -145,13 +152,32 @@ def _foreign(folder: Path) -> Origin:
     )
 
 
-def _choosing_anew(model: Model, columns: Columns, init: InitialSettings) -> set[str]:
+def _other_labels(experiment: Experiment, origin: RunFolder, before: Experiment, say: Say) -> list[str]:
+    """Columns of labels that the other run, whose settings are `before`, does not share; those of its task are told."""
+    named = closed_columns(experiment.columns)
+    if experiment.task.name != before.task.name:
+        return named
+    known, other = origin.columns(before), []
+    for name in named:
+        examples = chain.from_iterable(training_readers(experiment).values())
+        try:
+            for value in filter(str.strip, (one.texts[name] for one in examples)):
+                known[name].check(value)
+        except DataError as error:
+            say(f"{name}: {error.problem} among those of {origin}, so they are learnt anew, with a layer of their own")
+            other.append(name)
+    return other
+
+
+def _choosing_anew(experiment: Experiment, model: Model, columns: Columns) -> set[str]:
     """The parts with a row for each value of a column that the other run does not have with these values."""
-    if init.run is None:
+    if experiment.init is None or experiment.init.run is None:
         return set()
-    origin = RunFolder(init.run)
-    known = {column.key() for column in origin.columns(origin.experiment()).values()}
-    sizes = {len(column) for column in columns.values() if column.key() not in known}
+    origin = RunFolder(experiment.init.run)
+    before = origin.experiment()
+    others = closed_columns(before.columns) if before.task.name != experiment.task.name else []
+    known = {column.key() for name, column in origin.columns(before).items() if name not in others}
+    sizes = {column.num_values for column in columns.values() if column.key() not in known}
     state, parts = model.state_dict(), names_by_part(model)
     return {part for part in CHOOSING if any(sizes & {*state[name].shape} for name in parts.get(part, {}).values())}
 

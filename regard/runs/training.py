@@ -16,7 +16,7 @@ from regard.config import quoted
 from regard.data.columns import Columns
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
-from regard.experiment import Experiment, read_experiment, settings_file, text_settings
+from regard.experiment import Experiment, read_experiment, settings_file
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
@@ -61,11 +61,11 @@ def train(
     Raises RegardError for what is wrong.
     """
     given = {"data.train.source": source, "data.train.target": target, "run": run}
-    task, of_text = text_settings(None if text is None else str(text))
     words = [f"{name}={quoted(str(value))}" for name, value in given.items() if value is not None]
     file, origin = (None if one is None else Path(one) for one in (config, start))
     say = partial(print, file=sys.stderr, flush=True) if not quiet else lambda line: None
-    experiment = named(read_experiment(file, [*task, *changes, *words, *of_text], start=origin, say=say))
+    told = None if text is None else str(text)
+    experiment = named(read_experiment(file, [*changes, *words], text=told, start=origin, say=say))
     train_run(experiment, quiet=quiet)
     return run_of(experiment).path
 
@@ -180,7 +180,7 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     task = task_of(experiment, columns)
     model = model_of(experiment, columns).to(world.device)
     new = not folder.started
-    taken = initial_values(model, columns, experiment.init, progress.say) if new and experiment.init else []
+    taken = initial_values(experiment, model, columns, progress.say) if new and experiment.init else []
     batches = training_batches(experiment, folder, task, columns, progress.say)
     if new:
         count_for_embedders(model, batches)

@@ -1,6 +1,7 @@
 """Next sentence prediction, with masked pieces: whether a sentence follows another one."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast
 
 import torch
@@ -9,6 +10,7 @@ from regard.config import Doc
 from regard.config.bounds import Share
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
+from regard.data.readers.next_sentence import cycle_of
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transform, Transformed
 from regard.data.transforms.masking import STAGE, Masking
@@ -20,6 +22,8 @@ from regard.tasks.examples import Examples
 from regard.tasks.label_task import LabelTask
 from regard.tasks.masked_language_model import FIXED, MaskedLanguageModelTask
 from regard.tasks.task import Ids, Wording
+
+PARTS = ("train", "dev", "test")
 
 
 class MaskingOfPairs(Transform):
@@ -66,6 +70,13 @@ class NextSentenceTask(LabelTask):
                 for name, filled in FILLED.items()
             ]
         )
+
+    @classmethod
+    def data_of_text(cls, file: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the parts of a text whose documents are parted by empty lines. Raises DataError for too few."""
+        path = Path(file).expanduser()
+        every = {"every": cycle_of(path)} if path.is_file() else {}
+        return {part: {"name": "next_sentence", "file": file, "part": part, **every} for part in PARTS}
 
     def batch(self, rows: Sequence[Ids]) -> Batch:
         """Return pairs in which nothing is masked."""

@@ -68,7 +68,7 @@ class Task(ABC):
         self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
         if not all(map(self.reads, columns.values())):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
-            raise ConfigError("text.tokenizer", problem, "subwords or words")
+            raise ConfigError("text.tokenizer", problem, "subwords or words, in a run to start from, too")
 
     @classmethod
     def reads(cls, column: Column) -> bool:
@@ -176,6 +176,12 @@ class Task(ABC):
         `like` is where they stand in the training part. Raises DataError for a table that does not tell.
         """
         return None
+
+    @classmethod
+    def data_of_text(cls, file: str) -> Mapping[str, Mapping[str, Any]] | None:
+        """Return the parts of `data` that read a plain text; None where examples are more than its lines."""
+        first, *others = cls.columns
+        return None if others else {"train": {first: file}}
 
     def usable(self, texts: Mapping[str, str]) -> bool:
         """Whether an example can be learnt from and validated with."""

@@ -54,7 +54,6 @@ def test_folders_of_texts_train_a_classifier(tmp_path):
 
 def test_a_plain_text_makes_a_language_model(tmp_path):
     assert text_settings("novel.txt.gz") == (["task.name=language_model"], ["data.train.text='novel.txt.gz'"])
-    assert text_settings(None) == ([], [])
 
 
 def test_a_table_that_does_not_tell_is_refused(tmp_path):

@@ -80,7 +80,8 @@ def test_a_language_model_has_all_of_it_but_the_class(decoder):
 def test_what_is_shown_is_what_pieces_saw_of_each_other():
     """The start of the text has neither a row nor a column; the rest are the weights of the decoder."""
     model, row = build(), ROWS[0]
-    (name, record), *_ = model.look(batch_of([row])).records.items()
+    records = model.look(batch_of([row])).records
+    name, record = next(iter(records.items()))
     attention = dict(model.named_modules())[name]
     seen = []
     hook = attention.register_forward_hook(lambda module, given, answer: seen.append(given))
@@ -89,6 +90,9 @@ def test_what_is_shown_is_what_pieces_saw_of_each_other():
     weights = attention(*seen[0], need_weights=True).weights
     assert_close(record.answers[0].weights, weights[..., 1:, 1:])
     assert record.answers[0].weights.shape[-2:] == (len(row), len(row))
+    last = [one.answers[0].weights for one in records.values() if one.role.queries][-1]
+    assert records["pooling"].role == (None, "text", False, False)
+    assert_close(records["pooling"].answers[0].weights, last[..., -1:, :])
 
 
 def test_places_count_the_start():

@@ -65,6 +65,19 @@ def test_maps_are_parts_of_the_joint_one(task, model):
         n, m = len(one) + 1, len(two) + 1
         assert_close(shown[row, :, :n, :m], joint[row, :, 1 : 1 + n, 1 + n : 1 + n + m])
     (found, *_) = task.explain(model, batch)
-    assert {(each.queries, each.keys) for each in found.maps} == {
+    assert {(each.queries, each.keys) for each in found.maps if each.queries} == {
         (one, two) for one in ("first", "second") for two in ("first", "second")
     }
+
+
+def test_what_the_start_saw_stands_for_the_pooling(task, model):
+    """In the last layer, of each text; <s> itself is left out."""
+    batch = batch_of(task, PAIRS)
+    with recording(model) as records:
+        model.log_probs(batch)
+    *_, last = (one.answers[0].weights for one in records.values())
+    for row, (one, two) in enumerate(PAIRS):
+        n, m = len(one) + 1, len(two) + 1
+        maps = {each.keys: each.weights for each in task.explain(model, batch)[row].maps if each.kind == "pooling"}
+        for keys, places in (("first", slice(1, 1 + n)), ("second", slice(1 + n, 1 + n + m))):
+            assert_close(torch.tensor(maps[keys])[:, 0].double(), last[row, :, 0, places], rtol=0, atol=5.1e-5)

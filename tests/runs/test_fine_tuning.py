@@ -51,24 +51,57 @@ def test_a_table_and_a_run_are_enough(name, folder, tmp_path):
     assert prediction.text and prediction.explanation is not None
 
 
-def test_other_labels_get_a_layer_of_their_own(folder, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "others", "layer"),
+    [
+        ("reviews.tsv", {"good\t": "yes\t", "bad\t": "no\t"}, "to_class.weight"),
+        ("words.conll", {"\te": "\tx"}, "head.to_tag.weight"),
+    ],
+)
+def test_other_labels_get_a_layer_of_their_own(name, others, layer, folder, tmp_path):
     """As many of them as the run had: the shapes would fit."""
-    first = regard("train", folder / "reviews.tsv", "--from", folder / "bert", *STEP, "--run", tmp_path / "first")
+    first = regard("train", folder / name, "--from", folder / "bert", *STEP, "--run", tmp_path / "first")
     assert first.code == 0, first.said
-    table = (folder / "reviews.tsv").read_text().replace("good\t", "yes\t").replace("bad\t", "no\t")
-    (tmp_path / "other.tsv").write_text(table)
+    table = (folder / name).read_text()
+    for old, new in others.items():
+        table = table.replace(old, new)
+    (tmp_path / name).write_text(table)
     more = [*STEP, "training.seed=2", "--from", tmp_path / "first", "--run"]
-    words = ["train", tmp_path / "other.tsv", *more, tmp_path / "run"]
-    refused = regard(*words)
-    assert refused.code == 2 and "init.vocabularies={text: text} learns label anew" in refused.said
-    done = regard(*words, "init.vocabularies={text: text}")
+    done = regard("train", tmp_path / name, *more, tmp_path / "run")
     assert done.code == 0, done.said
+    assert "so they are learnt anew, with a layer of their own" in done.said
     before, after = weights(tmp_path / "first"), weights(tmp_path / "run")
     assert_close(after["encoder.norm.weight"], before["encoder.norm.weight"], rtol=0, atol=1e-7)
-    assert (after["to_class.weight"] - before["to_class.weight"]).abs().max() > 1e-4
-    same = regard("train", folder / "reviews.tsv", *more, tmp_path / "same")
+    assert (after[layer] - before[layer]).abs().max() > 1e-4
+    same = regard("train", folder / name, *more, tmp_path / "same")
     assert same.code == 0, same.said
-    assert_close(weights(tmp_path / "same")["to_class.weight"], before["to_class.weight"], rtol=0, atol=1e-7)
+    assert "learnt anew" not in same.said and "tells the task" not in same.said
+    assert_close(weights(tmp_path / "same")[layer], before[layer], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "task"),
+    [
+        ("reviews.tsv", "words.conll", "tagging"),
+        ("words.conll", "pairs.tsv", "pairs"),
+        ("pairs.tsv", "reviews.tsv", "classification"),
+    ],
+)
+def test_a_table_tells_a_run_with_labels_another_task(first, second, task, folder, tmp_path):
+    """Its network and vocabulary stay; what chooses a label is new, also where as many are chosen among."""
+    before, after = tmp_path / "before", tmp_path / "after"
+    done = regard("train", folder / first, "--from", folder / "bert", *STEP, "--run", before)
+    assert done.code == 0, done.said
+    done = regard("train", folder / second, "--from", before, *STEP, "training.seed=2", "--run", after)
+    assert done.code == 0, done.said
+    assert "anew" not in done.said  # all labels are, as the task is another one
+    assert f"{second} tells the task, {task}; vocabulary and network come from {before}" in done.said
+    assert RunFolder(after).experiment().task.name == task
+    old, new = weights(before), weights(after)
+    body = [key for key in new if key.split(".")[0] in ("embedder", "encoder")]
+    assert_close({key: new[key] for key in body}, {key: old[key] for key in body}, rtol=0, atol=1e-7)
+    layer = new["head.to_tag.weight"] if task == "tagging" else new["to_class.weight"]
+    assert all(layer.shape != one.shape or (layer - one).abs().max() > 1e-4 for one in old.values())
 
 
 def test_a_reader_starts_from_the_same_run(folder, tmp_path):
@@ -96,8 +129,6 @@ def test_another_tokenizer_and_another_size_are_told_with_both(change, told, fol
 
 
 def test_more_lines_go_on_with_the_same_task(folder, tmp_path):
-    done = regard(
-        "train", f"data.train.text={folder / 'text'}", "--from", folder / "bert", *STEP, "--run", tmp_path / "run"
-    )
+    done = regard("train", "--text", folder / "text", "--from", folder / "bert", *STEP, "--run", tmp_path / "run")
     assert done.code == 0, done.said
     assert weights(tmp_path / "run").keys() == weights(folder / "bert").keys()

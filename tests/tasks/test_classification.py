@@ -9,6 +9,7 @@ from small_runs import regard as command
 from torch.testing import assert_close
 
 import regard
+from regard.attention import recording
 from regard.data.columns import learn_columns
 from regard.data.examples import Example
 from regard.models import MODELS
@@ -79,6 +80,24 @@ def test_every_question_of_a_pooling_is_explained(parts):
     (found,) = task.explain(model, batch)
     assert_close(torch.tensor(found.maps[0].weights).double(), wanted.unsqueeze(0), rtol=0, atol=1e-4)
     assert found.weights[0] == pytest.approx(wanted.mean(dim=0).tolist(), abs=1e-4)
+
+
+def test_a_pooling_of_one_state_is_explained_by_what_this_state_saw(parts):
+    """<s> in the last of two layers, the mean of its heads."""
+    _, known = parts
+    task = ClassificationTask(known.vocabularies, begins=True)
+    torch.manual_seed(3)
+    block = Choice("transformer", {"num_layers": 2, "feedforward_dim": 8})
+    settings = {"dim": 8, "encoder": block, "pooling": "first", "dropout": 0.0}
+    model = MODELS.build(Choice("classifier", settings), task.vocabularies).double().requires_grad_(False).eval()
+    batch = task.batch(task.encode([{"text": text, "label": "neg"} for text in ("a bad film", "bad")]))
+    with recording(model) as records:
+        model.log_probs(batch)
+    *_, last = (one.answers[0].weights for one in records.values())
+    for row, found in enumerate(task.explain(model, batch)):
+        assert found.source_tokens[0] == "<s>"
+        wanted = last[row, :, 0, : len(found.source_tokens)].mean(dim=0).tolist()
+        assert found.weights[0] == pytest.approx(wanted, abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,11 @@ def learnt_things(kinds: Iterable[str], tokenizer: str) -> list[str]:
     return list(dict.fromkeys(_row(kind).learns(tokenizer) or kind for kind in kinds))
 
 
+def closed_columns(kinds: Mapping[str, str]) -> list[str]:
+    """Return the names of the columns whose values are chosen among."""
+    return [name for name, kind in kinds.items() if _row(kind).closed]
+
+
 def example_values(kinds: Mapping[str, str], times: int = 1) -> dict[str, list[str]]:
     """Return the example values of each column, so many times as long where they have a length."""
     rows = {name: _row(kind) for name, kind in kinds.items()}
@@ -116,5 +121,6 @@ def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[st
     return {name: learnt[_row(kind).folder(name, shared=shared)] for name, kind in kinds.items()}
 
 
-__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "example_values", "learn_columns",
-           "learnt_things", "load_columns", "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
+__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "closed_columns", "example_values",
+           "learn_columns", "learnt_things", "load_columns", "save_columns", "small_columns",
+           "vocabulary_folders"]  # fmt: skip

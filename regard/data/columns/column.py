@@ -23,6 +23,7 @@ class Column(ABC):
     examples: ClassVar[tuple[str, str]] = ("ab", "ba")  # two values to rehearse a model with
     stands_in = False  # True: it knows its example values alone, in a rehearsal
     samples = False  # True: `sample` differs from `encode`
+    closed = False  # True: its values are chosen among, and one that was not learnt cannot be
     lossless = True  # False: what is decoded has lost something
     keeps_words = True  # False: it may have lost words
     tokenizer: Tokenizer | None = None  # what cuts its values into pieces, if anything does
@@ -63,6 +64,11 @@ class Column(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Number of different ids."""
+
+    @property
+    def num_values(self) -> int:
+        """Number of values that a model chooses among."""
+        return len(self)
 
     @abstractmethod
     def encode(self, value: str) -> list[int]:

@@ -9,6 +9,7 @@ class DocumentColumn(LabelColumn):
     """A document by its number, in the alphabetical order of the names; lines of one name are one document."""
 
     what = "document"
+    closed = False
 
     def rare(self) -> list[str]:
         """Return none: a document has one line as a rule."""

@@ -23,6 +23,7 @@ class LabelColumn(Column):
     """A label by its number: ids (batch,), in the alphabetical order of the labels."""
 
     what: ClassVar[str] = "label"  # what faults call a value
+    closed = True
 
     def __init__(self, labels: Sequence[str], counts: Sequence[int] | None = None) -> None:
         """`counts` is how many examples each label had in training; None: they were not counted."""

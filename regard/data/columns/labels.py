@@ -20,6 +20,7 @@ class LabelsColumn(Column):
     """Labels parted by spaces, one a word: ids (batch, longest), from 1 on; 0 is padding."""
 
     examples = ("a b", "b")
+    closed = True
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.labels = tuple(labels)
@@ -53,6 +54,11 @@ class LabelsColumn(Column):
 
     def __len__(self) -> int:
         return len(self.labels) + 1
+
+    @property
+    def num_values(self) -> int:
+        """Number of labels; padding is none."""
+        return len(self.labels)
 
     def encode(self, value: str) -> list[int]:
         """Return a number for each label. Raises DataError for a label that training has not seen."""

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,6 +20,8 @@ from regard.errors import DataError, PartError
 NEXT, OTHER = "next", "other"
 TEXT = "text"
 Document = list[tuple[int, str]]  # its sentences with their lines, from 1
+EVERY, LEAST_EVERY, DOCUMENTS = 10, 3, 2  # of `every`; documents that each part needs
+SHOWN = 3  # lines that are told
 
 
 class NextSentenceReader(Reader):
@@ -42,8 +44,10 @@ class NextSentenceReader(Reader):
         ] = None,
         part: Annotated[Literal["train", "dev", "test"], Doc("Part to read.")] = "train",
         every: Annotated[
-            int, Ge(3), Doc("Of so many documents the last is for the test part and the one before for the dev part.")
-        ] = 10,
+            int,
+            Ge(LEAST_EVERY),
+            Doc("Of so many documents the last is for the test part and the one before for the dev part."),
+        ] = EVERY,
         rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
         seed: Annotated[Count, Doc("Number that pairs are drawn from.")] = 1,
     ) -> None:
@@ -63,11 +67,8 @@ class NextSentenceReader(Reader):
 
     def __iter__(self) -> Iterator[Example]:
         documents = list(self._documents())
-        for document in documents:
-            if len(document) < 2:
-                problem = "a document of one sentence, which no other one follows"
-                raise DataError(self._path, problem, line=document[0][0], hint="join it with another document")
-        if len(documents) < 2:
+        self._check_lengths(documents)
+        if len(documents) < DOCUMENTS:
             problem = f"there is {'one' if documents else 'no'} document in the {self._part} part, and pairs need two"
             hint = (
                 f"more documents, parted by empty lines; of {self._every} one is for the dev and one for the test part"
@@ -77,6 +78,18 @@ class NextSentenceReader(Reader):
             for place, document in enumerate(documents):
                 for (line, first), (_, second) in pairwise(document):
                     yield self._example(number, line, first, second, documents, place)
+
+    def _check_lengths(self, documents: list[Document]) -> None:
+        """Raise DataError for documents of one sentence, all of them in one line."""
+        first, *others = [document[0][0] for document in documents if len(document) < 2] or [0]
+        if not first:
+            return
+        problem = "a document of one sentence, which no other one follows"
+        if others:
+            more = ", ".join(f"{line:,}" for line in others[:SHOWN]) + (" …" if len(others) > SHOWN else "")
+            problem += f", and {len(others):,} more (line{'s' * (len(others) > 1)} {more})"
+        hint = "join it with another document, or leave it out; only empty lines part documents"
+        raise DataError(self._path, problem, line=first, hint=hint)
 
     def _example(
         self, number: int, line: int, first: str, second: str, documents: list[Document], place: int
@@ -107,6 +120,18 @@ class NextSentenceReader(Reader):
                 found.append((example.line, example.texts[TEXT]))
         if found:
             yield found
+
+
+def cycle_of(path: Path) -> int:
+    """Return `every` for a text whose documents are parted by empty lines, such that no part has too few of them.
+
+    Raises DataError for a text of fewer than are needed for three parts.
+    """
+    count, least = sum(1 for _ in islice(_parted(path), EVERY * DOCUMENTS)), LEAST_EVERY * DOCUMENTS
+    if count < least:
+        problem = f"has {count} document{'s' * (count != 1)}, and next sentences are learnt from {least} or more"
+        raise DataError(path, problem, hint="an empty line between two documents, a sentence a line")
+    return count // DOCUMENTS
 
 
 def _parted(path: Path) -> Iterator[Document]:

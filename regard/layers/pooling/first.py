@@ -34,3 +34,7 @@ class FirstPooling(Pooling):
         first = states[:, 0]
         pooled = first if self.dense is None else torch.tanh(self.dense(first))
         return pooled if mask is None else pooled.masked_fill(~mask[:, :1], 0.0)
+
+    def place(self, mask: Tensor) -> Tensor:
+        """The first place of each."""
+        return torch.zeros(len(mask), dtype=torch.long, device=mask.device)

@@ -25,7 +25,10 @@ class LastPooling(Pooling):
             return states.new_zeros(batch, dim)
         if mask is None:
             return states[:, -1]
-        places = torch.arange(1, length + 1, device=states.device)
-        last = (places * mask).amax(dim=1)  # from 1; 0: there is none
-        found = states.gather(1, (last - 1).clamp(min=0).view(batch, 1, 1).expand(batch, 1, dim)).squeeze(1)
-        return found.masked_fill((last == 0).unsqueeze(-1), 0.0)
+        found = states.gather(1, self.place(mask).view(batch, 1, 1).expand(batch, 1, dim)).squeeze(1)
+        return found.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
+
+    def place(self, mask: Tensor) -> Tensor:
+        """The last place of each that is no padding; 0 where all is."""
+        places = torch.arange(mask.shape[1], device=mask.device)
+        return (places * mask).amax(dim=1)

@@ -19,3 +19,7 @@ class Pooling(nn.Module, ABC):
 
         The query is what is asked of the sequence; poolings that ask a question of their own pay it no heed.
         """
+
+    def place(self, mask: Tensor) -> Tensor | None:
+        """mask (batch, n) → the place (batch,) of the only state that is read; None where others are read, too."""
+        return None

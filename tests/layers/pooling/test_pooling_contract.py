@@ -120,3 +120,17 @@ def test_fast_paths_equal_the_plain_path(name):
 def test_compiled_equals_eager():
     pooling, states = build("attention"), random(BATCH, LENGTH, DIM)
     assert_close(torch.compile(pooling, backend="aot_eager")(states, MASK), pooling(states, MASK))
+
+
+def test_a_place_is_that_of_the_only_state_read(pooling):
+    """Of a text that is not empty: the state there makes the vector by itself."""
+    places, full = pooling.place(MASK), [row for row, length in enumerate(LENGTHS) if length]
+    states = random(BATCH, LENGTH, DIM)
+    if places is None:
+        assert any(
+            not torch.equal(pooling(states.index_fill(1, torch.tensor(one), 9.0), MASK)[0], pooling(states, MASK)[0])
+            for one in range(1, LENGTH - 1)
+        )
+        return
+    alone = states.gather(1, places.view(-1, 1, 1).expand(-1, 1, DIM))
+    assert_close(pooling(states, MASK)[full], pooling(alone)[full])
