@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:  # numpy is loaded where it is used, so that a shell that needs no array starts quickly
@@ -47,6 +47,8 @@ class Explanation:
     maps: list[AttentionMap] = field(default_factory=list)
     columns: Mapping[str, list[str]] = field(default_factory=dict)  # tokens by column, where an example has several
     offsets: Mapping[str, list[list[int] | None]] = field(default_factory=dict)  # [first, behind] of each such token
+    by: str = ""  # the method that weighed the words, a row of RELEVANCES; "": these are weights of attention
+    sides: Mapping[str, list[float]] = field(default_factory=dict)  # by column what share of each target token it has
 
     def array(self, of: AttentionMap | None = None) -> LabelledArray:
         """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""
@@ -61,6 +63,57 @@ class Explanation:
             queries, keys = self.columns.get(of.queries, questions), self.columns[of.keys]
         heads = [str(head) for head in range(len(of.weights))]
         return LabelledArray(array(of.weights), ("head", "query", "key"), (heads, queries, keys))
+
+
+@dataclass(frozen=True)
+class WordRelevance:
+    """How much each token that a model read speaks for each token of its answer, by one method."""
+
+    by: str  # a row of RELEVANCES
+    items: list[str]  # what is explained: the tokens of an answer, or its label
+    tokens: Mapping[str, list[str]]  # what was read, by column
+    values: Mapping[str, list[list[float]]]  # (item, token) by column; below zero: speaks against it
+    log_probs: list[float]  # of each item, in nats
+    totals: list[float] | None = None  # what all tokens of an item should sum to, where the method promises a sum
+
+    def array(self, column: str | None = None) -> LabelledArray:
+        """Return the relevance (item, token) of the tokens of a column, by default the first."""
+        from numpy import array
+
+        name = next(iter(self.tokens)) if column is None else column
+        values = array(self.values[name]).reshape(len(self.items), len(self.tokens[name]))
+        return LabelledArray(values, ("item", "token"), (self.items, self.tokens[name]))
+
+    def sides(self) -> dict[str, list[float]]:
+        """Return for each column its share of what speaks for and against each item; they sum to one, or are all 0."""
+        sizes = {name: [sum(map(abs, row)) for row in rows] for name, rows in self.values.items()}
+        wholes = [sum(parts) or 1.0 for parts in zip(*sizes.values(), strict=True)]
+        return {
+            name: [part / whole for part, whole in zip(parts, wholes, strict=True)] for name, parts in sizes.items()
+        }
+
+    def scaled(self, column: str) -> list[list[float]]:
+        """Return the relevance (item, token) of a column as shares: over all columns their sizes sum to one."""
+        parts = zip(*(self.values.values()), strict=True)
+        wholes = [sum(abs(one) for row in rows for one in row) or 1.0 for rows in parts]
+        return [[one / whole for one in row] for row, whole in zip(self.values[column], wholes, strict=True)]
+
+    def without_end(self) -> "WordRelevance":
+        """Return the same without the last item: the end symbol of an answer that was cut off, which nobody wrote."""
+        return replace(
+            self,
+            items=self.items[:-1],
+            values={name: rows[:-1] for name, rows in self.values.items()},
+            log_probs=self.log_probs[:-1],
+            totals=None if self.totals is None else self.totals[:-1],
+        )
+
+    def errors(self) -> list[float] | None:
+        """Return how far the sum of each item is from what it should be, as a share; None: nothing is promised."""
+        if self.totals is None:
+            return None
+        sums = [math.fsum(one for row in rows for one in row) for rows in zip(*self.values.values(), strict=True)]
+        return [abs(one - total) / max(abs(total), 1e-12) for one, total in zip(sums, self.totals, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -95,11 +148,38 @@ class Prediction:
         return f"{type(self).__name__}({self.source!r} → {self.text!r}, score {self.score:.3f}{more})"
 
 
+class TermUse(NamedTuple):
+    """A term of a glossary that stands in a source, and whether its translation has it. Places: [first, behind]."""
+
+    source: str
+    targets: list[str]  # that are allowed
+    place: list[int]  # in the source
+    target_place: list[int] | None  # in the translation; None: it is not used
+
+
+class TermReport(NamedTuple):
+    """What became of the terms in a text."""
+
+    uses: list[TermUse]
+    cost: float = 0.0  # nats a word by which the translation is less likely than the one without them
+    without: str = ""  # that translation, where it is another one
+
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        told = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
+        return {"terms": told, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
+
+
 @dataclass(frozen=True, repr=False)
 class TextPrediction(Prediction):
     """A text that was written."""
 
     ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
+    terms: TermReport | None = field(default=None, kw_only=True)  # None: no glossary was given
+
+    def details(self) -> dict[str, Any]:
+        """The terms of a glossary, where one was given."""
+        return {**super().details(), **({} if self.terms is None else self.terms.details())}
 
 
 @dataclass(frozen=True, repr=False)

@@ -55,7 +55,8 @@ class ConvolutionalDecoder(Decoder):
         return DecoderState((None,) * len(self.blocks), shared([] if seen is None else self._readings(seen)))
 
     def _readings(self, seen: Encoded) -> list[Reading]:
-        states = scale_gradient(seen.states, 1 / max(1, len(self.steps)))
+        count = len(self.steps) if self.training else 1  # outside of training a gradient explains an answer
+        states = scale_gradient(seen.states, 1 / max(1, count))
         embeddings = None if seen.values is None else seen.values - seen.states
         return [step.begin(states, embeddings, seen.mask) for step in self.steps]
 

@@ -11,6 +11,7 @@ from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
+from regard.explain.relevance import RELEVANCES
 from regard.heads import HEADS
 from regard.heads.tagging import TAG_HEADS
 from regard.layers import LAYERS
@@ -26,6 +27,7 @@ from regard.models.comparisons import COMPARISONS
 from regard.models.fusions import FUSIONS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Registry
+from regard.statistical import ALIGNERS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
@@ -63,6 +65,8 @@ TABLES: Mapping[str, Registry[Any]] = {
 IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "pooling": POOLINGS,
     "layer": LAYERS,
+    "aligner": ALIGNERS,
+    "relevance": RELEVANCES,
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}
 

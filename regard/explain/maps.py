@@ -74,9 +74,9 @@ def mean_of_questions(maps: Sequence[AttentionMap], column: str) -> list[float]:
 
 def without_end(found: Explanation) -> Explanation:
     """The explanation of a target that was cut off: its end symbol, which nobody wrote, is left out."""
-    return replace(
-        found, target_tokens=found.target_tokens[:-1], weights=found.weights[:-1], maps=list(map(_cut, found.maps))
-    )
+    sides = {name: shares[:-1] for name, shares in found.sides.items()}
+    maps = list(map(_cut, found.maps))
+    return replace(found, target_tokens=found.target_tokens[:-1], weights=found.weights[:-1], maps=maps, sides=sides)
 
 
 def _cut(each: AttentionMap) -> AttentionMap:

@@ -31,6 +31,7 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position], unknown: true, if it is}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}}, words as given where offsets are known,
+       by (where words were weighed by a method): its name; sides (then, of a text that was written): {column: [share]},
        offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
@@ -107,6 +108,8 @@ def _explanation(found: Explanation, source: str) -> dict[str, Any]:
         "shares": are_shares(found.weights),
         "maps": [_map(each) for each in found.maps],
         **({"columns": columns} if columns else {}),
+        **({"by": found.by} if found.by else {}),
+        **({"sides": {name: _matrix([row])[0] for name, row in found.sides.items()}} if found.sides else {}),
         **({"offsets": {name: list(places) for name, places in found.offsets.items()}} if found.offsets else {}),
     }
 

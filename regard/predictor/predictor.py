@@ -15,8 +15,9 @@ from regard.attention import is_recording
 from regard.decoding import Engine, Feature, Search
 from regard.documents.document import Document, nth
 from regard.documents.files import file_document
-from regard.errors import DataError, TooLongError
+from regard.errors import DataError, RegardError, TooLongError
 from regard.explain.maps import without_end
+from regard.explain.relevance import RELEVANCES, method_of
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
 from regard.ops.memory import keep_memory
@@ -24,10 +25,12 @@ from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
 from regard.records import Batch
-from regard.results import DocumentPrediction, Prediction
+from regard.registry import Choice
+from regard.results import DocumentPrediction, Explanation, Prediction, WordRelevance
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
+from regard.tasks.relevance import word_relevance
 from regard.tasks.task import Ids
 from regard.text.clean import clean
 
@@ -212,19 +215,57 @@ class Predictor:
         rows = self.task.encode([self.task.scored(clean(source), target) for source, target in pairs])
         return Predictions(self._in_batches(rows, partial(self.task.force, self.model)))
 
+    def explain(
+        self, texts: Iterable[str | Given], *, by: str | Choice = "lrp", search: Search | None = None
+    ) -> list[WordRelevance]:
+        """How much each word that was read speaks for each word of the answer, by a row of RELEVANCES.
+
+        >>> (found,) = predictor.explain(["Good morning!"], by="integrated_gradients")
+        >>> found.array("source").values  # (item, token), labelled by found.items and found.tokens["source"]
+
+        Raises ConfigError for an unknown method or setting, and RegardError where a model cannot be explained so.
+        """
+        return self.weighed(self.predict(texts, search=search), by)
+
+    def weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
+        """How much each word that was read speaks for each word of these answers."""
+        pairs = zip(self._weighed(predictions, by), predictions, strict=True)
+        return [found if one.finished else found.without_end() for found, one in pairs]
+
+    def _weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
+        choice = method_of(by)
+        method = RELEVANCES.build(choice)
+        rows = self._answered(predictions)
+        if is_recording():
+            raise RegardError("relevance: it cannot be computed inside `recording`")
+        model, found = method.model(self.model), list[WordRelevance]()
+        for row in rows:
+            batch = self.task.batch([row]).to(model.device)
+            found.append(word_relevance(self.task, model, batch, method, choice.name))
+        return found
+
+    def pictured(self, predictions: Sequence[Prediction], by: str | Choice) -> Predictions:
+        """The same predictions, each with the relevance of words by a method as its explanation."""
+        found = self._weighed(predictions, by)
+        return Predictions(
+            self._with(prediction, self.task.pictured(one)) for prediction, one in zip(predictions, found, strict=True)
+        )
+
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its pieces looked at as they were written."""
-        self._encode(self._given([prediction.source for prediction in predictions]))
-        rows = [self.task.answered(replace(one, source=clean(one.source))) for one in predictions]
+        rows = self._answered(predictions)
         explain = partial(self.task.explain, self.model)
         explanations = self._in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
-        return Predictions(
-            replace(
-                prediction,
-                explanation=self.task.located(found if prediction.finished else without_end(found), prediction.source),
-            )
-            for prediction, found in zip(predictions, explanations, strict=True)
-        )
+        return Predictions(map(self._with, predictions, explanations))
+
+    def _answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
+        """The ids of predictions with their answers."""
+        self._encode(self._given([prediction.source for prediction in predictions]))
+        return [self.task.answered(replace(one, source=clean(one.source))) for one in predictions]
+
+    def _with(self, prediction: Prediction, found: Explanation) -> Prediction:
+        shown = found if prediction.finished else without_end(found)
+        return replace(prediction, explanation=self.task.located(shown, prediction.source))
 
     def outcome(self, examples: Examples) -> Outcome:
         """Answers and losses of examples by column, for measures; each is computed when it is first asked for."""

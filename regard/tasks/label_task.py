@@ -79,6 +79,12 @@ class LabelTask(Task, ABC):
             )
         return found
 
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        """Return the label."""
+        return [
+            self.vocabularies[self.last].decode([label]) for label in cast(Tensor, batch.columns[self.last]).tolist()
+        ]
+
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what the poolings, and each attention between words, looked at."""
         seen, units = cast(LabelModel, model).look(batch)

@@ -28,7 +28,7 @@ from regard.models.language_model import COUNTED, TEXT, counted, prompts
 from regard.pieces import END
 from regard.records import EOS, Batch, Sequences
 from regard.registry import Choice
-from regard.results import Explanation, Prediction, TextPrediction
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks.examples import Examples
 from regard.tasks.measures import LikelihoodMeasure, Measure
 from regard.tasks.task import Ids, Task, Wording
@@ -203,6 +203,14 @@ class LanguageModelTask(Task):
             hypothesis = Hypothesis(ids[chosen].tolist()[:-1], sum(log_probs), log_probs, True)
             found.append(text_prediction(text, [hypothesis], self.text))
         return found
+
+    def pictured(self, found: WordRelevance) -> Explanation:
+        """Return what the pieces before it say for each piece that was written; for those of the prompt nothing."""
+        read, rows = found.tokens[TEXT], found.scaled(TEXT)
+        given = len(read) - len(rows)
+        weights = [*([0.0] * len(read) for _ in range(given)), *rows]
+        maps = [AttentionMap(found.by, "decoder", 0, [weights], TEXT, TEXT)]
+        return Explanation([], [*read[1 : given + 1], *found.items], [], [], maps, by=found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """What each piece, those of the prompt first, looked at. There is no source."""

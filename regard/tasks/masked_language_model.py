@@ -27,7 +27,7 @@ from regard.models.masked_language_model import TEXT
 from regard.pieces import END, MASK_PIECE, PAD, SPECIALS, byte_of
 from regard.records import Batch
 from regard.registry import Choice
-from regard.results import Explanation, Prediction, TextPrediction
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
 from regard.tasks.task import Ids, Task, Wording
@@ -185,6 +185,16 @@ class MaskedLanguageModelTask(Task):
         texts = [self.text.decode(ids) for ids in rows_of(batch.sequences(TEXT))]
         pairs = zip(texts, engine.answer(batch), strict=True)
         return [text_prediction(text, ranked, self.text) for text, ranked in pairs]
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        """Return what holes were filled with."""
+        return self.text.pieces(torch.as_tensor(batch.columns[ANSWERS])[0, [*places]].tolist())
+
+    def pictured(self, found: WordRelevance) -> Explanation:
+        """Return what each piece of the text says for each filling."""
+        tokens, weights = found.tokens[TEXT], [*found.scaled(TEXT), [0.0] * len(found.tokens[TEXT])]
+        maps = [AttentionMap(found.by, "encoder", 0, [weights], ANSWERS, TEXT)]
+        return Explanation(tokens, [*found.items, END], [], weights, maps, {TEXT: tokens}, by=found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each hole, and each piece of the text, looked at."""

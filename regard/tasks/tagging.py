@@ -21,7 +21,7 @@ from regard.models import Model
 from regard.models.tagger import PIECES, TAGS, TEXT, Tagger
 from regard.pieces import PAD
 from regard.records import Batch
-from regard.results import AttentionMap, Explanation, Prediction, TagsPrediction
+from regard.results import AttentionMap, Explanation, Prediction, TagsPrediction, WordRelevance
 from regard.tasks.examples import Examples
 from regard.tasks.task import Task, Wording
 
@@ -90,6 +90,17 @@ class TaggingTask(Task):
                 )
             )
         return found
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        """Return the tags of words."""
+        return self.vocabularies[TAGS].decode(batch.sequences(TAGS).items[0, [*places]].tolist()).split()
+
+    def pictured(self, found: WordRelevance) -> Explanation:
+        """Return what each word says for each tag."""
+        words = found.tokens[TEXT]
+        maps = [AttentionMap(found.by, "encoder", 0, [found.scaled(TEXT)], TAGS, TEXT)]
+        columns = {TEXT: words, TAGS: found.items}
+        return Explanation(words, found.items, [], found.scaled(TEXT), maps, columns, by=found.by)
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each attention between words looked at; of pieces all that a word has count as one."""

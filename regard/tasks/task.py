@@ -11,7 +11,7 @@ import torch
 
 from regard.data import Corpus, Fold, Part, Reader
 from regard.data.batches import Batches
-from regard.data.columns import Column, Columns
+from regard.data.columns import Column, Columns, TextColumn
 from regard.data.packing import chunks
 from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.streams import PlannedStream
@@ -22,10 +22,12 @@ from regard.errors import ConfigError, DataError, nearest
 from regard.evaluation import METRICS
 from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
+from regard.explain.maps import POOLING
 from regard.models import ROUTE, Generator, Model
+from regard.pieces import END
 from regard.records import Batch
 from regard.registry import Choice
-from regard.results import Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction, WordRelevance
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
 
@@ -86,6 +88,20 @@ class Task(ABC):
     def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
         """Return what answers batches with a model: a search, where the model writes."""
         return SearchEngine(cast(Generator, model), search, features)
+
+    def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
+        """Return what a model's losses are of in the only example of a batch, at these places, as shown to a person."""
+        answers = batch.sequences(self.last).items[0, [*places]].tolist()
+        return cast(TextColumn, self.vocabularies[self.last]).pieces(answers)
+
+    def pictured(self, found: WordRelevance) -> Explanation:
+        """Return the relevance of words in the shape of an explanation: of each text, what speaks for the answer."""
+        columns = {**found.tokens, self.last: found.items}
+        maps = [AttentionMap(found.by, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
+        return Explanation(found.tokens[maps[0].keys], [*found.items, END], [], [], maps, columns, by=found.by)
+
+    def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
+        """Count what is counted rather than learned by gradient, before the first update; `examples`: the dev part."""
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """Return the given answers as predictions: their score is their log-probability, in nats."""

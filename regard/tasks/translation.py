@@ -15,7 +15,7 @@ from regard.explain.maps import attention_maps
 from regard.models import Generator, Model
 from regard.pieces import END
 from regard.records import Batch
-from regard.results import Explanation, Prediction, TextPrediction
+from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import COPIED, loop_of, rows_of, text_prediction, unknown_script, without_loop
 from regard.text.clean import clean
@@ -80,6 +80,16 @@ class TranslationTask(Task):
         """The given targets as predictions: their score is the sum of their log-probabilities."""
         pairs = zip(self._texts(batch), forced(cast(Generator, model), batch), strict=True)
         return [text_prediction(text, [found], self.target) for text, found in pairs]
+
+    def pictured(self, found: WordRelevance) -> Explanation:
+        """Return the relevance of the source as links and weights, and both sides as maps."""
+        weights = found.scaled("source")
+        maps = [
+            AttentionMap(found.by, kind, 0, [found.scaled(name)], "target", name)
+            for kind, name in (("cross", "source"), ("decoder", "target"))
+        ]
+        links = align([line[:-1] for line in weights[:-1]])
+        return Explanation(found.tokens["source"], found.items, links, weights, maps, by=found.by, sides=found.sides())
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """What each source and target of the batch looked at, in one forced pass."""

@@ -1,0 +1,37 @@
+"""What each word that was read is worth to each word of an answer. One file a row, built with its settings alone."""
+
+from regard.errors import ConfigError, nearest
+from regard.explain.relevance.gradient_times_input import GradientTimesInput
+from regard.explain.relevance.integrated_gradients import IntegratedGradients
+from regard.explain.relevance.lrp import LayerwiseRelevance
+from regard.explain.relevance.method import Relevance, Relevances
+from regard.explain.relevance.occlusion import Occlusion
+from regard.explain.relevance.question import Question, StateQuestion
+from regard.explain.relevance.saliency import Saliency
+from regard.explain.relevance.smoothgrad import SmoothGrad
+from regard.registry import Choice, Registry
+
+RELEVANCES: Registry[Relevance] = Registry(
+    "by",
+    {
+        "gradient_times_input": GradientTimesInput,
+        "integrated_gradients": IntegratedGradients,
+        "lrp": LayerwiseRelevance,
+        "occlusion": Occlusion,
+        "saliency": Saliency,
+        "smoothgrad": SmoothGrad,
+    },
+)
+
+
+def method_of(by: str | Choice) -> Choice:
+    """Return the row that a method's name stands for, another name of it, too. Raises ConfigError for none."""
+    if isinstance(by, Choice):
+        return by
+    known = RELEVANCES.find(by)
+    if known is None:
+        raise ConfigError("by", f"there is no method '{by}'", nearest(by, RELEVANCES))
+    return known
+
+
+__all__ = ["RELEVANCES", "Question", "Relevance", "Relevances", "StateQuestion", "method_of"]

@@ -1,0 +1,44 @@
+"""SmoothGrad (https://arxiv.org/abs/1706.03825)."""
+
+from typing import Annotated
+
+import torch
+
+from regard.config import Doc
+from regard.config.bounds import AnyInt, Positive, Size
+from regard.explain.relevance.gradients import gradients
+from regard.explain.relevance.method import Relevance, Relevances
+from regard.explain.relevance.question import Question
+
+
+class SmoothGrad(Relevance):
+    """Gradient times input, the gradient being the mean of those at x + N(0, σ²); σ = noise · standard deviation of x.
+
+    What a gradient says of the very point, and of no other near it, is averaged out.
+    """
+
+    aliases = "smooth_grad, smooth_gradient"
+
+    def __init__(
+        self,
+        *,
+        samples: Annotated[Size, Doc("Points around the text where gradients are taken.")] = 16,
+        noise: Annotated[Positive, Doc("Width of the noise, as a share of the spread of a word's vector.")] = 0.15,
+        seed: Annotated[AnyInt, Doc("What the noise is drawn from.")] = 1,
+    ) -> None:
+        self.samples, self.noise, self.seed = samples, noise, seed
+
+    def of(self, question: Question) -> Relevances:
+        """As many passes back as there are samples; all items see the same noise, so they can be compared."""
+        vectors, draws = question.vectors, torch.Generator().manual_seed(self.seed)
+        means = [torch.zeros_like(one) for one in vectors]
+        for _ in range(self.samples):
+            noisy = []
+            for one in vectors:
+                noise = torch.randn(one.shape[1:], generator=draws, dtype=one.dtype).to(one.device)
+                noisy.append(one + self.noise * one.std(dim=-1, keepdim=True) * noise)
+            slopes = gradients(question, noisy)
+            means = [mean + slope / self.samples for mean, slope in zip(means, slopes, strict=True)]
+        return Relevances(
+            question.of_words([(mean * one).sum(dim=-1) for mean, one in zip(means, vectors, strict=True)])
+        )

@@ -1,0 +1,50 @@
+"""regard explain --by: methods by their names, their settings, and what is told of unknown ones."""
+
+import json
+
+import pytest
+from small_runs import regard as call
+from small_runs import unsaid
+from typer.testing import CliRunner
+
+from regard import predictor
+from regard.cli.app import app
+from regard.results import Explanation, Prediction
+
+
+class Weigher:
+    """Tells what it was asked for."""
+
+    def predict(self, texts, explain):
+        assert not explain
+        return [Prediction(text, "rot", -1.0) for text in texts]
+
+    def pictured(self, predictions, by):
+        found = Explanation(["red"], ["rot"], [(0, 0)], [[-1.0]], by=f"{by.name} {dict(by.settings)}")
+        return [Prediction(one.source, one.text, one.score, explanation=found) for one in predictions]
+
+
+@pytest.fixture(autouse=True)
+def _loads(monkeypatch):
+    monkeypatch.setattr(predictor, "load", lambda run, changes: Weigher(), raising=False)
+
+
+def by_of(*words):
+    done = CliRunner().invoke(app, ["explain", "run", "red", *words, "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)["predictions"][0]["explanation"]["by"]
+
+
+def test_a_method_has_its_settings_beside_it():
+    assert by_of("--by", "integrated_gradients", "by.steps=8") == "integrated_gradients {'steps': 8}"
+    assert by_of("--by", "ig") == "integrated_gradients {}"
+
+
+def test_an_unknown_method_is_told_with_those_there_are():
+    done = call("explain", "run", "red", "--by", "nonsense")
+    assert unsaid(done, "by: there is no method 'nonsense'", "integrated_gradients", "occlusion") == []
+    assert unsaid(call("explain", "run", "red", "--by", "saliencey"), "did you mean 'saliency'") == []
+
+
+def test_a_setting_without_a_method_is_told():
+    assert unsaid(call("explain", "run", "red", "by.steps=8"), "by.steps: is a setting of a method", "--by") == []

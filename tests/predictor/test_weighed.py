@@ -1,0 +1,104 @@
+"""Which words speak for an answer: arrays with names, and the same in the shape of an explanation."""
+
+import pytest
+from networks import build_translator, columns_of
+from tasks import engine_of, language_model_of, predictor_of, translation_of
+from torch.testing import assert_close
+
+from regard.data.columns import LabelColumn, TextColumn
+from regard.errors import ConfigError
+from regard.explain import show, to_json
+from regard.explain.alignment_view import alignment_view
+from regard.models import MODELS
+from regard.predictor import Predictor
+from regard.registry import Choice
+from regard.results import WordRelevance
+from regard.tasks import ClassificationTask
+from regard.text import train_tokenizer
+
+TEXTS = ["a dog runs", "two old cats"]
+SMALL = {"num_layers": 1, "feedforward_dim": 8}
+
+
+@pytest.fixture
+def tokenizer():
+    return train_tokenizer(Choice("words"), TEXTS)
+
+
+@pytest.fixture
+def translator(tokenizer):
+    blocks = Choice("transformer", SMALL)
+    settings = {"dim": 8, "encoder": blocks, "decoder": blocks}
+    model, task = build_translator(settings, len(tokenizer), len(tokenizer)), translation_of(tokenizer)
+    return Predictor(model, task, engine_of(model, task, Choice("greedy", {"max_extra": 4})))
+
+
+def test_relevance_is_an_array_with_named_axes(translator):
+    (found,) = translator.explain(["a dog runs"], by="gradient_times_input")
+    (answer,) = translator.predict(["a dog runs"])
+    source, target = found.array("source"), found.array("target")
+    assert source.axes == ("item", "token")
+    assert source.labels == (found.items, [" a", " dog", " runs", "</s>"])
+    assert target.labels == (found.items, ["<s>", *found.items])
+    assert source.values.shape == (len(found.items), 4)
+    assert_close(found.log_probs, answer.log_probs)
+
+
+def test_another_name_of_a_method_is_that_method(translator):
+    (one,), (other,) = (translator.explain(["two cats"], by=by) for by in ("ig", "integrated_gradients"))
+    assert one == other
+    assert one.by == "integrated_gradients"
+    assert max(one.errors()) < 0.05
+
+
+def test_unknown_methods_are_told_with_the_known_ones(translator):
+    with pytest.raises(ConfigError, match=r"by: there is no method 'nonsense'.*gradient_times_input"):
+        translator.explain(["two cats"], by="nonsense")
+    with pytest.raises(ConfigError, match=r"by.stps: there is no such setting .did you mean 'steps'"):
+        translator.explain(["two cats"], by=Choice("integrated_gradients", {"stps": 3}))
+
+
+def test_sides_are_shares_of_what_speaks_for_and_against():
+    values = {"source": [[1.0, -2.0], [0.0, 0.0]], "target": [[1.0], [0.0]]}
+    found = WordRelevance("x", ["u", "v"], {"source": ["a", "b"], "target": ["<s>"]}, values, [0.0, 0.0], [1.0, 0.0])
+    assert found.sides() == {"source": [0.75, 0.0], "target": [0.25, 0.0]}
+    assert found.scaled("source") == [[0.25, -0.5], [0.0, 0.0]]
+    assert found.errors() == [1.0, 0.0]
+
+
+def test_a_translation_is_shown_with_its_relevance(translator):
+    predictions = translator.pictured(translator.predict(TEXTS), "saliency")
+    for one in predictions:
+        found = one.explanation
+        assert found.by == "saliency"
+        assert [each.kind for each in found.maps] == ["cross", "decoder"]
+        assert len(found.sides["source"]) == len(found.target_tokens)
+        assert_close(
+            [a + b for a, b in zip(found.sides["source"], found.sides["target"], strict=True)],
+            [1.0] * len(found.target_tokens),
+        )
+    show(predictions)
+    assert to_json(predictions)["predictions"][0]["explanation"]["by"] == "saliency"
+
+
+def test_a_language_model_is_shown_with_the_words_before(tokenizer):
+    settings = {"dim": 8, "decoder": Choice("transformer", SMALL)}
+    model = MODELS.build(Choice("language_model", settings), columns_of(text=len(tokenizer)))
+    predictor = predictor_of(model, language_model_of(tokenizer), Choice("greedy", {"max_extra": 3}))
+    (one,) = predictor.pictured(predictor.predict(["a dog"]), "gradient_times_input")
+    seen = alignment_view(one.explanation)
+    assert seen.columns[:3] == ["<s>", " a", " dog"]
+    assert [any(row) for row in seen.weights[:2]] == [False, False]
+    assert any(seen.weights[2])
+
+
+def test_a_label_is_shown_with_the_words_that_speak_for_it(tokenizer):
+    columns = {"text": TextColumn(tokenizer), "label": LabelColumn(["bad", "good"])}
+    model = MODELS.build(Choice("classifier", {"dim": 8, "encoder": Choice("transformer", SMALL)}), columns)
+    task = ClassificationTask(columns)
+    predictor = Predictor(model, task, engine_of(model, task))
+    (found,) = predictor.explain(["a dog runs"], by="occlusion")
+    assert found.items == [predictor.predict(["a dog runs"])[0].text]
+    (one,) = predictor.pictured(predictor.predict(["a dog runs"]), "occlusion")
+    (drawn,) = one.explanation.maps
+    assert_close(drawn.weights[0], found.scaled("text"))
