@@ -100,9 +100,6 @@ class Task(ABC):
         maps = [AttentionMap(found.by, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
         return Explanation(found.tokens[maps[0].keys], [*found.items, END], [], [], maps, columns, by=found.by)
 
-    def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
-        """Count what is counted rather than learned by gradient, before the first update; `examples`: the dev part."""
-
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """Return the given answers as predictions: their score is their log-probability, in nats."""
         raise ConfigError("task", "has no answers that could be forced", "predict instead")
