@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.align import align_command
 from regard.cli.attention import attention_app
 from regard.cli.catalogue import list_command
 from regard.cli.compare import compare_command
@@ -45,6 +46,7 @@ app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("explain")(explain_command)
 app.command("serve")(serve_command)
+app.command("align")(align_command)
 app.add_typer(attention_app, name="attention")
 app.add_typer(data_app, name="data")
 app.add_typer(embeddings_app, name="embeddings")

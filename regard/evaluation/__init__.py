@@ -1,7 +1,7 @@
 """Figures for whole corpora, with significance; plain values in, plain values out. One line a metric."""
 
 from regard.evaluation.accuracy import Accuracy
-from regard.evaluation.alignments import GoldAlignment, alignment_error_rate, read_gold
+from regard.evaluation.alignments import GoldAlignment, LinkRates, alignment_error_rate, link_rates, read_gold
 from regard.evaluation.bleu import Bleu
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.chrf import Chrf
@@ -56,6 +56,7 @@ __all__ = [
     "Corpus",
     "GoldAlignment",
     "Interval",
+    "LinkRates",
     "Metric",
     "Score",
     "SignificanceTest",
@@ -64,5 +65,6 @@ __all__ = [
     "compare_statistics",
     "confidence_interval",
     "interval_of",
+    "link_rates",
     "read_gold",
 ]

@@ -36,6 +36,27 @@ def alignment_error_rate(
     return 1 - hits / total if total else 0.0
 
 
+class LinkRates(NamedTuple):
+    """How links agree with gold ones, from 0 to 1."""
+
+    error_rate: float  # AER
+    precision: float  # share of the links that are possible
+    recall: float  # share of the sure links that were found
+
+
+def link_rates(links: Sequence[Collection[Link]], gold: Sequence[GoldAlignment]) -> LinkRates:
+    """Return the AER with precision and recall, over all sentences; where there is nothing to find, all is found.
+
+    Raises RegardError when the counts of sentences differ.
+    """
+    rate = alignment_error_rate(links, [one.sure for one in gold], [one.possible for one in gold])
+    pairs = [(set(found), one) for found, one in zip(links, gold, strict=True)]
+    found, sure = sum(len(one) for one, _ in pairs), sum(len(one.sure) for _, one in pairs)
+    possible = sum(len(one & (theirs.possible | theirs.sure)) for one, theirs in pairs)
+    safe = sum(len(one & theirs.sure) for one, theirs in pairs)
+    return LinkRates(rate, possible / found if found else 1.0, safe / sure if sure else 1.0)
+
+
 def read_gold(path: Path | str) -> list[GoldAlignment]:
     """A gold file, plain or `.gz`: a line per sentence with `3-1` for a sure link and `3p1` for a possible one, both
     counted from 1, source first. Raises DataError with the line of a link that cannot be read.

@@ -27,6 +27,7 @@ from regard.models.comparisons import COMPARISONS
 from regard.models.fusions import FUSIONS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Registry
+from regard.statistical import ALIGNERS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.training.optimizers import OPTIMIZERS
@@ -64,6 +65,7 @@ TABLES: Mapping[str, Registry[Any]] = {
 IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "pooling": POOLINGS,
     "layer": LAYERS,
+    "aligner": ALIGNERS,
     "relevance": RELEVANCES,
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}

@@ -10,6 +10,7 @@ from regard.statistical.alignment_model import AlignmentModel, Expected
 from regard.statistical.bitext import Bitext
 from regard.statistical.ibm1 import Ibm1
 from regard.statistical.lexicon import Floats, Lexicon
+from regard.statistical.symmetrisation import Symmetrisation
 
 CHUNK = 2**22  # word pairs whose posteriors are held at once
 ITERATIONS, WARM_UP, ALPHA = 5, 5, 0.0
@@ -82,3 +83,29 @@ def _iteration(fitted: OneWay, cells: list[Any], alpha: float) -> tuple[OneWay, 
             counts += np.bincount(places, posteriors, minlength=len(counts))
             waiting.clear()
     return OneWay(model, model.maximise(positions, by_shape), lexicon.with_counts(counts, alpha)), total
+
+
+class BothWays(NamedTuple):
+    """Models of target words given source words and of source words given target words."""
+
+    forward: OneWay
+    reverse: OneWay
+
+    def links(self, bitext: Bitext, symmetrise: Symmetrisation) -> list[list[Link]]:
+        """Return one alignment (source, target) of each sentence pair, out of both models."""
+        turned = ([(source, target) for target, source in row] for row in self.reverse.links(bitext.flipped()))
+        return [symmetrise(*both) for both in zip(self.forward.links(bitext), turned, strict=True)]
+
+
+def fit_both(
+    bitext: Bitext,
+    model: AlignmentModel[Any],
+    *,
+    iterations: int = ITERATIONS,
+    warm_up: int = WARM_UP,
+    alpha: float = ALPHA,
+    told: Told = lambda log_likelihood: None,
+) -> BothWays:
+    """Learn a model in both directions, see `fit`."""
+    sides = (bitext, bitext.flipped())
+    return BothWays(*(fit(one, model, iterations=iterations, warm_up=warm_up, alpha=alpha, told=told) for one in sides))

@@ -1,5 +1,6 @@
 """Sentence pairs as numbers of words."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,12 @@ from regard.data.ragged import Longs, Ragged
 NULL = ""  # the source of target words that have none; its number is 0 on both sides
 
 Words = Sequence[str]
+_WORD = re.compile(r"[^ \t\r\n\v\f]+")
+
+
+def split_words(line: str) -> list[str]:
+    """Return the words of a line. Spaces of ASCII part them, as in other tools; a no-break space is part of a word."""
+    return _WORD.findall(line)
 
 
 class Block(NamedTuple):

@@ -21,10 +21,10 @@ class Diagonal(ZeroOrder[float]):
     def __init__(
         self,
         *,
-        null: NullShare = NULL_SHARE,
+        null_share: NullShare = NULL_SHARE,
         tension: Annotated[Positive, Doc("How much links keep to the diagonal, to begin with.")] = 4.0,
     ) -> None:
-        self.null, self.tension = null, tension
+        self.null_share, self.tension = null_share, tension
 
     def start(self, shapes: Sequence[Shape]) -> float:
         return self.tension
@@ -33,8 +33,8 @@ class Diagonal(ZeroOrder[float]):
         if not shape[0]:
             return np.ones((shape[1], 1))
         near = np.exp(-positions * _distances(shape))
-        near *= (1 - self.null) / near.sum(axis=1, keepdims=True)
-        return np.pad(near, ((0, 0), (1, 0)), constant_values=self.null)
+        near *= (1 - self.null_share) / near.sum(axis=1, keepdims=True)
+        return np.pad(near, ((0, 0), (1, 0)), constant_values=self.null_share)
 
     def maximise(self, positions: float, counts: Mapping[Shape, Floats]) -> float:
         """Halve the interval of the tension until the expected distance of links is the one that was found.

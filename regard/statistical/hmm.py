@@ -23,10 +23,10 @@ class Hmm(AlignmentModel[Floats]):
     def __init__(
         self,
         *,
-        null: NullShare = NULL_SHARE,
+        null_share: NullShare = NULL_SHARE,
         widest: Annotated[Count, Doc("Jumps that are farther, to either side, are as likely as this one.")] = 10,
     ) -> None:
-        self.null, self.widest = null, widest
+        self.null_share, self.widest = null_share, widest
 
     def start(self, shapes: Sequence[Shape]) -> Floats:
         """A step forward is the likeliest jump."""
@@ -61,7 +61,7 @@ class Hmm(AlignmentModel[Floats]):
         if not sources:
             return np.zeros((1, 0)), 1.0
         weights = positions[self._jumps(sources)]
-        return (1 - self.null) * weights / weights.sum(axis=1, keepdims=True), self.null
+        return (1 - self.null_share) * weights / weights.sum(axis=1, keepdims=True), self.null_share
 
     def maximise(self, positions: Floats, counts: Mapping[Shape, Floats]) -> Floats:
         """Minorise and maximise (https://doi.org/10.1214/aos/1079120141), which never lowers the likelihood.

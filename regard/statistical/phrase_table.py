@@ -18,6 +18,7 @@ from regard.data.ragged import Longs, Ragged
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
 from regard.evaluation.alignments import Link
+from regard.statistical.bitext import split_words
 
 Phrase = tuple[str, ...]
 Scores = tuple[float, ...]
@@ -191,7 +192,7 @@ def _fields(path: Path, least: int) -> Iterator[tuple[str, str, int, list[str]]]
 
 
 def _phrase(path: Path, number: int, text: str) -> Phrase:
-    words = tuple(word.replace(_ESCAPED, _BAR) for word in text.split())
+    words = tuple(word.replace(_ESCAPED, _BAR) for word in split_words(text))
     if not 0 < len(words) <= MOST_WORDS:
         raise DataError(path, f"a phrase has {len(words)} words, possible are 1 to {MOST_WORDS}", line=number)
     return words

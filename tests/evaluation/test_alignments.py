@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from regard.errors import DataError, RegardError
-from regard.evaluation import alignment_error_rate, read_gold
+from regard.evaluation import GoldAlignment, alignment_error_rate, link_rates, read_gold
 
 
 def test_error_rate_by_hand():
@@ -62,3 +62,10 @@ def test_bad_gold_files_are_told(tmp_path):
     (tmp_path / "latin").write_bytes(b"1-1\n1-\xe9\n")
     with pytest.raises(DataError, match="latin:2: is not UTF-8 at byte 3"):
         read_gold(tmp_path / "latin")
+
+
+def test_precision_counts_possible_links_and_recall_sure_ones():
+    gold = [GoldAlignment(frozenset({(0, 0), (1, 1)}), frozenset({(2, 1)})), GoldAlignment(frozenset(), frozenset())]
+    rates = link_rates([[(0, 0), (2, 1), (2, 2)], [(0, 0)]], gold)
+    assert rates == pytest.approx((1 - (1 + 2) / (4 + 2), 2 / 4, 1 / 2))
+    assert link_rates([[]], gold[1:]) == (0, 1, 1)

@@ -14,7 +14,7 @@ PAIRS = [
     (("das", "Haus"), PhraseEntry(("the", "building"), (ALL, HALF, math.log(0.25), HALF), ((0, 0), (1, 1)), SIX)),
     (("Haus",), PhraseEntry(("house",), (HALF, HALF, HALF, HALF), ((0, 0),), SIX)),
     (("das", "Haus"), PhraseEntry(("the", "house"), (ALL, LOWEST, math.log(0.75), HALF), ((0, 0), (1, 1)), SIX)),
-    (("a|b",), PhraseEntry(("|||",), (HALF, HALF, HALF, HALF), (), SIX)),
+    (("a|b", "7\u00a0kg"), PhraseEntry(("|||",), (HALF, HALF, HALF, HALF), (), SIX)),
 ]
 LINE = "das Haus ||| the house ||| 1 0.5 0.75 0.5 ||| 0-0 1-1\n"
 
@@ -55,7 +55,7 @@ def test_lines_are_those_of_moses(tmp_path):
         "das Haus ||| the house ||| 1 0 0.75 0.5 ||| 0-0 1-1",
         "das Haus ||| the building ||| 1 0.5 0.25 0.5 ||| 0-0 1-1",
         "Haus ||| house ||| 0.5 0.5 0.5 0.5 ||| 0-0",
-        "a&#124;b ||| &#124;&#124;&#124; ||| 0.5 0.5 0.5 0.5 ||| ",
+        "a&#124;b 7\u00a0kg ||| &#124;&#124;&#124; ||| 0.5 0.5 0.5 0.5 ||| ",
     ]
     assert (tmp_path / "reordering").read_text("utf-8").splitlines()[2] == (
         "Haus ||| house ||| 0.5 0.25 0.25 0.125 0.125 0.75"

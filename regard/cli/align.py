@@ -1,0 +1,150 @@
+"""regard align"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regard.cli.files import check_writable
+from regard.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from regard.evaluation.alignments import Link
+    from regard.statistical.alignment_model import AlignmentModel
+
+Source = Annotated[
+    Path, typer.Argument(metavar="SOURCE", help="Text, a sentence a line, words parted by spaces (.gz too).")
+]
+Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Its translation, line by line.")]
+Also = Annotated[tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Further texts to learn from.")]
+Model = Annotated[
+    str, typer.Option(metavar="NAME", help="hmm, diagonal (fast_align), ibm2, ibm1; {name: hmm, null_share: 0.2}")
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="grow-diag-final-and, grow-diag-final, grow-diag, intersection, union, forward, reverse.",
+    ),
+]
+Iterations = Annotated[int, typer.Option(min=0, metavar="N", help="EM iterations of the model.")]
+WarmUp = Annotated[int, typer.Option(min=0, metavar="N", help="EM iterations of IBM model 1 before them.")]
+Alpha = Annotated[
+    float,
+    typer.Option(min=0, metavar="X", help="Dirichlet prior of the lexicon, against links of rare words; 0: none."),
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Words that differ in case alone are one word.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where links go. (default: stdout)")
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Links made by hand (3-1 sure, 3p1 possible, from 1): print the error."),
+]
+LexiconFile = Annotated[
+    Path | None, typer.Option("--lexicon", metavar="FILE", help="Write p(target word | source word).")
+]
+Phrases = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a phrase table as Moses reads it (.gz too).")]
+Reordering = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the reordering table of the phrases.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+def align_command(  # noqa: PLR0913  an option each
+    source: Source,
+    target: Target,
+    *,
+    also: Also = None,
+    model: Model = "hmm",
+    symmetrise: Method = "grow-diag-final-and",
+    iterations: Iterations = 5,
+    warm_up: WarmUp = 5,
+    alpha: Alpha = 0.01,
+    lowercase: Lowercase = False,
+    output_file: Output = None,
+    gold: Gold = None,
+    lexicon_file: LexiconFile = None,
+    phrases: Phrases = None,
+    reordering: Reordering = None,
+    quiet: Quiet = False,
+) -> None:
+    """Link the words of two texts that translate each other: a line of links each, source-target, from 0.
+
+    regard align train.de train.en > links.txt
+
+    With --gold the alignment error rate is printed in place of the links.
+    """
+    from regard.evaluation import link_rates
+    from regard.recipes.word_alignment import read_gold_of, read_pairs
+    from regard.statistical.aligner import fit_both
+    from regard.statistical.bitext import Bitext
+    from regard.statistical.phrase_scores import phrase_table
+    from regard.statistical.symmetrisation import SYMMETRISATIONS
+
+    aligner, tables = _aligner(model), {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
+    _check(symmetrise, {"--output": output_file, **tables})
+    pairs = read_pairs((source, target), also, lowercase=lowercase)
+    known = read_gold_of(gold, pairs.written) if gold else None
+    with _progress(2 * (warm_up + iterations), quiet) as told:
+        both = fit_both(pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, told=told)
+    links = both.links(pairs.given, SYMMETRISATIONS[symmetrise])
+    if lexicon_file:
+        both.forward.lexicon.write(lexicon_file)
+    if phrases:
+        phrase_table(Bitext.of(pairs.written), links).write(phrases, reordering)
+    text = _lines(links)
+    if output_file:
+        output_file.write_text(text, encoding="utf-8")
+    elif not known:
+        print(text, end="")
+    if known:
+        rates = link_rates(links, known)
+        print(f"AER {rates.error_rate:.1%}, precision {rates.precision:.1%}, recall {rates.recall:.1%}")
+
+
+def _lines(links: "list[list[Link]]") -> str:
+    from regard.explain.alignment import format_pharaoh
+
+    return "".join(f"{format_pharaoh(row)}\n" for row in links)
+
+
+def _check(symmetrise: str, files: Mapping[str, Path | None]) -> None:
+    """Raises ConfigError before time is spent for nothing."""
+    from regard.statistical.symmetrisation import SYMMETRISATIONS
+
+    if symmetrise not in SYMMETRISATIONS:
+        raise ConfigError("--symmetrise", f"there is no '{symmetrise}'", nearest(symmetrise, SYMMETRISATIONS))
+    for option, path in files.items():
+        if path is not None:
+            check_writable(path, option)
+    if files["--reordering"] and not files["--phrases"]:
+        raise ConfigError("--reordering", "is that of a phrase table", "give a file with --phrases, too")
+
+
+def _aligner(text: str) -> "AlignmentModel[Any]":
+    """The model of a name, or of a name and settings."""
+    from regard.config import PartOf
+    from regard.config.reading import parse
+    from regard.statistical import ALIGNERS
+
+    value = parse(text, "--model")
+    try:
+        return ALIGNERS.build(PartOf(ALIGNERS).read(value), place="")
+    except ConfigError as error:
+        raise error.inside("--model") from None
+
+
+@contextmanager
+def _progress(total: int, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """Count iterations on a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
+        task = bar.add_task("aligning", total=total)
+
+        def told(log_likelihood: float) -> None:
+            bar.update(task, advance=1, description=f"aligning, log-likelihood {log_likelihood:,.0f}")
+
+        yield told
