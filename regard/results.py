@@ -175,10 +175,10 @@ class TextPrediction(Prediction):
     """A text that was written."""
 
     ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
-    terms: TermReport | None = field(default=None, kw_only=True)  # None: no glossary was given
+    terms: TermReport | None = field(default=None, kw_only=True)  # of a glossary; None: none stands in the source
 
     def details(self) -> dict[str, Any]:
-        """The terms of a glossary, where one was given."""
+        """The terms of a glossary, where there are some."""
         return {**super().details(), **({} if self.terms is None else self.terms.details())}
 
 

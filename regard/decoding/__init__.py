@@ -1,10 +1,12 @@
 """Searches: from a writer to targets. One file a row, built with nothing but its settings."""
 
 from regard.decoding.beam import BeamSearch
+from regard.decoding.constrained import ConstrainedBeamSearch
 from regard.decoding.engine import Engine, SearchEngine
 from regard.decoding.features import FEATURES, Feature
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
+from regard.decoding.phrases import Requirement, Requirements
 from regard.decoding.sampling import SamplingSearch
 from regard.decoding.search import Hypothesis, Search, Unwanted
 from regard.registry import Registry
@@ -21,10 +23,14 @@ SEARCHES: Registry[Search] = Registry(
 __all__ = [
     "FEATURES",
     "SEARCHES",
+    "BeamSearch",
+    "ConstrainedBeamSearch",
     "Engine",
     "Feature",
     "GreedySearch",
     "Hypothesis",
+    "Requirement",
+    "Requirements",
     "Search",
     "SearchEngine",
     "Unwanted",

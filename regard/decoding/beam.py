@@ -76,6 +76,10 @@ class BeamSearch(Search):
                 guided.go_on(torch.from_numpy(words).to(device), None if unmoved else torch.from_numpy(rows).to(device))
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
 
+    def as_beam(self) -> "BeamSearch":
+        """Itself."""
+        return self
+
     def norm(self, lengths: Array | int) -> Any:
         """What a sum of log-probabilities is divided by."""
         return ((5.0 + lengths) / 6.0 if self.gnmt else lengths * 1.0) ** self.length_penalty

@@ -22,14 +22,17 @@ class ConstrainedBeamSearch(Search):
     (https://aclanthology.org/N19-1090).
 
     Hypotheses that have written equally many ids of what is required share a bank, and the banks share the beam: the
-    best of each goes on, then the second best, until the beam is full. A beam with fewer places than banks is as wide
-    as there are banks. What is required is tried behind every hypothesis besides its likeliest words. One ends when it
-    has all; where none does within the limit, the answer is what has most of it, unfinished. The limit has room for it.
+    best of each goes on, then the second best, until the beam is full. It has one place more for each bank but one.
+    What is required is tried behind every hypothesis besides its likeliest words. One may end when it has all, and a
+    sentence is done when `size` of the likely ones have, as with `stop: full`. Where none does within the limit, which
+    has room for all, the answer is what has most of it, unfinished.
     """
 
-    def __init__(self, beam: BeamSearch, requirements: Requirements) -> None:
+    def __init__(self, beam: BeamSearch, requirements: Requirements, *, n_best: int | None = None) -> None:
+        """`n_best` stands in for that of the beam."""
         super().__init__(beam.max_ratio, beam.max_extra, beam.min_length)
         self.beam, self.requirements, self.unwanted = beam, requirements, beam.unwanted
+        self.n_best = n_best or beam.n_best
         self.width = max(map(self._width, requirements.of.values()), default=beam.width)
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
@@ -38,18 +41,18 @@ class ConstrainedBeamSearch(Search):
         beams = _Beams(self.beam, wanted, self.requirements.parts_words, self._limits(writer, batch, wanted))
         beams.widths = np.array([self._width(one) for one in wanted], np.int64)
         guided = Guided(writer, features, batch, self.min_length)
-        open_ended, device = any(feature.rewards for feature in features), batch.lines.device
+        device = batch.lines.device
         while len(beams.sums):
             words, rows = beams.grow(beams.choices(*guided.step()), guided.ending())
             dropped = self.dropped(batch.lines)
-            kept = beams.keep(open_ended, None if dropped is None else dropped.numpy(force=True))
+            kept = beams.keep(None if dropped is None else dropped.numpy(force=True))
             if len(kept):
                 guided.go_on(torch.from_numpy(words[kept]).to(device), torch.from_numpy(rows[kept]).to(device))
-        return [sorted(found, key=lambda one: -one.score)[: self.beam.n_best] for found in beams.finished]
+        return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
 
     def _width(self, requirement: Requirement) -> int:
         """Hypotheses of an example."""
-        return min(max(self.beam.size, _banks(requirement)), WIDEST)
+        return min(self.beam.size + _banks(requirement) - 1, WIDEST)
 
     def _limits(self, writer: Writer, batch: Batch, wanted: Sequence[Requirement]) -> Array:
         """(examples,) most ids of each target."""
@@ -77,13 +80,15 @@ class _Beams:
         self.tracker = PhraseTracker(wanted, parts_words)
         self.banks = np.array([_banks(one) for one in wanted], np.int64)
         self.widths = self.banks
+        end = np.where(self.tracker.totals > 0, EOS, -1)[:, None]  # few rows have all, and may end: it is always tried
+        self.tried = np.concatenate([self.tracker.words, end], axis=1)
         self.prefixes = np.full((count, longest), -1)
         for number, one in enumerate(wanted):
             self.prefixes[number, : len(one.prefix)] = one.prefix[:longest]
         self.progress = self.tracker.start()
         self.sums = np.zeros(count)
         self.ids, self.log_probs = np.full((count, longest), EOS), np.zeros((count, longest))
-        self.bar = np.full(count, NEVER)  # n-th best finished score
+        self.ended = np.zeros(count, np.int64)  # likely hypotheses that have
         self.length = 0
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
@@ -93,7 +98,7 @@ class _Beams:
         _, likely = top(scores, int(self.widths[examples].max()) + 1)
         forced, tried = (
             torch.from_numpy(words[examples]).to(likely.device)
-            for words in (self.prefixes[:, self.length, None], self.tracker.words)
+            for words in (self.prefixes[:, self.length, None], self.tried)
         )
         new = (tried >= 0) & (tried.unsqueeze(-1) != likely.unsqueeze(-2)).all(dim=-1)
         given = torch.cat([torch.ones_like(likely, dtype=torch.bool), new], dim=-1) & (forced < 0)
@@ -101,8 +106,8 @@ class _Beams:
         found = scores.gather(-1, words)
         rows, places = (torch.cat([given, forced >= 0], dim=-1) & (found > NEVER)).nonzero(as_tuple=True)
         picked = (one[rows, places] for one in (words, found.double(), log_probs.gather(-1, words).double()))
-        far = (places >= likely.shape[1]) & (places < words.shape[1] - 1)
-        return _Choices(*(one.numpy(force=True) for one in (rows, *picked, far)))
+        tried_far = (places >= likely.shape[1]) & (places < words.shape[1] - 1)
+        return _Choices(*(one.numpy(force=True) for one in (rows, *picked, tried_far)))
 
     def grow(self, choices: _Choices, ending: Tensor | float) -> tuple[Array, Array]:
         """One word more: what has all may end, the best of each bank go on → words and the rows they follow."""
@@ -110,15 +115,17 @@ class _Beams:
         before, tracker = self.progress, self.tracker
         progress = tracker.read(before.select(choices.rows), choices.words)
         remaining, ends = tracker.remaining(progress), choices.words == EOS
-        fit = ~choices.tried | (remaining < tracker.remaining(before)[choices.rows])
+        fit = ~choices.tried | ends | (remaining < tracker.remaining(before)[choices.rows])
         fit &= ~ends | tracker.complete(progress)
         sums, examples = self.sums[choices.rows] + choices.scores, progress.examples
         totals = np.maximum(tracker.totals, 1)[examples]
         banks = (totals - remaining) * (self.banks[examples] - 1) // totals
         order = np.lexsort((-sums, -banks, examples, ~fit))[: int(fit.sum())]
         ranks = _ranks(examples[order], banks[order])
-        ended = order[ends[order] & (ranks < self.search.size)]
-        self._finish(choices, ended, sums, ending)
+        ended, likely = order[ends[order]], ranks[ends[order]] < self.search.size
+        self.ended += np.bincount(examples[ended[likely]], minlength=len(self.ended))
+        first = (_ranks(examples[ended]) == 0) & (tracker.totals[examples[ended]] > 0)
+        self._finish(choices, ended[likely | first], sums, ending)
         order = order[~ends[order]]
         ranks = _ranks(examples[order], banks[order])
         order = order[np.lexsort((np.arange(len(order)), ranks, examples[order]))]
@@ -130,39 +137,27 @@ class _Beams:
         self.log_probs[:, self.length - 1] = choices.log_probs[order]
         return choices.words[order], rows
 
-    def keep(self, open_ended: bool, dropped: Array | None) -> Array:
-        """Drops the rows that cannot win, and the examples that are done or nobody wants; which rows stay (kept,)."""
+    def keep(self, dropped: Array | None) -> Array:
+        """Drops the examples that are done, or nobody wants; which rows stay (kept,)."""
         examples = self.progress.examples
         done = self.limits <= self.length
         if dropped is not None:
             done |= dropped
         self._give_up(np.unique(examples[done[examples]]), self.length)
-        if self.search.exact:
-            soon, late = self.search.norm(self.length + 1), self.search.norm(self.limits)[examples]
-            hope = np.maximum(self.sums / soon, self.sums / late)  # all ends between are no better
-            over = done[examples] | ((hope <= self.bar[examples]) & (not open_ended))
-        else:
-            full = np.array([len(found) >= self.search.size for found in self.finished])
-            over = (done | full)[examples]
-        kept: Array = (~over).nonzero()[0]
+        kept: Array = (~done & (self.ended < self.search.size))[examples].nonzero()[0]
         self.progress, self.sums = self.progress.select(kept), self.sums[kept]
         self.ids, self.log_probs = self.ids[kept], self.log_probs[kept]
         return kept
 
     def _finish(self, choices: _Choices, ended: Array, sums: Array, ending: Tensor | float) -> None:
-        """Notes the hypotheses that end here, unless as many better ones are known."""
+        """Notes the hypotheses that end here."""
         added = ending.double().numpy(force=True) if isinstance(ending, Tensor) else np.full(len(self.sums), ending)
-        rows, bars = choices.rows[ended], self.bar.copy()
+        rows = choices.rows[ended]
         scores = sums[ended] / self.search.norm(self.length) + added[rows]
         for one, row, score in zip(ended.tolist(), rows.tolist(), scores.tolist(), strict=True):
             example = int(self.progress.examples[row])
-            if self.search.exact and score <= bars[example]:
-                continue
-            known = self.finished[example]
             each = [*self.log_probs[row, : self.length - 1].tolist(), float(choices.log_probs[one])]
-            known.append(Hypothesis(self.ids[row, : self.length - 1].tolist(), score, each, True))
-            if len(known) >= self.search.n_best:
-                self.bar[example] = sorted((one.score for one in known), reverse=True)[self.search.n_best - 1]
+            self.finished[example].append(Hypothesis(self.ids[row, : self.length - 1].tolist(), score, each, True))
 
     def _give_up(self, examples: Array, length: int) -> None:
         """An example that none of the hypotheses has ended of is answered by the one that has most, unfinished."""

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
+from regard.decoding.beam import BeamSearch
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Guided, Hypothesis, Likeliest, Search
 from regard.ops.kernels.search import Rules
@@ -39,6 +40,12 @@ class GreedySearch(Search):
             return self.dropped(batch.lines[rows])
 
         return [[only] for only in write_down(guided, limits, _likeliest, dropped)]
+
+    def as_beam(self) -> BeamSearch:
+        """One of the usual width, with the same limits."""
+        return BeamSearch(max_ratio=self.max_ratio, max_extra=self.max_extra, min_length=self.min_length).until(
+            self.unwanted
+        )
 
 
 def write_down(guided: Guided, limits: Tensor, choose: Choose, dropped: Dropped) -> list[Hypothesis]:

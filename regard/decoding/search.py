@@ -4,7 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
+from regard.errors import ConfigError
 from regard.models import Generator
 from regard.ops.kernels.search import CompiledWriter, Rules
 from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
+
+if TYPE_CHECKING:
+    from regard.decoding.beam import BeamSearch
 
 WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
 
@@ -64,6 +68,10 @@ class Search(ABC):
         other = copy.copy(self)
         other.unwanted = unwanted
         return other
+
+    def as_beam(self) -> "BeamSearch":
+        """The beam search that stands in for it where something is required. Raises ConfigError where none can."""
+        raise ConfigError("decoding.search", "cannot keep terms and prefixes", "--search beam")
 
     def dropped(self, lines: Tensor) -> Tensor | None:
         """(rows,) which of these lines are to be written no further; None: all are written on."""

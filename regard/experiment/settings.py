@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from regard.config import Doc, FieldsOf, OneOrMany, PartOf, as_values, write_yaml
-from regard.config.bounds import Size
+from regard.config.bounds import Positive, Size
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.evaluation import METRICS
@@ -60,6 +60,9 @@ class DecodingSettings:
         Doc("Numbers that weights are multiplied in: int8 is quicker where the processor knows it, and rounds."),
     ] = "float32"
     max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
+    term_cost: Annotated[
+        Positive, Doc("Nats a word that the terms of a glossary may cost a translation before a warning tells.")
+    ] = 1.0
 
 
 _METRICS = tuple(map(Choice, ("bleu", "chrf", "ter", "exact_match")))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 
+from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
 from regard.experiment import OPEN, Experiment, too_long_sources
 from regard.predictor.predictor import Predictor
@@ -34,9 +35,11 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
         model,
         task,
         engine,
+        search=SEARCHES.build(settings.search),
         features=features_of(settings),
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,
+        term_cost=settings.term_cost,
         languages=experiment.data.language_pair(),
     )
 

@@ -5,17 +5,19 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 
 from regard.attention import is_recording
-from regard.decoding import Engine, Feature, Search
+from regard.data.columns import TextColumn
+from regard.decoding import BeamSearch, Engine, Feature, Search
 from regard.documents.document import Document, nth
 from regard.documents.files import file_document
-from regard.errors import DataError, RegardError, TooLongError
+from regard.documents.glossary import Glossary
+from regard.errors import ConfigError, DataError, RegardError, TooLongError
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.models import Model
@@ -24,6 +26,7 @@ from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
+from regard.predictor.terminology import TermPhrases, Wanted, prefixes_of_sentences, with_terms
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import DocumentPrediction, Explanation, Prediction, WordRelevance
@@ -56,13 +59,19 @@ class Predictor:
         task: Task,
         engine: Engine,
         *,
+        search: Search | None = None,
         features: Sequence[Feature] = (),
         batch_tokens: int = 8192,
         max_source: int = 1024,
+        term_cost: float = 1.0,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
-        """`features` go with every search that a call of `predict` names; `languages` are codes, where known."""
+        """`search` is that of the run; `features` go with every search that a call of `predict` names.
+
+        Terms of a glossary may cost `term_cost` nats a word before a warning tells; `languages` are codes, where known.
+        """
         keep_memory()
+        self.search, self.term_cost = search or BeamSearch(), term_cost
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [max_source, model.max_source, engine.max_source]
         self.languages = languages
@@ -86,6 +95,8 @@ class Predictor:
         explain: bool = False,
         search: Search | None = None,
         safeguards: bool = True,
+        glossary: Glossary | Sequence[Glossary] | None = None,
+        prefixes: Sequence[str] | None = None,
     ) -> Predictions:
         """One prediction per text, in order, each read as one sentence; with `explain` each has what it looked at.
 
@@ -93,41 +104,76 @@ class Predictor:
         nothing; a language model, which goes on with a text, begins one. `search` stands in for that of the run.
         With `safeguards` a text in a script that training never saw is copied, and a loop in a translation is cut; the
         prediction's `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
+        Terms of a `glossary` are translated as it says, by a beam search, and `terms` of a prediction tells which were
+        found and used; the answer to each text begins with its own of the `prefixes`.
         Batched by length; a text's answer does not depend on the others. Raises TooLongError for a text that is longer
         than `max_source` pieces, or than the model knows places, and TypeError for anything but texts.
         """
         examples = self._given(_listed(texts, "predict([text])"))
         self._check(examples)
+        if glossary is None and prefixes is None:
+            found = self._predicted(examples, range(len(examples)), search, safeguards)
+        else:
+            if self.task.translated is None:
+                raise ConfigError("glossary", "is for models that translate, as prefixes are", "leave it out")
+
+            def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
+                return self._predicted([examples[row] for row in rows], rows, other or search, safeguards)
+
+            wanted = Wanted.of(glossary, prefixes, len(examples))
+            beam = (search or self.search).as_beam()
+            found = with_terms(predicted, beam, self.term_phrases, wanted, self.term_cost)
+        return self.explained(found) if explain else Predictions(found)
+
+    def _predicted(
+        self, examples: Sequence[Given], lines: Sequence[int], search: Search | None, safeguards: bool
+    ) -> list[Prediction]:
+        """One prediction for each example; `lines` are their places among those that were given."""
         answers = [self.task.unasked(example) for example in examples]
         if safeguards:
             answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
-        rows = self._encode([examples[row] for row in asked], [row + 1 for row in asked])
+        rows = self._encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
-        found = iter(self._in_batches(rows, predict, width=engine.width, lines=asked))
+        found = iter(self._in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]
-        predictions = Predictions(map(self.task.as_given, whole, examples))
-        if safeguards:
-            predictions = Predictions(map(self.task.safeguarded, predictions))
-        return self.explained(predictions) if explain else predictions
+        predictions = [*map(self.task.as_given, whole, examples)]
+        return [*map(self.task.safeguarded, predictions)] if safeguards else predictions
 
-    def translate(self, texts: Iterable[str], *, search: Search | None = None) -> Predictions:
+    @cached_property
+    def term_phrases(self) -> TermPhrases:
+        """What terms of a glossary are in the pieces of translations."""
+        return TermPhrases(cast(TextColumn, self.task.vocabularies[self.task.last]))
+
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        search: Search | None = None,
+        glossary: Glossary | Sequence[Glossary] | None = None,
+        prefixes: Sequence[str] | None = None,
+    ) -> Predictions:
         """One prediction per text of any length: its sentences are predicted one by one, and put together again.
 
         Line ends, addresses, numbers and emoji stay as they are. A text of several sentences has a DocumentPrediction.
-        Where the task answers a text as a whole, this is `predict`.
+        `glossary` and `prefixes` are as of `predict`; the first sentence of a text begins with its prefix. Where the
+        task answers a text as a whole, this is `predict`.
         """
         read = _listed(texts, "translate([text])")
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
         documents = [self.task.document(text, self.languages[0]) for text in read]
         asked = [[text] if document is None else document.texts for text, document in zip(read, documents, strict=True)]
+        begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
+        flat = [one for some in asked for one in some]
         try:
-            found = iter(self.predict([one for some in asked for one in some], search=search))
+            found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
         except DataError as error:
+            if error.line is None:
+                raise
             ends = list(accumulate(map(len, asked)))
-            raise error.at(bisect_left(ends, error.line or 1) + 1) from error
+            raise error.at(bisect_left(ends, error.line) + 1) from error
         answers = [[next(found) for _ in some] for some in asked]
         self._explain_placeholders(documents, answers)
         return Predictions(
@@ -136,7 +182,12 @@ class Predictor:
         )
 
     def translate_file(
-        self, data: bytes, suffix: str, *, search: Search | None = None
+        self,
+        data: bytes,
+        suffix: str,
+        *,
+        search: Search | None = None,
+        glossary: Glossary | Sequence[Glossary] | None = None,
     ) -> tuple[bytes, list[Prediction]]:
         """The same file with its sentences translated, and their predictions; layout, markup and code stay.
 
@@ -146,7 +197,7 @@ class Predictor:
         if self.task.document("", self.languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
         document = file_document(data, suffix, language=self.languages[0])
-        found: list[Prediction] = self.predict(document.texts, search=search)
+        found: list[Prediction] = self.predict(document.texts, search=search, glossary=glossary)
         if document.explain:
             found = list(self._linked(found))
         return document.rebuild(found, self._pair), found

@@ -98,11 +98,10 @@ def test_small_beams_hold_it_too_whatever_their_batch_mates(writers, size):
         assert search(size, [one], max_extra=12).run(tree, writers.batch_of([source])) == [found]
 
 
-@pytest.mark.parametrize("stop", ["exact", "full"])
-def test_without_requirements_it_is_beam_search(writers, stop):
+def test_without_requirements_it_is_beam_search_that_stops_when_full(writers):
     tree, batch = writers.drawn(VOCAB, 6, 1.0), writers.batch_of(writers.sources_of(15, VOCAB, 8))
     for size, n_best in ((1, 1), (3, 2), (5, 5)):
-        beam = BeamSearch(size=size, n_best=n_best, stop=stop)
+        beam = BeamSearch(size=size, n_best=n_best, stop="full")
         found = ConstrainedBeamSearch(beam, requirements([])).run(tree, batch)
         for mine, other in zip(found, beam.run(tree, batch), strict=True):
             assert [(one.ids, one.finished) for one in mine] == [(one.ids, one.finished) for one in other]

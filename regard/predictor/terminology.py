@@ -1,0 +1,162 @@
+"""Terms of a glossary and prefixes that translations have to keep, as the ids that a search requires."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.columns import TextColumn
+from regard.decoding import BeamSearch, ConstrainedBeamSearch, Requirement, Requirements, Search
+from regard.decoding.phrases import Phrase, Term
+from regard.documents.glossary import Glossary, Occurrence, uses
+from regard.documents.words import in_word, unspaced, word_spans
+from regard.errors import DataError
+from regard.pieces import BOS, EOS, SPECIALS, byte_of
+from regard.results import Prediction, TermReport
+from regard.text.clean import clean
+
+MOST_PIECES = 100  # of a term
+TRIED = 2  # translations with terms, times the beam's size: loops and others that are cut off are left out
+SHOWN = 3  # allowed translations that a warning tells
+
+Predicted = Callable[[Sequence[int], Search | None], list[Prediction]]  # of some texts, with another search
+
+
+class TermPhrases:
+    """What terms are in the pieces of a column."""
+
+    def __init__(self, column: TextColumn) -> None:
+        self.column = column
+        self._known = dict[tuple[str, ...], Term]()
+        self._checked = WeakSet[Glossary]()
+
+    @cached_property
+    def parts_words(self) -> NDArray[np.bool_]:
+        """(vocab,) pieces that do not go on with the word before them."""
+        parts = [
+            byte_of(piece) is None and not in_word(piece[:1] or " ")
+            for piece in self.column.pieces(range(len(self.column)))
+        ]
+        parts[: len(SPECIALS)] = [number == EOS for number in range(len(SPECIALS))]
+        return np.array(parts)
+
+    def check(self, glossaries: Iterable[Glossary]) -> None:
+        """Raises DataError for a translation that is too long for a beam."""
+        new = [one for one in dict.fromkeys(glossaries) if one not in self._checked]
+        texts = list(dict.fromkeys(text for one in new for entry in one.entries for text in entry.targets))
+        for text, ids in zip(texts, self.column.encode_batch(texts), strict=True):
+            if len(ids) > MOST_PIECES:
+                problem = f"'{text[:40]}…' has {len(ids)} pieces, more than a beam can place ({MOST_PIECES})"
+                raise DataError("glossary", problem, hint="give shorter terms")
+        self._checked.update(new)
+
+    def requirement(self, found: Sequence[Occurrence], prefix: str) -> Requirement:
+        """What the translation of a text with these terms has to contain, and how it begins."""
+        return Requirement([self._term(one.entry.targets) for one in found], self.column.encode(prefix))
+
+    def _term(self, targets: tuple[str, ...]) -> Term:
+        if targets not in self._known:
+            phrases = (phrase for target in targets for phrase in self._phrases(target))
+            self._known[targets] = tuple(dict.fromkeys(phrases))
+        return self._known[targets]
+
+    def _phrases(self, target: str) -> list[Phrase]:
+        """A target behind another word, and at the beginning of a text, where its pieces may be others."""
+        alone, whole = tuple(self.column.encode(target)), in_word(target[-1])
+        befores = [("0", " "), ("、", "")] if unspaced(target[0]) else [("0", " ")]
+        inside = [self._behind(*before, target) for before in befores]
+        begins = [] if alone in inside else [Phrase((BOS, *alone), whole)]
+        return [*begins, *(Phrase(ids, whole) for ids in inside if ids)]
+
+    def _behind(self, before: str, space: str, target: str) -> tuple[int, ...]:
+        """The pieces of a target behind another text; none where they cannot be told apart."""
+        start, both = self.column.encode(before), self.column.encode(before + space + target)
+        return tuple(both[len(start) :]) if both[: len(start)] == start else ()
+
+
+class Wanted(NamedTuple):
+    """What the translation of each text has to keep."""
+
+    glossaries: Sequence[Glossary]
+    prefixes: Sequence[str]
+
+    @classmethod
+    def of(cls, glossary: Glossary | Sequence[Glossary] | None, prefixes: Sequence[str] | None, texts: int) -> "Wanted":
+        """A glossary for all, or one for each text. Raises DataError where there are too few or too many."""
+        each = [glossary or Glossary([])] * texts if glossary is None or isinstance(glossary, Glossary) else glossary
+        if len(each) != texts:
+            raise DataError("glossary", f"{len(each):,} for {texts:,} texts", hint="one for all, or one for each")
+        if prefixes is not None:
+            _check_prefixes(prefixes, texts)
+        return cls(each, [clean(one) for one in prefixes or [""] * texts])
+
+
+def prefixes_of_sentences(prefixes: Sequence[str], sentences: Sequence[Sequence[str]]) -> list[str]:
+    """The prefixes of texts → those of all their sentences: the first of each has it, the others have none."""
+    _check_prefixes(prefixes, len(sentences))
+    pairs = zip(prefixes, sentences, strict=True)
+    return [prefix if number == 0 else "" for prefix, some in pairs for number in range(len(some))]
+
+
+def _check_prefixes(prefixes: Sequence[str], texts: int) -> None:
+    """Raises DataError unless there is one for each text."""
+    if isinstance(prefixes, str) or len(prefixes) != texts:
+        raise DataError("prefixes", f"one is needed for each text, of {texts:,}", hint="it may be empty")
+
+
+def with_terms(
+    predicted: Predicted, beam: BeamSearch, phrases: TermPhrases, wanted: Wanted, most: float
+) -> list[Prediction]:
+    """A prediction for each text that begins with its prefix and has its terms, and what became of them.
+
+    What has all terms in any case stays as it is; what lacks one is searched for again. Terms may cost `most` nats a
+    word before a warning tells.
+    """
+    phrases.check(wanted.glossaries)
+
+    def again(of: Mapping[int, Requirement], n_best: int) -> dict[int, Prediction]:
+        search = ConstrainedBeamSearch(beam, Requirements(of, phrases.parts_words), n_best=n_best)
+        return dict(zip(of, predicted([*of], search), strict=True))
+
+    begins = {row: phrases.requirement([], one) for row, one in enumerate(wanted.prefixes)}
+    free = again(begins, beam.n_best) if any(wanted.prefixes) else dict(enumerate(predicted([*begins], None)))
+    found = [glossary.found(free[row].source) for row, glossary in enumerate(wanted.glossaries)]
+    lacking = [row for row, one in free.items() if _lacks(one, found[row])]
+    required = {row: phrases.requirement(found[row], wanted.prefixes[row]) for row in lacking}
+    best = {row: _best(one, found[row], beam.n_best) for row, one in again(required, TRIED * beam.size).items()}
+    return [_reported(best.get(row) or one, one, found[row], most) if found[row] else one for row, one in free.items()]
+
+
+def _best(prediction: Prediction, found: Sequence[Occurrence], n_best: int) -> Prediction | None:
+    """The first of all that is whole and has the terms, with the rest of the n best behind it; None: none is."""
+    ranked = [prediction, *prediction.alternatives]
+    whole = [one for one in ranked if one.finished and not _lacks(one, found)]
+    return replace(whole[0], alternatives=whole[1:n_best]) if whole else None
+
+
+def _lacks(prediction: Prediction, found: Sequence[Occurrence]) -> bool:
+    """Whether a translation lacks a term of its source."""
+    return any(one.target_place is None for one in uses(found, prediction.text))
+
+
+def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], most: float) -> Prediction:
+    """A TextPrediction with what became of its terms, and a warning where some are missing or fit badly.
+
+    `free` is the translation without them; they may cost `most` nats a word before a warning tells.
+    """
+    told, cost = uses(found, prediction.text), max(sum(free.log_probs) - sum(prediction.log_probs), 0.0)
+    if cost:
+        cost /= max(len(word_spans(prediction.text)), 1)
+    warnings = [prediction.warning] if prediction.warning else []
+    for one in told:
+        if one.target_place is None:
+            allowed = "' or '".join(one.targets[:SHOWN])
+            warnings.append(f"'{one.source}' is not translated as '{allowed}'")
+    if cost > most:
+        warnings.append(f"terms fit badly: they cost {cost:.1f} nats a word; without them: '{free.text}'")
+    report = TermReport(told, cost, free.text if free.text != prediction.text else "")
+    return replace(prediction, warning="; ".join(warnings), terms=report)
