@@ -15,7 +15,10 @@ FIRST, PRIME, LIMIT = 2166136261, 16777619, 2**32  # of the FNV-1a hash
 
 
 class SpelledWords(Embedder):
-    """v_w = mean of E[w] and B[hash(g) mod buckets] of each n-gram g of <w>, `shortest` to `longest` characters."""
+    """v_w = mean of E[w] and B[hash(g) mod buckets] of each n-gram g of <w>, `shortest` to `longest` characters.
+
+    < and > alone are none, as in fastText: every word has them.
+    """
 
     starts: Tensor
     spelled: Tensor
@@ -56,7 +59,7 @@ class SpelledWords(Embedder):
             marked[first : first + length]
             for first in range(len(marked))
             for length in range(self.shortest, self.longest + 1)
-            if first + length <= len(marked)
+            if first + length <= len(marked) and not (length == 1 and first in (0, len(marked) - 1))
         )
         return [self.vocab_size + hashed(gram) % self.buckets for gram in grams]
 

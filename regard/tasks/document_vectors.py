@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.config import Doc
-from regard.config.bounds import Fraction, NotNegative, Positive, Size
+from regard.config.bounds import Fraction, Positive, Share, Size
 from regard.data import Corpus, Reader
 from regard.data.columns import Columns
 from regard.data.columns.document import DocumentColumn
@@ -31,6 +31,7 @@ from regard.tasks.task import Ids, Wording
 from regard.tasks.word_vectors import FLOOR, NEIGHBOURS, WordVectorsTask, word_ids_of
 from regard.text.vector_table import VectorTable
 
+RAREST = 1e-300  # share of a word that was drawn; a small power of the counts makes tiny ones
 LONGEST = 2**31 - 1  # pieces of a document: any number, but without a text it is left out
 
 
@@ -87,7 +88,7 @@ class DocumentVectorsTask(WordVectorsTask):
         *,
         window: Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")] = 5,
         negatives: Annotated[Size, Doc("Drawn words that a word is told from.")] = 5,
-        noise_power: Annotated[NotNegative, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
+        noise_power: Annotated[Share, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
         frequent: Annotated[
             Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
         ] = 1e-3,
@@ -189,7 +190,8 @@ class DocumentVectorsTask(WordVectorsTask):
     def _text_windows(self, model: DocumentVectors) -> TextWindows:
         """Windows of new texts, negatives drawn as they were in training: as often as these were drawn there."""
         drawn = np.where(self.worded, model.outputs.drawn.double().cpu().numpy(), 0.0)
-        counts = drawn ** (1 / self.sampling.power if self.sampling.power else 1.0)
+        shares = drawn / drawn.max()
+        counts = np.where(drawn > 0, np.maximum(shares ** (1 / (self.sampling.power or 1.0)), RAREST), 0.0)
         return TextWindows(self.passes, self.sampling, counts, route=self.route)
 
 

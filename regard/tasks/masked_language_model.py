@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from regard.attention import recording
 from regard.config import Doc
@@ -16,7 +15,7 @@ from regard.data import Corpus, Reader, Stretch
 from regard.data.columns import Column, Columns, TextColumn
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
-from regard.data.transforms.masking import ANSWERS, STAGE, Masking
+from regard.data.transforms.masking import ANSWERS, STAGE, Masking, WordBorders
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import PartError
@@ -32,8 +31,10 @@ from regard.tasks.examples import Examples
 from regard.tasks.measures import Measure
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import rows_of, text_prediction
+from regard.text.words import stands_alone
 
 NOTHING = f"there is no {MASK_PIECE} in it, so nothing is filled in"
+FIRST_BYTES = {0x20, *range(0xE3, 0xEA)}  # a space; first ones in UTF-8 of U+3000 to U+9FFF: kana and ideographs
 FIXED = Draws(0, STAGE, 0)  # of what is judged, in every run the same
 
 
@@ -89,7 +90,9 @@ class MaskedLanguageModelTask(Task):
         share: Annotated[Share, Doc("Share of the pieces that are to be filled in, drawn anew in each epoch.")] = 0.15,
         masked: Annotated[Share, Doc("Share of these that become <mask>.")] = 0.8,
         random: Annotated[Share, Doc("Share of these that become a random piece; the rest stay as they are.")] = 0.1,
-        whole_words: Annotated[bool, Doc("Mask all pieces of a word together.")] = False,
+        whole_words: Annotated[
+            bool, Doc("Mask all pieces of a word together; where no spaces part words, each piece is one.")
+        ] = False,
         max_pieces: Annotated[
             Size | None, Doc("Pieces of a line that are read; null: all, and none longer than data.max_length.")
         ] = None,
@@ -101,8 +104,8 @@ class MaskedLanguageModelTask(Task):
             raise PartError(f"is {random:g}, and task.masked is {masked:g}", "1 in all, or less", setting="random")
         self.max_pieces = max_pieces
         self.mask = cast(int, self.text.tokenizer.mask)
-        begins = word_beginnings(self.text) if whole_words else None
-        self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, begins=begins)
+        words = word_borders(self.text) if whole_words else None
+        self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, words=words)
 
     @classmethod
     def reads(cls, column: Column) -> bool:
@@ -213,10 +216,20 @@ class MaskedLanguageModelTask(Task):
         return explanations
 
 
-def word_beginnings(column: TextColumn) -> NDArray[np.bool_]:
-    """(vocab,): whether a piece begins a word: with a space before it, or with a sign."""
+def word_borders(column: TextColumn) -> WordBorders:
+    """Words begin with a space, or with a sign; in scripts without spaces each piece is a word.
+
+    Bytes go on with the word before, but for a space and those that begin a character of such a script.
+    """
     pieces = column.pieces(range(len(column)))
-    return np.array([one[:1] in (" ", "▁") or not (one[:1].isalnum() or byte_of(one) is not None) for one in pieces])
+    alone = np.array([stands_alone(one.strip(" ▁")[-1:]) for one in pieces])
+    begins = [
+        one[:1] in (" ", "▁") or stands_alone(one[:1]) or not one[:1].isalnum()
+        if (byte := byte_of(one)) is None
+        else byte in FIRST_BYTES
+        for one in pieces
+    ]
+    return WordBorders(np.array(begins), alone)
 
 
 def _filled(ids: Sequence[int], places: Sequence[int], chosen: Sequence[tuple[float, int]]) -> Hypothesis:

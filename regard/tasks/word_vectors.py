@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, cast
 import numpy as np
 
 from regard.config import Doc
-from regard.config.bounds import Fraction, NotNegative, Size
+from regard.config.bounds import Fraction, Share, Size
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
 from regard.data.ragged import Ragged
@@ -91,7 +91,7 @@ class WordVectorsTask(Task):
         *,
         window: Annotated[Size, Doc("Most words on either side; each word draws its reach, from 1 on.")] = 5,
         negatives: Annotated[Size, Doc("Drawn words that a word is told from.")] = 5,
-        noise_power: Annotated[NotNegative, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
+        noise_power: Annotated[Share, Doc("Power of the counts that negatives are drawn by.")] = 0.75,
         frequent: Annotated[
             Fraction, Doc("Share of the text above which a word is left out at times; 0: none is.")
         ] = 1e-3,

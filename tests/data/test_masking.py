@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.data.transforms import Draws
-from regard.data.transforms.masking import ANSWERS, Masking
+from regard.data.transforms.masking import ANSWERS, Masking, WordBorders
 from regard.records import BOS, EOS, PAD, UNK, Batch, Sequences
 
 VOCAB, MASK = 50, 49
@@ -83,6 +83,25 @@ def test_at_least_one_piece_is_masked_where_there_is_one():
 def test_pieces_of_a_word_are_masked_together(epoch):
     begins = np.arange(VOCAB) % 2 == 0  # even ids begin a word
     items = torch.tensor([[BOS, 10, 11, 13, 12, 14, 15, EOS]])
-    made = masking(share=0.4, begins=begins)(batch_of(items, [0]), Draws(1, 0, epoch))
+    made = masking(share=0.4, words=WordBorders(begins, begins & False))(batch_of(items, [0]), Draws(1, 0, epoch))
     chosen = (made.columns[ANSWERS] != PAD)[0].tolist()
     assert chosen[1] == chosen[2] == chosen[3] and chosen[5] == chosen[6] and not (chosen[0] or chosen[7])
+
+
+@pytest.mark.parametrize("epoch", range(20))
+def test_what_stands_behind_the_end_of_a_word_is_another_one(epoch):
+    ids = np.arange(VOCAB)
+    words = WordBorders(ids == 10, ids == 11)  # 10 11 | 12 13
+    items = torch.tensor([[10, 11, 12, 13, EOS]])
+    made = masking(share=0.5, words=words)(batch_of(items, [0]), Draws(1, 0, epoch))
+    chosen = (made.columns[ANSWERS] != PAD)[0].tolist()
+    assert chosen[0] == chosen[1] and chosen[2] == chosen[3]
+
+
+def test_words_divided_by_an_end_are_drawn_apart():
+    ids = np.arange(VOCAB)
+    one_word, two = (masking(share=0.5, words=WordBorders(ids == 10, ends)) for ends in (ids < 0, ids == 11))
+    batch = batch_of(torch.tensor([[10, 11, 12, 13, EOS]] * 200), list(range(200)))
+    parts = [(found(batch, Draws(1, 0, 0)).columns[ANSWERS] != PAD)[:, [0, 2]] for found in (one_word, two)]
+    assert (parts[0][:, 0] == parts[0][:, 1]).all()
+    assert 120 < (parts[1][:, 0] != parts[1][:, 1]).sum() < 175  # 3 in 4: one, the other, or the one that is needed

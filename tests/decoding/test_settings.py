@@ -14,6 +14,8 @@ WRONG = [
     ("sampling", "n_best", 0),
     ("beam", "n_best", 0),
     ("beam", "size", 0),
+    ("beam", "length_penalty", 5.5),
+    ("beam", "length_penalty", -6.0),
     ("greedy", "max_extra", 0),
 ]
 

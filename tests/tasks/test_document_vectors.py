@@ -13,6 +13,7 @@ from regard.cli.app import app
 from regard.data.columns import learn_columns
 from regard.data.document_windows import DOCUMENT, parted
 from regard.data.examples import Example
+from regard.data.hashed_draws import HashedDraws
 from regard.data.ragged import Ragged
 from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.errors import DataError
@@ -186,6 +187,20 @@ def test_a_vector_does_not_depend_on_how_many_passes_are_drawn_at_once(run, monk
     (before,) = regard.load(path).predict([lines[4]])
     monkeypatch.setattr("regard.data.document_windows.ROOM", 100)
     assert regard.load(path).predict([lines[4]]) == [before]
+
+
+@pytest.mark.parametrize("power", [1e-3, 0.02, 0.75, 1.0])
+def test_negatives_of_a_new_text_are_drawn_as_in_training(power):
+    """Also where the power is so small that the counts would be beyond all numbers."""
+    model, task = built("bag")
+    task = TASKS.build(Choice("document_vectors", {"noise_power": power, "frequent": 0.0}), task.vocabularies)
+    words = np.flatnonzero(task.worded)
+    model.outputs.drawn[:] = 1.0
+    model.outputs.drawn[words] = torch.arange(9.0, 9.0 + len(words), dtype=model.outputs.drawn.dtype)
+    bits = HashedDraws(1, 0).of(np.zeros(100_000), np.arange(100_000))
+    found = np.bincount(task._text_windows(model)._windows._noise.draw(bits), minlength=len(task.worded))
+    wanted = np.where(task.worded, model.outputs.drawn.numpy(), 0.0)
+    assert np.abs(found / found.sum() - wanted / wanted.sum()).max() < 0.01
 
 
 def test_a_text_of_unknown_words_is_near_to_nothing(run):

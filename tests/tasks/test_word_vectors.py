@@ -115,6 +115,8 @@ def test_words_are_spelled_in_ngrams_with_their_ends():
     assert_close(words(tensor([[1, 0, 1]]))[0][0, 1], words.word_vectors(tensor([0]))[0])
     assert_close(words.of_spelling("where"), words.table[rows].mean(dim=0))
     assert words.of_spelling("") is None
+    letters = SpelledWords(["it"], 3, buckets=1000, shortest=1, longest=2)
+    assert letters.ngrams("it") == [1 + hashed(gram) % 1000 for gram in ("<i", "i", "it", "t", "t>")]
 
 
 def _run(folder, *changes):
@@ -164,6 +166,12 @@ def test_sparse_gradients_in_shards_are_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"training.parallel: 'fsdp' .* are sparse.*training.parallel=ddp"):
         train_run(read_experiment(None, changes), quiet=True)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("task", ["word_vectors", "document_vectors"])
+def test_powers_of_the_counts_lie_between_0_and_1(task):
+    with pytest.raises(ConfigError, match=r"noise_power: must be at most 1.*1.5"):
+        read_experiment(None, [f"task={{name: {task}, noise_power: 1.5}}", "data.train.text=none"])
 
 
 def test_longest_ngrams_shorter_than_shortest_are_refused():

@@ -1,6 +1,6 @@
 """Masking: which pieces of a text a model must fill in, and what stands in their place."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,11 +17,18 @@ Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
+class WordBorders(NamedTuple):
+    """Where words begin and end, (vocab,) each."""
+
+    begins: Bools  # whether a piece begins a word
+    ends: Bools  # whether a word ends with a piece, whatever stands behind it
+
+
 class Masking(Transform):
     """Chooses pieces by chance, and one at least; most become <mask>, some a random piece, some stay as they are.
 
     https://arxiv.org/abs/1810.04805, section 3.1. Specials are never chosen and never put in; bytes are pieces. With
-    `begins` (vocab,), whether a piece begins a word, whole words are chosen (`Whole Word Masking` of the paper's code).
+    `words` whole words are chosen (`Whole Word Masking` of the paper's code).
     Epochs draw anew, as in https://arxiv.org/abs/1907.11692, section 4.1.
     """
 
@@ -33,7 +40,7 @@ class Masking(Transform):
         share: float,
         masked: float,
         random: float,
-        begins: Bools | None = None,
+        words: WordBorders | None = None,
         answers: str = ANSWERS,
     ) -> None:
         """`mask` is the last id; of what is chosen a share `masked` becomes it and a share `random` another piece.
@@ -41,7 +48,7 @@ class Masking(Transform):
         `answers` names the column of what is to be filled in.
         """
         self.column, self.answers, self.mask, self.share = column, answers, mask, share
-        self.masked, self.random, self.begins = masked, random, begins
+        self.masked, self.random, self.words = masked, random, words
 
     def __call__(self, batch: Batch, draws: Draws) -> Batch:
         """The batch with masked texts and ANSWERS; `count` is that of the answers, `read` that of the pieces."""
@@ -64,8 +71,10 @@ class Masking(Transform):
     def _chosen(self, ids: Longs, draws: np.random.Generator) -> Bools:
         """(n,): each piece, or word, by itself; where chance takes none, the one that was next to be taken."""
         numbers, may = draws.random(len(ids)), (ids >= len(SPECIALS)) & (ids != self.mask)
-        if self.begins is not None and len(ids):
-            starts = self.begins[ids] | ~may | np.concatenate([[True], ~may[:-1]])
+        if self.words is not None and len(ids):
+            starts = self.words.begins[ids] | ~may
+            starts[1:] |= self.words.ends[ids[:-1]] | ~may[:-1]
+            starts[0] = True
             numbers = numbers[np.maximum.accumulate(np.where(starts, np.arange(len(ids)), 0))]
         numbers = np.where(may, numbers, 2.0)
         return may & (numbers <= max(self.share, float(numbers.min(initial=2.0))))
