@@ -128,5 +128,4 @@ def bidirectional_language_model(
     table = None if tied == "none" else words.output_weight()
     writes = HEADS.build(head, dim, len(columns[TEXT]), table)
     model = BidirectionalLanguageModel(words, LanguageModelLayers(dim, cell, num_layers, dropout), writes)
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -16,6 +17,8 @@ from regard.layers.embedders import EMBEDDERS, Embedder
 from regard.layers.positions import POSITIONS
 from regard.models.settings import HEADS_OF_FOUR, AttentionSettings
 from regard.registry import Choice
+
+M = TypeVar("M", bound=nn.Module)
 
 
 def build_attention(
@@ -57,17 +60,33 @@ def build_encoder(choice: Choice, dim: int, self_attention: AttentionSettings, d
     return ENCODERS.build(choice, dim, build_sockets(HEADS_OF_FOUR, self_attention), given={"dropout": dropout})
 
 
-def draw_uniform(model: nn.Module, bound: float | None) -> None:
+def build_reading(
+    embedder: Choice,
+    position: Choice | None,
+    encoder: Choice,
+    self_attention: AttentionSettings,
+    *,
+    size: int,
+    dim: int,
+    dropout: float,
+) -> tuple[Embedder, Encoder]:
+    """What reads a text of `size` different ids: their embedder, and an encoder of its vectors."""
+    reads = build_embedder(embedder, position, size, dim, dropout)
+    return reads, build_encoder(encoder, reads.dim, self_attention, dropout)
+
+
+def draw_uniform(model: M, bound: float | None) -> M:
     """Draw every weight of two axes or more from U(-bound, bound), as https://arxiv.org/abs/1409.3215 does.
 
-    Biases, gains and other vectors stay as their parts made them. With None all do.
+    Biases, gains and other vectors stay as their parts made them. With None all do. Returns the model.
     """
     if bound is None:
-        return
+        return model
     for parameter in model.parameters():
         if parameter.dim() > 1:
             real = torch.view_as_real(parameter.detach()) if parameter.is_complex() else parameter
             nn.init.uniform_(real, -bound, bound)
+    return model
 
 
 def _filled(settings: AttentionSettings, query_dim: int, key_dim: int, causal: bool) -> Attention:

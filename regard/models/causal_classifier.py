@@ -132,8 +132,7 @@ def causal_classifier(
     writes = HEADS.build(head, decodes.dim, len(columns[TEXT]), table)
     pools = POOLINGS.build(readout, decodes.dim, place="readout")
     model = CausalClassifier(decodes, writes, pools, len(columns[LABEL]), dropout=dropout)
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)
 
 
 def _started(text: Sequences) -> Sequences:

@@ -13,7 +13,7 @@ from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.build import build_reading, draw_uniform
 from regard.models.label_model import AttentionRecords, LabelModel, with_state_read
 from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
@@ -79,8 +79,7 @@ def classifier(
     init_uniform: InitUniform = None,
 ) -> Classifier:
     """p(label | text): an encoder and a pooling (`attention`: a learned question to the states)."""
-    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
-    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    settings = embedder, position, encoder, self_attention
+    reads, encodes = build_reading(*settings, size=len(columns[TEXT]), dim=dim, dropout=dropout)
     model = Classifier(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)

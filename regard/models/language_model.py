@@ -146,8 +146,7 @@ def language_model(
     writes = DECODERS.build(decoder, reads, None, sockets, given={"dropout": dropout})
     table = None if tied == "none" else reads.output_weight()
     model = LanguageModel(writes, HEADS.build(head, writes.dim, len(columns[TEXT]), table))
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)
 
 
 def need_no_source(head: Head) -> None:

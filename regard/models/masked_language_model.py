@@ -17,7 +17,7 @@ from regard.errors import ConfigError, PartError
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.build import build_reading, draw_uniform
 from regard.models.model import Model
 from regard.models.settings import (
     PROJECTED_HEADS,
@@ -102,9 +102,8 @@ def masked_language_model(
     init_uniform: InitUniform = None,
 ) -> MaskedLanguageModel:
     """p(piece | text with holes): an encoder, and a head that fills each hole."""
-    reads = build_embedder(embedder, position, len(columns[TEXT]), dim, dropout)
-    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    settings = embedder, position, encoder, self_attention
+    reads, encodes = build_reading(*settings, size=len(columns[TEXT]), dim=dim, dropout=dropout)
     table = reads.output_weight() if tied else None
     model = MaskedLanguageModel(reads, encodes, HEADS.build(head, encodes.dim, len(columns[TEXT]), table))
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)

@@ -119,5 +119,4 @@ def next_sentence(
     )
     table = pairs.embedder.output_weight() if tied else None
     model = NextSentenceModel(pairs, HEADS.build(head, pairs.encoder.dim, len(columns[FIRST]), table))
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)

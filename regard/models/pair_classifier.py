@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from regard.attention import EACH, name_columns
 from regard.config import Doc, PartOf
 from regard.config.common_settings import DropoutShare
-from regard.data.columns import Columns
+from regard.data.columns import Column, Columns
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.build import build_reading, draw_uniform
 from regard.models.comparisons import COMPARISONS, Comparison
 from regard.models.comparisons.comparison import stacked, unstacked
 from regard.models.label_model import LabelModel
@@ -96,6 +96,13 @@ def overlaps(first: Sequences, second: Sequences, *, ordered: bool = True) -> Te
     return torch.stack([*shares, difference], dim=-1)
 
 
+def shared_text(columns: Columns) -> Column:
+    """Return the column of both texts. Raises ConfigError where they have vocabularies of their own."""
+    if columns[FIRST] is not columns[SECOND]:
+        raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
+    return columns[FIRST]
+
+
 def pair_classifier(
     columns: Columns,
     *,
@@ -115,11 +122,8 @@ def pair_classifier(
 
     Raises ConfigError where the texts have vocabularies of their own.
     """
-    if columns[FIRST] is not columns[SECOND]:
-        raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
-    reads = build_embedder(embedder, position, len(columns[FIRST]), dim, dropout)
-    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    settings = embedder, position, encoder, self_attention
+    reads, encodes = build_reading(*settings, size=len(shared_text(columns)), dim=dim, dropout=dropout)
     compares = COMPARISONS.build(comparison, encodes.dim, given={"dropout": dropout})
     model = PairClassifier(reads, encodes, compares, len(columns[LABEL]), overlap=overlap, dropout=dropout)
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)

@@ -15,13 +15,12 @@ from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.encoders import EncoderChoice
 from regard.encoders.encoder import Encoder
-from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.pooling import POOLINGS, Pooling
-from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.build import build_reading, draw_uniform
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import POOLED, AttentionRecords, LabelModel, pooled_record
-from regard.models.pair_classifier import FIRST, LABEL, SECOND
+from regard.models.pair_classifier import FIRST, LABEL, SECOND, shared_text
 from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.ops.dropout import Dropout
 from regard.records import BOS, PAD, Batch, Encoded, Sequences
@@ -142,10 +141,7 @@ def pair_encoder(
 
     Raises ConfigError where the texts have vocabularies of their own.
     """
-    if columns[FIRST] is not columns[SECOND]:
-        raise ConfigError("text.shared", "is false, and one network reads both texts", "text.shared=true")
-    reads = build_embedder(embedder, position, len(columns[FIRST]), dim, dropout)
-    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    settings = embedder, position, encoder, self_attention
+    reads, encodes = build_reading(*settings, size=len(shared_text(columns)), dim=dim, dropout=dropout)
     model = PairEncoder(reads, encodes, POOLINGS.build(pooling, encodes.dim), len(columns[LABEL]), dropout=dropout)
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)

@@ -15,7 +15,7 @@ from regard.encoders.encoder import Encoder
 from regard.errors import ConfigError
 from regard.heads.tagging import TAG_HEADS, TagHead
 from regard.layers.embedders.embedder import Embedder
-from regard.models.build import build_embedder, build_encoder, draw_uniform
+from regard.models.build import build_reading, draw_uniform
 from regard.models.model import Model
 from regard.models.settings import PROJECTED_HEADS, EmbedderChoice, InitUniform, ModelDim, SelfAttention, WordPosition
 from regard.records import PAD, Batch, Sequences
@@ -133,13 +133,12 @@ def tagger(
     tokenizer = columns[TEXT].tokenizer
     if tokenizer is None:
         raise ConfigError("model", f"reads words, and the column '{TEXT}' has none", "task=tagging")
-    reads = build_embedder(embedder, position, len(tokenizer), dim, dropout)
-    encodes = build_encoder(encoder, reads.dim, self_attention, dropout)
+    settings = embedder, position, encoder, self_attention
+    reads, encodes = build_reading(*settings, size=len(tokenizer), dim=dim, dropout=dropout)
     model = Tagger(
         reads, encodes, TAG_HEADS.build(head, encodes.dim, columns[TAGS].num_values), pool_pieces=pool_pieces
     )
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)
 
 
 def _by_place(words: Sequences) -> tuple[Sequences, Tensor]:

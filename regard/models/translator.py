@@ -225,8 +225,7 @@ def translator(
         _need_shares(attention, head)
     route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
     model = Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
-    draw_uniform(model, init_uniform)
-    return model
+    return draw_uniform(model, init_uniform)
 
 
 def _need_shares(attention: AttentionSettings, head: Choice) -> None:

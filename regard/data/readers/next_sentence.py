@@ -27,10 +27,11 @@ SHOWN = 3  # lines that are told
 class NextSentenceReader(Reader):
     """Of a document of n sentences n - 1 pairs, about half of which have a random sentence of another one as second.
 
-    https://arxiv.org/abs/1810.04805, section 3.1, task 2. Documents are those of an `index`, as of `documents`, or
-    parted by empty lines; of every `every` the last is of the test part and the one before of the dev part. A draw
-    depends on `seed`, the round and the first sentence's line; each round of `rounds` draws anew. All sentences of a
-    part are in memory. An example has the number of its first line.
+    https://arxiv.org/abs/1810.04805, section 3.1, task 2. With `sentences` a text is a span of so many, half of its
+    document at most. Documents are those of an `index`, as of `documents`, or parted by empty
+    lines; of every `every` the last is of the test part and the one before of the dev part. A draw depends on `seed`,
+    the round and the first sentence's line; each round of `rounds` draws anew, where spans begin, too. All sentences of
+    a part are in memory. An example has the number of its first line.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class NextSentenceReader(Reader):
             Ge(LEAST_EVERY),
             Doc("Of so many documents the last is for the test part and the one before for the dev part."),
         ] = EVERY,
+        sentences: Annotated[Size, Doc("Sentences of each text: BERT's are spans of several.")] = 1,
         rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
         seed: Annotated[Count, Doc("Number that pairs are drawn from.")] = 1,
     ) -> None:
@@ -55,7 +57,7 @@ class NextSentenceReader(Reader):
             problem = f"makes two texts and a label, and the task has the columns {', '.join(columns)}"
             raise PartError(problem, "task=next_sentence or task=pairs")
         self._path, self.columns = Path(file).expanduser(), columns
-        self._part, self._every, self._rounds, self._seed = part, every, rounds, seed
+        self._part, self._every, self._sentences, self._rounds, self._seed = part, every, sentences, rounds, seed
         self._index = (
             None if index is None else DocumentsReader((TEXT,), files={TEXT: file}, index=index, part=part, every=every)
         )
@@ -63,6 +65,7 @@ class NextSentenceReader(Reader):
 
     def key(self) -> str:
         draws = f"{self._rounds} {self._seed} {self._index is not None}"
+        draws += f" {self._sentences}" if self._sentences > 1 else ""
         return f"next_sentence {self.columns} {self._part} {self._every} {draws}"
 
     def __iter__(self) -> Iterator[Example]:
@@ -75,9 +78,18 @@ class NextSentenceReader(Reader):
             )
             raise DataError(self._path, problem, hint=hint)
         for number in range(self._rounds):
-            for place, document in enumerate(documents):
-                for (line, first), (_, second) in pairwise(document):
-                    yield self._example(number, line, first, second, documents, place)
+            cut = [self._spans(number, document) for document in documents]
+            for place, spans in enumerate(cut):
+                for (line, first), (_, second) in pairwise(spans):
+                    yield self._example(number, line, first, second, cut, place)
+
+    def _spans(self, number: int, document: Document) -> Document:
+        """The texts of a document in a round; where the second begins is drawn."""
+        size = min(self._sentences, len(document) // 2)
+        start = random.Random(f"{self._seed} {number} {document[0][0]}").randrange(size)
+        ends = [*range(start, len(document), size), len(document)]
+        spans = [document[first:last] for first, last in pairwise([0, *ends]) if first < last]
+        return [(span[0][0], " ".join(sentence for _, sentence in span)) for span in spans]
 
     def _check_lengths(self, documents: list[Document]) -> None:
         """Raise DataError for documents of one sentence, all of them in one line."""

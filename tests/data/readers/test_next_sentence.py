@@ -75,3 +75,17 @@ def test_what_has_no_next_sentence_is_refused_in_a_line(text, told, tmp_path):
 def test_it_makes_two_texts_and_a_label(tmp_path):
     with pytest.raises(PartError, match="two texts and a label"):
         NextSentenceReader(("text",), file=str(tmp_path / "text"))
+
+
+def test_spans_of_sentences_cover_a_document(files):
+    """The second of a true pair begins where the first ends; short documents are cut in two."""
+    found, starts = pairs(file=files["parted"], sentences=4, rounds=6), set()
+    for first, second, label in found:
+        (number, *_), lines = first.split(), [[int(one) for one in text.split()[1::2]] for text in (first, second)]
+        assert all(line == list(range(line[0], line[-1] + 1)) and len(line) <= 4 for line in lines)
+        assert (label == NEXT) == (second.split()[0] == number)
+        assert label == OTHER or lines[1][0] == lines[0][-1] + 1
+        if lines[0][0] == 0:
+            starts.add((SIZES[int(number)], len(lines[0])))
+    assert starts == {(size, length) for size in set(SIZES) for length in range(1, min(4, size // 2) + 1)}
+    assert pairs(file=files["parted"], sentences=4, rounds=6) == found

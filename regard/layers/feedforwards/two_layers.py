@@ -1,0 +1,32 @@
+"""The contract of networks of two layers that work on each position by itself."""
+
+from abc import abstractmethod
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.config.common_settings import DropoutShare
+from regard.layers.feedforwards.feedforward import FeedForward
+from regard.ops.dropout import Dropout
+from regard.ops.linear import Linear
+
+
+class TwoLayers(FeedForward):
+    """f(x W1 + b1) W2 + b2, the same at every position."""
+
+    def __init__(self, dim: int, hidden_dim: int, *, dropout: DropoutShare = 0.0) -> None:
+        super().__init__()
+        self.dim = dim
+        self.to_hidden, self.to_out = Linear(dim, hidden_dim), Linear(hidden_dim, dim)
+        self.dropout = Dropout(dropout)
+        for linear in (self.to_hidden, self.to_out):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    @abstractmethod
+    def activation(self, hidden: Tensor) -> Tensor:
+        """x W1 + b1 (batch, n, hidden_dim) → what the second layer reads, in training with dropout."""
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None, past: Any = None) -> tuple[Tensor, None]:
+        """(batch, n, dim) → (batch, n, dim). No position knows of another, so there is no past."""
+        return self.to_out(self.activation(self.to_hidden(inputs))), None
