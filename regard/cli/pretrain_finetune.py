@@ -18,7 +18,8 @@ Start = Annotated[
     Path | None, typer.Option("--from", metavar="RUN", help="A language model that was trained before, in its place.")
 ]
 Method = Annotated[
-    str, typer.Option(metavar="TASK", help="What is learnt from the text: language_model or masked_language_model.")
+    str,
+    typer.Option(metavar="TASK", help="What is learnt from it: language_model, masked_language_model, next_sentence."),
 ]
 Labels = Annotated[str | None, typer.Option(metavar="N,N", help="Numbers of labels. (default: 100,500,2000,all)")]
 Seeds = Annotated[int, typer.Option(min=1, metavar="N", help="Trainings of each way with each number of labels.")]

@@ -50,16 +50,15 @@ SHARED = (
     "training.validate_lines=500",
 )
 BLOCKS = "{name: transformer, num_layers: 3, feedforward_dim: 512}"
+READING = Method((*SHARED, f"model.encoder={BLOCKS}"), ("classification", "pairs"))
 METHODS = {  # by the task of pre-training
     "language_model": Method(
         (*SHARED, f"model.decoder={BLOCKS}", "task.window=64"),
         ("classification",),
         "with_language_model",
     ),
-    "masked_language_model": Method(
-        (*SHARED, f"model.encoder={BLOCKS}"),
-        ("classification", "pairs"),
-    ),
+    "masked_language_model": READING,
+    "next_sentence": READING,
 }
 
 
@@ -160,12 +159,11 @@ def _pretrained(wanted: Wanted, quiet: bool, console: Console) -> Path | None:
     changes = [
         f"task.name={wanted.method}",
         f"text.tokenizer={{name: subwords, size: {QUICK_PIECES if wanted.quick else PIECES}}}",
-        f"data.train.text={json.dumps(str(wanted.text))}",
         f"run={json.dumps(str(folder))}",
         *METHODS[wanted.method].changes,
         *(QUICK if wanted.quick else ()),
     ]
-    experiment, resume = read_experiment(None, changes), folder.started
+    experiment, resume = read_experiment(None, changes, text=str(wanted.text)), folder.started
     if resume:
         try:
             check_resumed(experiment, folder, console.print)

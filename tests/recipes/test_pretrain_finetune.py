@@ -25,10 +25,12 @@ def files(tmp_path, monkeypatch):
     small = {
         "language_model": [*SMALL, f"model.decoder={BLOCKS}", "task.window=16"],
         "masked_language_model": [*SMALL, f"model.encoder={BLOCKS}"],
+        "next_sentence": [*SMALL, f"model.encoder={BLOCKS}"],
     }
     methods = {name: one._replace(changes=small[name]) for name, one in module.METHODS.items()}
     monkeypatch.setattr(module, "METHODS", methods)
-    (tmp_path / "corpus.txt").write_text("".join(f"{text}\n" for text in TEXTS))
+    documents = ["".join(f"{text}\n" for text in TEXTS[first : first + 8]) for first in range(0, len(TEXTS), 8)]
+    (tmp_path / "corpus.txt").write_text("\n".join(documents))
     (tmp_path / "a.tsv").write_text("".join(f"{text.split()[0][0]}\t{text}\n" for text in TEXTS))
     return tmp_path
 
