@@ -13,13 +13,14 @@ import typer
 from regard.cli.files import check_writable, chunks_of_lines, open_text
 from regard.cli.group import tell
 from regard.cli.rows import row
+from regard.cli.terms import Kept
 from regard.errors import ConfigError, DataError, Fault, TooLongError
 
 if TYPE_CHECKING:
     from regard.predictor import Predictor
     from regard.results import Prediction
 
-    Answer = Callable[[list[str]], list[Prediction]]
+    Answer = Callable[[list[str], int], list[Prediction]]  # of lines, so many others before them
 
 N_BEST = "decoding.search.n_best"
 UNREAD = (".pdf", ".doc", ".odt", ".rtf", ".epub", ".xls", ".xlsx", ".ppt", ".pptx", ".zip", ".png", ".jpg")
@@ -45,6 +46,13 @@ Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a t
 Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Read each line as one sentence, with nothing kept or split.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Terms = Annotated[
+    Path | None,
+    typer.Option("--glossary", metavar="FILE.tsv", help="Terms to keep: source, tab, target or target|other target."),
+]
+Prefixes = Annotated[
+    Path | None, typer.Option("--prefix", metavar="FILE", help="What the answer to each line begins with, or nothing.")
+]
 
 
 def predict_command(
@@ -59,11 +67,15 @@ def predict_command(
     alignment: Alignment = False,
     raw: Raw = False,
     as_json: Json = False,
+    glossary: Terms = None,
+    prefix: Prefixes = None,
 ) -> None:
     """Translate, label, tag, answer or go on with: one line out for each line in, as soon as it is read.
 
     A line may hold several sentences; addresses, numbers and emoji in it are kept. With --raw or --alignment a line is
-    one sentence. Web pages, subtitles and Word files keep their markup and layout.
+    one sentence. Web pages, subtitles and Word files keep their markup and layout. Terms of a --glossary are translated
+    as it says; those that are missing or fit badly are told, and --json tells of each. decoding.ensemble=[RUN2,RUN3]
+    lets several runs write together.
 
     A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
     question, are one line with a tab between them; --json tells probabilities and places. A line that is too long
@@ -75,7 +87,7 @@ def predict_command(
 
     regard predict runs/en-de -i report.docx -o bericht.docx
     """
-    changed = _changes(changes or [], search, n_best)
+    changed, kept = _changes(changes or [], search, n_best), Kept.read(glossary, prefix)
     if input_file and output_file and output_file.exists() and output_file.samefile(input_file):
         raise ConfigError("--output", f"'{output_file}' is the input itself", "choose another file")
     document = (
@@ -85,16 +97,26 @@ def predict_command(
         check_writable(output_file, "--output")
     predictor = _loaded(run, changed, n_best)
     _check_options(predictor, search, n_best, alignment=alignment)
-    name = str(input_file or "stdin")
+    kept.check(predictor)
     if document:
-        return _write(_document(predictor, document), output_file)
-    with ExitStack() as stack:
-        stream = stack.enter_context(open_text(input_file)) if input_file else sys.stdin.buffer
-        written, numbers = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json), count()
+        _write(_document(predictor, document, kept), output_file)
+    else:
+        written = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json)
         answer = partial(predictor.predict, explain=alignment) if raw or alignment else predictor.translate
-        answers = _predicted(answer, chunks_of_lines(stream, name), name)
+        _write_lines(kept.answer(answer), kept, written, input_file, output_file)
+    kept.close()
+
+
+def _write_lines(
+    answer: "Answer", kept: Kept, written: "Callable[[Prediction, int], str]", source: Path | None, target: Path | None
+) -> None:
+    """Answers line by line as `written` has them, each with its number."""
+    name, numbers = str(source or "stdin"), count()
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_text(source)) if source else sys.stdin.buffer
+        answers = kept.counted(_predicted(answer, chunks_of_lines(stream, name), name))
         lines = ([written(one, next(numbers)) for one in some] for some in answers)
-        _write(("".join(f"{line}\n" for line in some).encode() for some in lines), output_file)
+        _write(("".join(f"{line}\n" for line in some).encode() for some in lines), target)
 
 
 def _document_path(path: Path | None, output: Path | None, *, details: bool) -> Path | None:
@@ -117,13 +139,13 @@ def _document_path(path: Path | None, output: Path | None, *, details: bool) -> 
     return path
 
 
-def _document(predictor: "Predictor", path: Path) -> Iterator[bytes]:
+def _document(predictor: "Predictor", path: Path, kept: Kept) -> Iterator[bytes]:
     """The translated file, once; warnings name the sentences that they are about."""
     from regard.documents.files import FileError
     from regard.documents.size_budget import TooLarge
 
     try:
-        data, predictions = predictor.translate_file(path.read_bytes(), path.suffix)
+        data, predictions = kept.translated(predictor, path)
     except (FileError, TooLarge) as error:
         raise DataError(str(path), str(error)) from error
     for number, one in enumerate(predictions, start=1):
@@ -168,7 +190,7 @@ def _predicted(answer: "Answer", chunks: Iterator[list[str]], name: str) -> "Ite
     done = 0
     try:
         for texts in chunks:
-            found, fault = _answered(answer, texts)
+            found, fault = _answered(answer, texts, done)
             for line, one in enumerate(found, start=done + 1):
                 if one.warning:
                     tell(f"{name}:{line}: {one.warning}", "warning")
@@ -183,7 +205,7 @@ def _predicted(answer: "Answer", chunks: Iterator[list[str]], name: str) -> "Ite
         raise DataError(name, error.problem, line=error.line, hint=hint) from error
 
 
-def _answered(answer: "Answer", texts: list[str]) -> "tuple[list[Prediction], DataError | None]":
+def _answered(answer: "Answer", texts: list[str], before: int) -> "tuple[list[Prediction], DataError | None]":
     """Predictions of the lines before the first that cannot be read, and why it cannot.
 
     A line that is too long for the model has an empty answer, whose warning says so.
@@ -193,13 +215,13 @@ def _answered(answer: "Answer", texts: list[str]) -> "tuple[list[Prediction], Da
     found = list[Prediction]()
     while rest := texts[len(found) :]:
         try:
-            return found + answer(rest), None
+            return found + answer(rest, before + len(found)), None
         except TooLongError as error:
             good, told = _before(rest, error), f"{error.problem}: it has no answer ({error.hint})"
         except DataError as error:
             good = _before(rest, error)
-            return found + (answer(good) if good else []), error
-        found += answer(good) if good else []
+            return found + (answer(good, before + len(found)) if good else []), error
+        found += answer(good, before + len(found)) if good else []
         found.append(Prediction(rest[len(good)], "", 0.0, finished=False, warning=told))
     return found, None
 

@@ -60,6 +60,12 @@ class DecodingSettings:
         Doc("Numbers that weights are multiplied in: int8 is quicker where the processor knows it, and rounds."),
     ] = "float32"
     max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
+    ensemble: Annotated[
+        tuple[Path, ...], OneOrMany(), Doc("Folders of other runs of the same vocabularies, to write together with.")
+    ] = ()
+    ensemble_mean: Annotated[
+        Literal["log_probabilities", "probabilities"], Doc("What runs that write together take the mean of.")
+    ] = "log_probabilities"
     term_cost: Annotated[
         Positive, Doc("Nats a word that the terms of a glossary may cost a translation before a warning tells.")
     ] = 1.0

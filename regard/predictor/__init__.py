@@ -7,6 +7,7 @@ from pathlib import Path
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
 from regard.experiment import OPEN, Experiment, too_long_sources
+from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import engine_of, features_of
@@ -26,6 +27,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     _check_open(wanted)
     model, task, experiment = assemble(RunFolder(Path(run)), wanted)
     settings = experiment.decoding
+    model = with_others(model, task, settings, wanted)
     engine = engine_of(settings, model, task)
     if any("max_source" in change for change in wanted) and (
         faults := [*too_long_sources(experiment, model.max_source)]

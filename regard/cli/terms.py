@@ -1,0 +1,91 @@
+"""What the answers of `regard predict` have to keep, and what is told of it: --glossary and --prefix."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.files import chunks_of_lines, open_text
+from regard.cli.group import tell
+from regard.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from regard.documents.glossary import Glossary
+    from regard.predictor import Predictor
+    from regard.results import Prediction, TermUse
+
+
+class Kept:
+    """Terms and prefixes, and how many of the terms were found and used."""
+
+    def __init__(self, glossary: "Glossary | None", prefix: Path | None) -> None:
+        self.glossary, self.prefix = glossary, prefix
+        self.prefixes = None if prefix is None else _lines(prefix)
+        self.found, self.unused = 0, 0
+
+    @classmethod
+    def read(cls, glossary: Path | None, prefix: Path | None) -> "Kept":
+        """The files of the options. Raises DataError for one that cannot be read."""
+        if glossary is None:
+            return cls(None, prefix)
+        from regard.documents.glossary import Glossary
+
+        return cls(Glossary.read(glossary), prefix)
+
+    def check(self, predictor: "Predictor") -> None:
+        """Raises DataError for terms that are too long, ConfigError for a model that translates nothing."""
+        if self.glossary is None and self.prefix is None:
+            return
+        if predictor.task.translated is None:
+            option = "--prefix" if self.glossary is None else "--glossary"
+            raise ConfigError(option, "is for models that translate", "leave it out")
+        if self.glossary is not None:
+            predictor.term_phrases.check([self.glossary])
+
+    def answer(self, predict: Callable[..., "list[Prediction]"]) -> "Callable[[list[str], int], list[Prediction]]":
+        """Predictions of lines, so many others before them, with what they have to keep."""
+
+        def answer(texts: list[str], before: int) -> "list[Prediction]":
+            given: dict[str, Any] = {} if self.glossary is None else {"glossary": self.glossary}
+            if self.prefixes is not None:
+                given["prefixes"] = some = self.prefixes[before : before + len(texts)]
+                if len(some) < len(texts):
+                    problem = f"there is no prefix for it: '{self.prefix}' has {len(self.prefixes):,} lines"
+                    raise DataError("input", problem, line=len(some) + 1, hint="one for each, if an empty one")
+            return predict(texts, **given)
+
+        return answer
+
+    def counted(self, answers: "Iterator[list[Prediction]]") -> "Iterator[list[Prediction]]":
+        """The same predictions, whose terms are counted."""
+        for some in answers:
+            self._note(some)
+            yield some
+
+    def translated(self, predictor: "Predictor", path: Path) -> "tuple[bytes, list[Prediction]]":
+        """A document, its terms counted. Raises ConfigError where there are prefixes."""
+        if self.prefix is not None:
+            raise ConfigError(
+                "--prefix", f"is for lines, and {path.name} is translated as a whole", "--raw reads lines"
+            )
+        given: dict[str, Any] = {} if self.glossary is None else {"glossary": self.glossary}
+        data, predictions = predictor.translate_file(path.read_bytes(), path.suffix, **given)
+        self._note(predictions)
+        return data, predictions
+
+    def close(self) -> None:
+        """Tells how many terms were not used."""
+        if self.unused:
+            tell(f"{self.unused:,} of the {self.found:,} terms that were found are not used", "warning")
+
+    def _note(self, predictions: "Sequence[Prediction]") -> None:
+        for one in predictions:
+            for part in getattr(one, "parts", [one]):
+                uses: list[TermUse] = getattr(getattr(part, "terms", None), "uses", [])
+                self.found += len(uses)
+                self.unused += sum(use.target_place is None for use in uses)
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file of texts. Raises DataError for one that is not UTF-8."""
+    with open_text(path) as stream:
+        return [line for some in chunks_of_lines(stream, str(path)) for line in some]

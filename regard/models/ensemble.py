@@ -1,0 +1,95 @@
+"""Several models that write one text together."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.models.model import Generator
+from regard.ops.topk import top
+from regard.records import Batch, Decoded, Encoded, State, Step
+
+Mean = Literal["log_probabilities", "probabilities"]
+
+
+class Together(NamedTuple):
+    """The states of all members."""
+
+    states: tuple[Any, ...]
+
+    def select(self, rows: Tensor) -> "Together":
+        """Rows of each."""
+        return Together(tuple(state.select(rows) for state in self.states))
+
+
+class Ensemble(Generator):
+    """log p = mean of log p_i, or log of the mean of p_i, over members of one vocabulary.
+
+    The mean of log-probabilities wants all members to agree; it is no distribution, but ranks as one does. What was
+    looked at is what the first member did.
+    """
+
+    def __init__(self, members: Sequence[Generator], mean: Mean = "log_probabilities") -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.logarithmic = mean == "log_probabilities"
+
+    @property
+    def _generators(self) -> list[Generator]:
+        return [*self.members]
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Losses (batch, item) of the mean."""
+        losses = torch.stack([member.nll(batch, smoothing=smoothing) for member in self._generators])
+        return -self._mean(-losses)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """The items that every member counts."""
+        return self._generators[0].counted(batch)
+
+    @property
+    def max_source(self) -> int | None:
+        """What every member can read."""
+        return _least(member.max_source for member in self._generators)
+
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
+        """States and weights of the first member."""
+        return self._generators[0].decode(batch, need_weights=need_weights)
+
+    def longest(self, batch: Batch) -> int | None:
+        """What every member can write."""
+        return _least(member.longest(batch) for member in self._generators)
+
+    def start(self, batch: Batch) -> Together:
+        """Every member reads the batch."""
+        return Together(tuple(member.start(batch) for member in self._generators))
+
+    def step(self, ids: Tensor, state: Together, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1) → the mean of what the members find, and that of their weights, where all have some."""
+        pairs = zip(self._generators, state.states, strict=True)
+        steps, after = zip(*(one.step(ids, each, need_weights=need_weights) for one, each in pairs), strict=True)
+        weights = [step.weights for step in steps if step.weights is not None]
+        looks = torch.stack(weights).mean(dim=0) if len(weights) == len(steps) else None
+        return Step(self._mean(torch.stack([step.log_probs for step in steps])), looks), Together(after)
+
+    def best(
+        self, ids: Tensor, state: Together, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor, State]:
+        """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
+        step, after = self.step(ids, state)
+        step.log_probs[:, list(forbidden)] = float("-inf")
+        log_probs, words = top(step.log_probs, count)
+        return words, log_probs, after
+
+    def _mean(self, log_probs: Tensor) -> Tensor:
+        """(members, ...) → (...)."""
+        if self.logarithmic:
+            return log_probs.mean(dim=0)
+        return log_probs.logsumexp(dim=0) - math.log(len(log_probs))
+
+
+def _least(limits: Any) -> int | None:
+    """The smallest of limits, of which None is none."""
+    return min((one for one in limits if one is not None), default=None)

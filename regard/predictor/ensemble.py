@@ -1,0 +1,34 @@
+"""The models of several runs, which write together."""
+
+from pathlib import Path
+from typing import cast
+
+from regard.errors import ConfigError
+from regard.experiment import DecodingSettings
+from regard.models import Generator, Model
+from regard.models.ensemble import Ensemble
+from regard.runs import RunFolder, assemble
+from regard.tasks import Task
+
+SETTING = "decoding.ensemble"
+
+
+def with_others(model: Model, task: Task, settings: DecodingSettings, changes: list[str]) -> Model:
+    """The model itself, or one with those of the runs of the settings. Raises ConfigError where they do not fit."""
+    if not settings.ensemble:
+        return model
+    if task.contract is not Generator:
+        raise ConfigError(SETTING, "joins models that write texts, and this one writes none", "leave it out")
+    others = [_member(run, changes, task) for run in settings.ensemble]
+    return Ensemble([cast(Generator, one) for one in (model, *others)], settings.ensemble_mean)
+
+
+def _member(run: Path, changes: list[str], task: Task) -> Model:
+    model, other, _ = assemble(RunFolder(run), changes)
+    if type(other) is not type(task):
+        raise ConfigError(SETTING, f"'{run}' was trained for another task", "join runs of one task")
+    for name, column in task.vocabularies.items():
+        if other.vocabularies[name].key() != column.key():
+            problem = f"'{run}' has another vocabulary of the {name}, and members share theirs"
+            raise ConfigError(SETTING, problem, "train them on the same texts with the same text.tokenizer")
+    return model

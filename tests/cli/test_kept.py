@@ -1,0 +1,76 @@
+"""Terms, prefixes and several runs at the command line."""
+
+import json
+
+import pytest
+from small_runs import SMALL, regard, unsaid, write_texts
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+
+LINES = "a dog runs\ntwo cats\nyes\n"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs of the same texts, and one whose vocabulary is another."""
+    folder = tmp_path_factory.mktemp("runs")
+    texts = write_texts(folder)
+    for name, seed, size in (("a", 1, 300), ("b", 2, 300), ("other", 1, 290)):
+        settings = [*SMALL, f"training.seed={seed}", f"text.tokenizer.size={size}"]
+        assert regard("train", *texts, "--run", folder / name, *settings).code == 0
+    return folder
+
+
+def predicted(*words, given=LINES):
+    done = CliRunner().invoke(app, ["predict", *map(str, words)], input=given)
+    return done.exit_code, done.stdout.splitlines(), done.stderr
+
+
+def test_terms_are_in_the_json_of_each_line(runs, tmp_path):
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\ncats\tKatzen|Kater\n", encoding="utf-8")
+    code, lines, said = predicted(runs / "a", "--glossary", terms, "--json")
+    found = [json.loads(line) for line in lines]
+    assert code == 0
+    assert [[one["source"] for one in each.get("terms", [])] for each in found] == [["dog"], ["cats"], []]
+    missing = sum(not one["used"] for each in found for one in each.get("terms", []))
+    for each in found:
+        for one in each.get("terms", []):
+            assert each["source"][slice(*one["place"])] == one["source"]
+            assert not one["used"] or each["text"][slice(*one["target_place"])] in one["targets"]
+    assert (f"{missing} of the 2 terms that were found are not used" in said) == (missing > 0)
+
+
+def test_answers_begin_with_their_prefixes(runs, tmp_path):
+    prefixes = tmp_path / "prefixes.txt"
+    prefixes.write_text("ein\n\nja\n", encoding="utf-8")
+    code, lines, _ = predicted(runs / "a", "--prefix", prefixes)
+    assert code == 0
+    assert [lines[0][:3], lines[2][:2]] == ["ein", "ja"]
+    prefixes.write_text("ein\n", encoding="utf-8")
+    done = regard("predict", runs / "a", "--prefix", prefixes, given=LINES)
+    assert unsaid(done, "stdin:2: there is no prefix for it", "has 1 lines") == []
+
+
+def test_runs_write_together(runs):
+    code, lines, _ = predicted(runs / "a", f"decoding.ensemble=[{runs / 'a'}]")
+    assert (code, lines) == predicted(runs / "a")[:2]
+    assert predicted(runs / "a", f"decoding.ensemble={runs / 'b'}", "decoding.ensemble_mean=probabilities")[0] == 0
+    done = regard("predict", runs / "a", f"decoding.ensemble=[{runs / 'b'},{runs / 'other'}]", given=LINES)
+    assert unsaid(done, "decoding.ensemble: ", "other' has another vocabulary of the source") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("dog\t\n", "terms.tsv:1: the target is empty"),
+        ("dog\tHund\ndog\tKatze\n", "terms.tsv:2: 'dog' is translated otherwise than in line 1"),
+        (f"dog\t{'Hund ' * 120}\n", "more than a beam can place (100)"),
+    ],
+)
+def test_a_glossary_that_cannot_be_used_is_one_line(runs, tmp_path, text, told):
+    terms = tmp_path / "terms.tsv"
+    terms.write_text(text, encoding="utf-8")
+    assert unsaid(regard("predict", runs / "a", "--glossary", terms, given=LINES), told) == []
+    assert unsaid(regard("predict", runs / "a", "--glossary", tmp_path / "none.tsv", given=LINES), "none.tsv") == []
