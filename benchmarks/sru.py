@@ -17,9 +17,9 @@ from rounds import Contender, learner, races
 from torch import Tensor, nn
 
 from regard.layers.recurrent.kernels import Ended, Parts
-from regard.layers.recurrent.kernels.fused import fused
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
+from regard.layers.recurrent.kernels.sru import fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.linear import Linear, linear
 from regard.ops.memory import keep_memory

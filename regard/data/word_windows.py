@@ -1,6 +1,6 @@
 """Words with those around them and with drawn ones: what word2vec learns from (https://arxiv.org/abs/1310.4546).
 
-Every draw depends on (seed, epoch, line, place in the line) alone.
+Every draw is a pure function of (seed, epoch, line, place in the line), so lines may come in any order, many at once.
 """
 
 from collections.abc import Generator
@@ -13,16 +13,56 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.hashed_draws import AliasSampler, HashedDraws
 from regard.data.ragged import Ragged
 from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
 from regard.records import Batch
 
 Longs = NDArray[np.int64]
+Bits = NDArray[np.uint64]
 
 CONTEXTS, TARGETS = "contexts", "targets"  # (word, 2 · window), -1 for none; (word, 1 + negatives), the word first
 KEPT, SHRUNK, DRAWN = 0, 1, 2  # what the draws of a word are for: negatives from DRAWN on
 STRIDE = 2**20  # draws that a word may need
+
+
+_STEP, _FIRST, _SECOND = (np.uint64(one) for one in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+class HashedDraws:
+    """Random numbers of one epoch: a hash of line and number.
+
+    The mixing function is that of SplitMix64 (Steele, Lea and Flood 2014, https://doi.org/10.1145/2714064.2660195).
+    """
+
+    def __init__(self, seed: int, epoch: int) -> None:
+        self._key = np.random.SeedSequence((seed, epoch)).generate_state(1, np.uint64)
+
+    def of(self, lines: NDArray[Any], numbers: NDArray[Any]) -> Bits:
+        """Return 64 bits for each number of a line; the arrays have one shape, or shapes that broadcast to one."""
+        return _mixed(_mixed(lines.astype(np.uint64) * _STEP + self._key) + numbers.astype(np.uint64) * _STEP)
+
+
+class AliasSampler:
+    """Ids by weights (ids,), drawn in a step each (Walker 1977, https://doi.org/10.1145/355744.355749)."""
+
+    def __init__(self, weights: NDArray[np.float64]) -> None:
+        share = weights * (len(weights) / weights.sum())  # of a slot each
+        self._others = np.arange(len(weights), dtype=np.int32)
+        small, large = (list(np.flatnonzero(part)) for part in (share < 1, share >= 1))
+        while small and large:  # a slot that is not full is filled up from one that is more than full
+            low, high = small.pop(), large[-1]
+            self._others[low] = high
+            share[high] -= 1 - share[low]
+            if share[high] < 1:
+                small.append(large.pop())
+        share[[*small, *large]] = 1.0  # but for rounding
+        self._full = np.minimum(share * 2.0**32, 2.0**32).astype(np.uint64)
+
+    def draw(self, bits: Bits) -> NDArray[np.int32]:
+        """Return an id for each 64 bits: the upper half chooses a slot, the lower one of its two ids."""
+        slots = ((bits >> np.uint64(32)) * np.uint64(len(self._others)) >> np.uint64(32)).astype(np.int32)
+        stays = (bits & np.uint64(0xFFFFFFFF)) < self._full[slots]
+        return np.where(stays, slots, self._others[slots])
 
 
 class Sampling(NamedTuple):
@@ -138,3 +178,10 @@ class WordWindows(PlannedStream):
             same = found[rows, places] == ids[rows]
             rows, places = rows[same], places[same]
         return found
+
+
+def _mixed(bits: Bits) -> Bits:
+    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
+    mixed: Bits = bits ^ (bits >> np.uint64(31))
+    return mixed

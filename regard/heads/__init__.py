@@ -3,7 +3,7 @@
 from regard.heads.head import Head
 from regard.heads.linear import LinearHead
 from regard.heads.pointer import PointerHead
-from regard.heads.transformed import TransformedHead
+from regard.heads.transform import TransformedHead
 from regard.registry import Registry
 
 HEADS: Registry[Head] = Registry(

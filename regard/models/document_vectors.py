@@ -6,7 +6,7 @@ regression.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, cast
 
 import torch
@@ -20,7 +20,6 @@ from regard.data.columns import Columns
 from regard.data.document_windows import DOCUMENT
 from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.layers.embedders import Embedder
-from regard.layers.embedders.drawn_words import DrawnWords
 from regard.layers.embedders.words import WordEmbedder
 from regard.layers.noise_contrast import noise_contrast
 from regard.models.model import Model
@@ -30,6 +29,27 @@ from regard.records import Batch
 DECAYS = 0.9, 0.999  # of the means of gradients and of their squares (Adam), where a vector is inferred
 
 Given = tuple[Tensor, Tensor, Tensor]  # (place,) numbers of documents, contexts (place, 2 · window), targets
+
+
+class DrawnWords(WordEmbedder):
+    """Small vectors at the start. The drawn words of the first epoch are counted: the noise, for texts to come."""
+
+    drawn: Tensor
+
+    def __init__(self, vocab_size: int, dim: int) -> None:
+        super().__init__(vocab_size, dim, scale=False, dropout=0.0)
+        nn.init.uniform_(self.table, -0.5 / dim, 0.5 / dim)  # from 0, no other vector would learn at first
+        self.register_buffer("drawn", torch.ones(vocab_size))  # how often, and once more
+
+    def counted(self, ids: Tensor) -> Sequence[Tensor]:
+        """The ids themselves."""
+        return (ids,)
+
+    def learn(self, counts: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Keep how often each word was drawn."""
+        for ids, often in counts:
+            self.drawn.fill_(1.0)
+            self.drawn[ids.to(self.drawn.device)] += often.to(self.drawn)
 
 
 class DocumentVectors(Model):

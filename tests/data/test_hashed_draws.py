@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.data.hashed_draws import AliasSampler, HashedDraws, _mixed
+from regard.data.word_windows import AliasSampler, HashedDraws, _mixed
 
 STEP = 0x9E3779B97F4A7C15
 

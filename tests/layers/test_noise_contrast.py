@@ -6,7 +6,7 @@ from torch import tensor
 from torch.testing import assert_close
 
 from regard.layers.noise_contrast import noise_contrast
-from regard.layers.noise_contrast.fused import fused_contrast, may_fuse_contrast
+from regard.layers.noise_contrast.kernel import fused_contrast, may_fuse_contrast
 from regard.layers.noise_contrast.plain import plain_contrast
 from regard.ops.plain import plain
 

@@ -13,9 +13,8 @@ from regard.cli.app import app
 from regard.data.columns import learn_columns
 from regard.data.document_windows import DOCUMENT, parted
 from regard.data.examples import Example
-from regard.data.hashed_draws import HashedDraws
 from regard.data.ragged import Ragged
-from regard.data.word_windows import CONTEXTS, TARGETS
+from regard.data.word_windows import CONTEXTS, TARGETS, HashedDraws
 from regard.errors import DataError
 from regard.experiment import read_experiment
 from regard.models import MODELS

@@ -13,8 +13,7 @@ from regard.data.word_windows import CONTEXTS, TARGETS
 from regard.errors import ConfigError, DataError
 from regard.experiment import read_experiment
 from regard.models import MODELS
-from regard.models.spelled_words import SpelledWords, hashed
-from regard.models.word_vectors import numbered
+from regard.models.word_vectors import SpelledWords, hashed, numbered
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.results import TextPrediction

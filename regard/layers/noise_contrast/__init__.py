@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from regard.layers.noise_contrast.fused import fused_contrast, may_fuse_contrast
+from regard.layers.noise_contrast.kernel import fused_contrast, may_fuse_contrast
 from regard.layers.noise_contrast.plain import plain_contrast
 from regard.ops.plain import is_plain
 

@@ -12,9 +12,9 @@ from torch.testing import assert_close
 
 from regard.layers.recurrent import Bidirectional, reverse
 from regard.layers.recurrent.kernels import Ended, Parts, choose
-from regard.layers.recurrent.kernels.fused import SOURCE, fused
 from regard.layers.recurrent.kernels.loop import loop
 from regard.layers.recurrent.kernels.scan import scan
+from regard.layers.recurrent.kernels.sru import SOURCE, fused
 from regard.layers.recurrent.sru import SruLayer
 from regard.ops.kernels.library import library
 from regard.ops.plain import plain

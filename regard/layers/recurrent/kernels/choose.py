@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from regard.layers.recurrent.kernels.fused import fused, may_fuse
 from regard.layers.recurrent.kernels.loop import linear_loop, loop
 from regard.layers.recurrent.kernels.parts import Ended, Parts
 from regard.layers.recurrent.kernels.scan import linear_scan, scan
+from regard.layers.recurrent.kernels.sru import fused, may_fuse
 from regard.ops.plain import is_plain
 
 SHORT = 4  # steps up to which one after the other is quickest, as measured

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from regard.heads.transformed import TransformedHead
+from regard.heads.transform import TransformedHead
 from regard.records import PAD, Decoded
 
 VOCAB, DIM = 11, 4

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 import regard
 from regard.errors import ConfigError, PartError
 from regard.experiment import read_experiment
-from regard.layers.embedders.pretrained import PretrainedEmbedder
+from regard.layers.embedders.external_vectors import PretrainedEmbedder
 from regard.runs import train_run
 from regard.text.vector_table import VectorTable
 from regard.text.word2vec_format import write_word2vec
