@@ -25,6 +25,7 @@ from regard.cli.predict import predict_command
 from regard.cli.pretrain_finetune import pretrain_finetune_command
 from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
+from regard.cli.shortlist import shortlist_command
 from regard.cli.train import train_command
 
 SPINS = "2000"  # about as long as waking a thread takes
@@ -50,6 +51,7 @@ app.command("align")(align_command)
 app.add_typer(attention_app, name="attention")
 app.add_typer(data_app, name="data")
 app.add_typer(embeddings_app, name="embeddings")
+app.command("shortlist")(shortlist_command)
 app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Hypothesis, Search
+from regard.decoding.shortlist import Shortlist, ShortlistedWriter
 from regard.models import Generator
 from regard.records import Batch
 
@@ -27,8 +28,10 @@ class Engine(Protocol):
 class SearchEngine:
     """A search over a writer: the native engine."""
 
-    def __init__(self, writer: Generator, search: Search, features: Sequence[Feature] = ()) -> None:
-        self.writer, self.search, self.features = writer, search, tuple(features)
+    def __init__(
+        self, writer: Generator, search: Search, features: Sequence[Feature] = (), shortlist: Shortlist | None = None
+    ) -> None:
+        self.writer, self.search, self.features, self.shortlist = writer, search, tuple(features), shortlist
 
     @property
     def width(self) -> int:
@@ -42,4 +45,5 @@ class SearchEngine:
 
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Search."""
-        return self.search.run(self.writer, batch, features=self.features)
+        writer = self.writer if self.shortlist is None else ShortlistedWriter(self.writer, self.shortlist)
+        return self.search.run(writer, batch, features=self.features)

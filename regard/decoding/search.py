@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
+from regard.decoding.shortlist import QuickWriter
 from regard.errors import ConfigError
-from regard.models import Generator
 from regard.ops.kernels.search import CompiledWriter, Rules
 from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
@@ -51,6 +51,7 @@ class Search(ABC):
     """
 
     width = 1  # rows that are written of a sentence at once
+    n_best = 1  # hypotheses of a sentence that are wanted
 
     def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
         self.max_ratio, self.max_extra, self.min_length = max_ratio, max_extra, min_length
@@ -136,7 +137,7 @@ class Guided:
 
     def compiled_writer(self, steps: int) -> CompiledWriter | None:
         """Return what writes in compiled code, up to so many ids; None where features or the writer need steps."""
-        if self.features or not isinstance(self.writer, Generator) or not len(self.ids):
+        if self.features or not isinstance(self.writer, QuickWriter) or not len(self.ids):
             return None
         return self.writer.compiled_writer(self.ids, self.state, steps)
 
@@ -145,7 +146,7 @@ class Guided:
 
         Without features a head may answer without the log-probabilities of all words.
         """
-        if self.features or not isinstance(self.writer, Generator):
+        if self.features or not isinstance(self.writer, QuickWriter):
             scores, log_probs = self.step()
             found, words = top(scores, count)
             return Likeliest(words, found, log_probs.gather(-1, words))

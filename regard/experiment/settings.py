@@ -59,6 +59,9 @@ class DecodingSettings:
         Literal["float32", "int8"],
         Doc("Numbers that weights are multiplied in: int8 is quicker where the processor knows it, and rounds."),
     ] = "float32"
+    shortlist: Annotated[
+        bool, Doc("Choose among the words that may translate those of the source; first: regard shortlist RUN.")
+    ] = False
     max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
     ensemble: Annotated[
         tuple[Path, ...], OneOrMany(), Doc("Folders of other runs of the same vocabularies, to write together with.")

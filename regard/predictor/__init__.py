@@ -10,7 +10,7 @@ from regard.experiment import OPEN, Experiment, too_long_sources
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
-from regard.runs.assembly import engine_of, features_of
+from regard.runs.assembly import engine_of, features_of, shortlist_of
 
 __all__ = ["Predictor", "load"]
 
@@ -25,10 +25,11 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
         raise TypeError(f"changes are a list of texts; one change: load(run, [{changes!r:.80}])")
     wanted = list(changes or [])
     _check_open(wanted)
-    model, task, experiment = assemble(RunFolder(Path(run)), wanted)
+    folder = RunFolder(Path(run))
+    model, task, experiment = assemble(folder, wanted)
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
-    engine = engine_of(settings, model, task)
+    engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies))
     if any("max_source" in change for change in wanted) and (
         faults := [*too_long_sources(experiment, model.max_source)]
     ):

@@ -42,8 +42,8 @@ def evaluate(
     """Runs (folders) answer examples, files hold answers line by line; all are judged by the measures of their task.
 
     `files` are the examples, by column; without them it is the test part of the first run, or another one that changes
-    such as data.test.label=FILE name. `output` keeps the answers, of one system. A run that answers in 8 bits is
-    compared with itself in float32. Raises RegardError for what is missing or of another length.
+    such as data.test.label=FILE name. `output` keeps the answers, of one system. A run that answers in 8 bits
+    or from a shortlist is compared with itself without. Raises RegardError for what is missing or of another length.
     """
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
@@ -54,9 +54,12 @@ def evaluate(
     for measure in measures:
         measure.check(examples)
     judged = [_judged(path, examples, task, measures, changes, output) for path in systems]
-    if len(systems) == 1 and systems[0].is_dir() and experiment.decoding.precision != "float32":
-        exact = _judged(systems[0], examples, task, measures, [*changes, "decoding.precision=float32"], None)
-        judged.insert(0, exact._replace(name=f"{exact.name} in float32"))
+    decoding = experiment.decoding
+    if len(systems) == 1 and systems[0].is_dir() and (decoding.precision != "float32" or decoding.shortlist):
+        exactly = [*changes, "decoding.precision=float32", "decoding.shortlist=false"]
+        exact = _judged(systems[0], examples, task, measures, exactly, None)
+        among = ", all words" if decoding.shortlist else ""
+        judged.insert(0, exact._replace(name=f"{exact.name} in float32{among}"))
     first, *others = judged
     comparisons = [
         (other.name, compare_statistics(measure, a, b, score.signature))

@@ -5,7 +5,10 @@ from typing import NamedTuple
 import torch
 
 from regard.data.columns import Columns
-from regard.decoding import FEATURES, SEARCHES, Engine, Feature
+from regard.decoding import FEATURES, SEARCHES, Engine, Feature, SearchEngine
+from regard.decoding.shortlist import FILE as SHORTLIST
+from regard.decoding.shortlist import Shortlist
+from regard.errors import ConfigError
 from regard.experiment import DecodingSettings, Experiment
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
@@ -52,9 +55,36 @@ def features_of(settings: DecodingSettings) -> list[Feature]:
     return [FEATURES.build(choice) for choice in settings.features]
 
 
-def engine_of(settings: DecodingSettings, model: Model, task: Task) -> Engine:
-    """What answers with a model: the search of the settings and its features."""
-    return task.engine(model, SEARCHES.build(settings.search), features_of(settings))
+def shortlist_of(folder: RunFolder, settings: DecodingSettings, columns: Columns) -> Shortlist | None:
+    """What a run's translations are chosen from, where the settings want a shortlist.
+
+    Raises CheckpointError where none was learnt, ConfigError for a model that does not translate.
+    """
+    if not settings.shortlist:
+        return None
+    check_translates(columns)
+    return Shortlist.load(folder.path / SHORTLIST, len(columns["source"]), len(columns["target"]))
+
+
+def check_translates(columns: Columns) -> None:
+    """Raise ConfigError where there is nothing for a shortlist to learn from."""
+    if not {"source", "target"} <= columns.keys():
+        raise ConfigError("decoding.shortlist", "is for models that translate, and this one does not", "leave it out")
+
+
+def engine_of(settings: DecodingSettings, model: Model, task: Task, shortlist: Shortlist | None = None) -> Engine:
+    """What answers with a model: the search of the settings and its features, among the words of a shortlist.
+
+    Raises ConfigError for a shortlist where no search chooses the words.
+    """
+    engine = task.engine(model, SEARCHES.build(settings.search), features_of(settings))
+    if shortlist is None:
+        return engine
+    if not isinstance(engine, SearchEngine):
+        raise ConfigError(
+            "decoding.shortlist", "is for searches over a network, and this model has none", "leave it out"
+        )
+    return SearchEngine(engine.writer, engine.search, engine.features, shortlist)
 
 
 def objective_of(experiment: Experiment, model: Model, task: Task) -> Objective:

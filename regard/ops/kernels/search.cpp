@@ -10,9 +10,16 @@ namespace {
 
 constexpr double kNever = -INFINITY;
 
+// The words that may be written of a text, and the head's rows of them.
+struct Shortlist {
+  Product head;
+  const int64_t* words;  // (head.outputs,) ids, rising, so those of PAD, BOS, EOS and UNK are their places, too
+};
+
 struct Writer {
   const Stack* stack;
   const Product* head;
+  const Shortlist* shortlists;  // of each text; null: all words may be written
   const float *table, *places;  // of a word: table[id] · scale + places[step]; places may be null
   double scale;
   int64_t padding, begin, end, unknown;  // ids
@@ -94,10 +101,10 @@ class Beams {
 
   // The best words of every row.
   void look_ahead() {
-    const int64_t count = written.size(), dim = writer.stack->dim, width = writer.stack->blocks[0].own_out.inputs;
+    const int64_t count = written.size(), dim = writer.stack->dim, own_width = writer.stack->blocks[0].own_out.inputs;
     states.resize(count * dim);
     for (int64_t row = 0; row < count; ++row) embed(written[row].id, states.data() + row * dim);
-    memory.emplace_back(new float[writer.stack->layers * count * 2 * width]);
+    memory.emplace_back(new float[writer.stack->layers * count * 2 * own_width]);
     own.push_back(memory.back().get());
     rows_then.push_back(count);
     past.slots = slots.data(), past.stride = longest, past.time = begun + length - 1;
@@ -106,8 +113,21 @@ class Beams {
     each = rules.size + 1;  // one more than go on, since the end does not
     words.assign(count * each, writer.unknown);
     log_probs.resize(count * each);
-    const int64_t forbidden[] = {writer.padding, writer.begin, writer.end};
-    find_best(writer.head, count, states.data(), each, length <= rules.least ? 3 : 2, forbidden, words.data(), log_probs.data());
+    if (!writer.shortlists) return find_words(writer.head, 0, count);
+    const int64_t width = count / texts.size();
+    for (int64_t place = 0; place < int64_t(texts.size()); ++place) {
+      const Shortlist& some = writer.shortlists[texts[place].number];
+      find_words(&some.head, place * width, width);
+      const auto found = words.begin() + place * width * each;
+      std::transform(found, found + width * each, found, [&](int64_t word) { return some.words[word]; });
+    }
+  }
+
+  void find_words(const Product* head, int64_t first, int64_t count) {
+    const int64_t forbidden[] = {writer.padding, writer.begin, writer.end}, dim = writer.stack->dim;
+    find_best(
+        head, count, states.data() + first * dim, each, length <= rules.least ? 3 : 2, forbidden,
+        words.data() + first * each, log_probs.data() + first * each);
   }
 
   // The best `size` words that go on, for each text; ends among the best `size` are finished.

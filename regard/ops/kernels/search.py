@@ -1,7 +1,7 @@
 """Beam search over a Transformer's decoder in one call of compiled code."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +19,15 @@ _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
 
 
+class _Shortlist(ctypes.Structure):
+    _fields_ = (("head", ProductStruct), ("words", _POINTER))
+
+
 class _Writer(ctypes.Structure):
     _fields_ = (
         ("stack", ctypes.POINTER(StackStruct)),
         ("head", ctypes.POINTER(ProductStruct)),
+        ("shortlists", ctypes.POINTER(_Shortlist)),
         ("table", _POINTER),
         ("places", _POINTER),
         ("scale", ctypes.c_double),
@@ -81,6 +86,9 @@ class CompiledWriter(NamedTuple):
     texts: Tensor  # (rows,) int32
     words: WordSum
     table: PackedTable
+    shortlists: Sequence[Tensor] | None = (
+        None  # of each row the ids that it may write, rising; all of SPECIALS among them
+    )
 
     def beam(
         self, rules: Rules, unwanted: Callable[[], NDArray[np.bool_]] | None = None
@@ -92,12 +100,19 @@ class CompiledWriter(NamedTuple):
         Raises MemoryError, and what `unwanted` raises.
         """
         kernel = library(Path(__file__).with_name("search.cpp"))
-        if kernel is None or rules.size >= min(MOST, self.table.product.struct.outputs - len(SPECIALS)):
+        words = min(map(len, self.shortlists), default=MOST) if self.shortlists else self.table.product.struct.outputs
+        if kernel is None or rules.size >= min(MOST, words - len(SPECIALS)):
             return None
+        tables = [self.table.narrowed(some) for some in self.shortlists or ()]
+        lists = [
+            _Shortlist(one.product.struct, some.data_ptr())
+            for one, some in zip(tables, self.shortlists or (), strict=True)
+        ]
         table, places = self.words.table.detach().contiguous(), self.words.places
         places = None if places is None else places.detach().contiguous()
         writer = _Writer(
-            ctypes.pointer(self.stack.struct), ctypes.pointer(self.table.product.struct), table.data_ptr(),
+            ctypes.pointer(self.stack.struct), ctypes.pointer(self.table.product.struct),
+            (_Shortlist * len(lists))(*lists) if lists else None, table.data_ptr(),
             None if places is None else places.data_ptr(), self.words.scale, PAD, BOS, EOS, UNK,
         )  # fmt: skip
         limits, norms = (np.ascontiguousarray(one) for one in (rules.limits, rules.norms))

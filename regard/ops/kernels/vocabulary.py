@@ -22,6 +22,7 @@ class PackedTable:
     def __init__(
         self, kernel: ctypes.CDLL, weight: Tensor, bias: Tensor | None, precision: Precision = "float32"
     ) -> None:
+        self._kernel, self._weight, self._bias, self._precision = kernel, weight.detach(), bias, precision
         self.product = PackedProduct(weight, bias, kernel.panel(), precision)
         self._best = kernel["best_words"]
         self._best.argtypes = [
@@ -35,6 +36,11 @@ class PackedTable:
             _POINTER,
         ]
         self._best.restype = None
+
+    def narrowed(self, words: Tensor) -> "PackedTable":
+        """Return the table of these words (n,) alone."""
+        bias = None if self._bias is None else self._bias.detach()[words]
+        return PackedTable(self._kernel, self._weight[words], bias, self._precision)
 
     def best(self, states: Tensor, count: int, forbidden: Sequence[int]) -> tuple[Tensor, Tensor]:
         """states (rows, dim) → words and log-probabilities (rows, count), the likeliest first, of equals the first.

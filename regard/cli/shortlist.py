@@ -1,0 +1,36 @@
+"""regard shortlist"""
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
+Best = Annotated[int, typer.Option("--best", min=1, max=1000, metavar="N", help="Target pieces for each source piece.")]
+Common = Annotated[int, typer.Option("--common", min=1, metavar="N", help="Target pieces for every source.")]
+
+
+def shortlist_command(run: Run, *, best: Best = 50, common: Common = 100) -> None:
+    """Learn which words may translate which, so that a translator chooses among hundreds, not thousands.
+
+    It learns from the texts that the run was trained on, in seconds, and keeps a file in the run's folder. A short
+    list is quicker and may cost a little quality: regard evaluate tells how much.
+
+    regard shortlist runs/en-de
+
+    regard evaluate runs/en-de decoding.shortlist=true
+    """
+    from regard.decoding.shortlist import FILE
+    from regard.runs import RunFolder
+    from regard.runs.shortlist import learn_shortlist
+
+    found = learn_shortlist(RunFolder(run), best=best, common=common, say=lambda line: print(line, file=sys.stderr))
+    print(f"wrote {run / FILE}")
+    if not math.isnan(found.covered):
+        print(
+            f"of {found.vocabulary:,} pieces {found.mean_length:,.0f} may be written of a sentence; "
+            f"{found.covered:.2%} of the pieces of the dev translations are among them"
+        )
+    print(f"use it: regard predict {run} decoding.shortlist=true")
