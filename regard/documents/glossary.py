@@ -1,5 +1,6 @@
 """A glossary: terms of the source, how each is to be translated, where they stand, and whether they were used."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -121,7 +122,7 @@ def _entry(line: str, name: str, number: int) -> Entry:
     columns = [column.strip() for column in clean(line).split("\t")]
     if len(columns) > 2:
         raise DataError(name, f"{len(columns)} columns, and a glossary has two", line=number, hint=FORMAT)
-    if any(not character.isprintable() for column in columns for character in column):
+    if any(unicodedata.category(character) == "Cc" for column in columns for character in column):
         raise DataError(name, "holds signs that cannot be written: this is no text", line=number, hint=FORMAT)
     source, targets = columns[0], [one.strip() for one in columns[-1].split("|")]
     if len(columns) == 1:

@@ -19,7 +19,7 @@ from regard.pieces import BOS, EOS, SPECIALS, byte_of
 from regard.results import Prediction, TermReport
 from regard.text.clean import clean
 
-MOST_PIECES = 100  # of a term
+MOST_PIECES, MOST_OF_ALL = 100, 1000  # of a term; of a prefix, or of all terms of a text
 TRIED = 2  # translations with terms, times the beam's size: loops and others that are cut off are left out
 SHOWN = 3  # allowed translations that a warning tells
 
@@ -123,10 +123,14 @@ def with_terms(
         return dict(zip(of, predicted([*of], search), strict=True))
 
     begins = {row: phrases.requirement([], one) for row, one in enumerate(wanted.prefixes)}
+    for row, one in begins.items():
+        if one.size > MOST_OF_ALL:
+            raise DataError("prefixes", f"{one.size:,} pieces are more than {MOST_OF_ALL:,}", line=row + 1)
     free = again(begins, beam.n_best) if any(wanted.prefixes) else dict(enumerate(predicted([*begins], None)))
     found = [glossary.found(free[row].source) for row, glossary in enumerate(wanted.glossaries)]
     lacking = [row for row, one in free.items() if _lacks(one, found[row])]
     required = {row: phrases.requirement(found[row], wanted.prefixes[row]) for row in lacking}
+    required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL}
     best = {row: _best(one, found[row], beam.n_best) for row, one in again(required, TRIED * beam.size).items()}
     return [_reported(best.get(row) or one, one, found[row], most) if found[row] else one for row, one in free.items()]
 

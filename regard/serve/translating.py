@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from regard.documents.document import Document
@@ -37,6 +37,7 @@ class Question(NamedTuple):
     kind: Kind = "text"
     options: Options = Options()
     model: Predicts | None = None  # None: the default of a pair
+    prefixes: Sequence[str] = ()  # what the translation of each text begins with; none: whatever it likes
 
     @property
     def size(self) -> int:
@@ -69,6 +70,7 @@ class Translated:
     engine: Predicts | None  # None: there was nothing to translate
     text: str
     document: Document | None = None
+    prefix: str = ""  # what the translation begins with
     alternatives: list[str] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
 
@@ -141,9 +143,10 @@ def check_pair(catalogue: Catalogue, source: str, target: str) -> Predicts | Non
 
 def _prepare_all(service: Service, question: Question) -> list[Translated]:
     found = []
-    for number, text in enumerate(question.texts, 1):
+    prefixes = question.prefixes or [""] * len(question.texts)
+    for number, (text, prefix) in enumerate(zip(question.texts, prefixes, strict=True), 1):
         try:
-            found.append(_prepare(service, question, text))
+            found.append(replace(_prepare(service, question, text), prefix=prefix))
         except ApiError as error:
             if len(question.texts) == 1:
                 raise
@@ -185,9 +188,20 @@ async def _answer(some: list[Translated], options: Options, seconds: float) -> N
     if engine is None:
         return
     texts = [text for each in documents for text in each.texts]
-    wanted = Options(options.n_best, options.explain or documents[0].explain, options.maps)
-    predictions = await engine.predict(texts, wanted, seconds=seconds) if texts else []
-    await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, predictions, options.n_best)
+    prefixes = [one.prefix if number == 0 else "" for one in some for number in range(_sentences(one))]
+    wanted = replace(options, explain=options.explain or documents[0].explain)
+    predictions = dict[int, Prediction]()
+    for prefix in dict.fromkeys(prefixes):  # nearly always none: each is a question of its own
+        places = [place for place, other in enumerate(prefixes) if other == prefix]
+        asked = [texts[place] for place in places]
+        answers = await engine.predict(asked, replace(wanted, prefix=prefix), seconds=seconds)
+        predictions |= zip(places, answers, strict=True)
+    ordered = [predictions[place] for place in range(len(texts))]
+    await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, ordered, options.n_best)
+
+
+def _sentences(one: Translated) -> int:
+    return 0 if one.document is None else len(one.document.texts)
 
 
 def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best: int) -> None:

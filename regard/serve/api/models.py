@@ -54,6 +54,14 @@ class TranslateQuestion(_Asked):
     explain: bool = Field(False, description="tell what each piece looked at")
     maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
     format: Literal["text", "html"] = "text"
+    glossary: str = Field(
+        "",
+        description="terms to keep, one a line: source, a tab, target or target|other target; a source alone is copied",
+        examples=["dog\tHund|Köter"],
+    )
+    target_prefix: str | Annotated[list[str], Field(fail_fast=True)] = Field(
+        "", description="what the translation of each text begins with; as many as there are texts"
+    )
 
 
 class ForcedQuestion(_Asked):
@@ -110,7 +118,9 @@ class PredictionAnswer(BaseModel):
     alternatives: list[dict[str, Any]]
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
-    details: dict[str, Any] = {}  # probabilities of labels; tags of words and their offsets; place of a span; a warning
+    details: dict[
+        str, Any
+    ] = {}  # probabilities of labels; tags of words and their offsets; place of a span; a warning; terms
 
 
 class SentenceAnswer(PredictionAnswer):

@@ -7,6 +7,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from regard.documents.document import nth
+from regard.documents.glossary import Glossary
+from regard.errors import DataError
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
@@ -15,6 +17,7 @@ from regard.serve.api.documented import asked, refusals
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
 from regard.serve.engine import Options, Predicts
+from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
@@ -45,8 +48,10 @@ def router(service: Service) -> APIRouter:
             check_maps(*texts)
         source, target, engine = asked_pair(service, question)
         request.state.pair = f"{source}-{target}"
-        options = Options(question.n_best, question.explain or question.maps, question.maps)
-        whole = Question(texts, source, target, question.format, options, engine)
+        terms = await in_thread(len(question.glossary), _terms, question.glossary)
+        options = Options(question.n_best, question.explain or question.maps, question.maps, glossary=terms)
+        prefixes = _prefixes(question, len(texts))
+        whole = Question(texts, source, target, question.format, options, engine, prefixes)
         wanted = Wanted(service.settings.max_maps, options)
         found = await prepared(service, whole)
         wanted.check(least_size(found, options.n_best))
@@ -56,6 +61,27 @@ def router(service: Service) -> APIRouter:
         return await in_thread(size, _translated, found, seem, (source, target), wanted)
 
     return routes
+
+
+def _terms(glossary: str) -> tuple[str, ...]:
+    """The lines of a glossary. Raises ApiError for one that cannot be used."""
+    if not glossary.strip():
+        return ()
+    try:
+        return tuple(Glossary.of_lines(glossary.split("\n")).lines())
+    except DataError as error:
+        raise bad(f"Invalid request: {error}") from error
+
+
+def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:
+    """What each translation begins with; none where nothing is asked. Raises ApiError for too few or too many."""
+    told = question.target_prefix
+    prefixes = told if isinstance(told, list) else [told] * (texts if isinstance(question.q, str) else 0)
+    if not any([told] if isinstance(told, str) else told):
+        return []
+    if len(prefixes) != texts:
+        raise bad("Invalid request: target_prefix: a list as long as q is needed, or one text for one text")
+    return prefixes
 
 
 def _model(engine: Predicts, told: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 
 from regard.decoding import SEARCHES, Search, Unwanted
+from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
@@ -23,6 +24,7 @@ from regard.serve.engine.options import Options
 from regard.serve.engine.word_alternatives import TRIED, rewritten
 from regard.text.clean import clean
 
+GLOSSARIES = 16  # of the last requests
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
 
 _LOG = logging.getLogger("regard.serve")
@@ -92,16 +94,23 @@ class Answering:
     def predict(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
         """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives.
 
+        With terms or a prefix a beam search that keeps them.
+
         Texts that are `unwanted` meanwhile are given up.
         """
-        search = self._searches(options.n_best)
+        search, glossary = self._searches(options.n_best), _glossary_of(tuple(options.glossary))
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
             def left() -> set[int]:
                 gone = unwanted()
                 return {place for place, row in enumerate(rows) if row in gone} if gone else set()
 
-            found = self.predictor.predict([texts[row] for row in rows], search=search.until(left))
+            found = self.predictor.predict(
+                [texts[row] for row in rows],
+                search=search.until(left),
+                glossary=glossary,
+                prefixes=[options.prefix] * len(rows) if options.prefix else None,
+            )
             if not (options.explain or options.maps):
                 return found
             return self.looking.explained(found, maps=options.maps, unwanted=left)
@@ -146,6 +155,12 @@ class Answering:
             kept = {name: search.settings[name] for name in KEPT if name in search.settings}
             search = Choice("beam", {**kept, "size": n_best})
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
+
+
+@functools.lru_cache(GLOSSARIES)
+def _glossary_of(lines: tuple[str, ...]) -> Glossary | None:
+    """The terms of a request, whose batches have the same."""
+    return Glossary.of_lines(lines) if lines else None
 
 
 def _one_by_one(

@@ -34,6 +34,8 @@ class Options:
     explain: bool = False  # alignment and weights
     maps: bool = False  # and all that every attention looked at
     word: int | None = None  # of a given target: others in its place are wanted, n_best of them
+    glossary: tuple[str, ...] = ()  # lines of terms to keep
+    prefix: str = ""  # what answers begin with
 
 
 @dataclass(frozen=True)

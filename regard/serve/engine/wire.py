@@ -11,7 +11,7 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from regard.results import AttentionMap, Explanation, Prediction
+from regard.results import AttentionMap, Explanation, Prediction, TermReport, TermUse
 
 HEAD = 8  # bytes that hold the length, the highest first
 
@@ -63,6 +63,9 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
     values = dict(told)
     kind = _KINDS[values.pop("kind")]
     values["alternatives"] = [from_plain(other) for other in told["alternatives"]]
+    if told.get("terms") is not None:
+        uses, *rest = told["terms"]
+        values["terms"] = TermReport([TermUse(*use) for use in uses], *rest)
     if told["explanation"] is not None:
         found = dict(told["explanation"])
         found["alignment"] = [(source, target) for source, target in found["alignment"]]

@@ -314,3 +314,36 @@ def test_examples_are_told_where_nobody_needs_a_key(settings, told):
 def test_a_text_that_seems_to_be_in_the_language_of_the_target(client, q, source, seems):
     [text] = ask(client, q=q, source=source, target="de").json()["texts"]
     assert text.get("seems", {}).get("language") == seems
+
+
+def test_terms_and_prefixes_go_to_the_engine(client, engine):
+    terms = "Hello\tHallo|Servus\n\nIBM"
+    found = ask(client, q="Hello. World!", source="en", target="de", glossary=terms, target_prefix="Ser").json()
+    lines = ("Hello\tHallo|Servus", "IBM\tIBM")
+    assert engine.asked == [
+        (["Hello."], Options(glossary=lines, prefix="Ser")), (["World!"], Options(glossary=lines)),
+    ]  # fmt: skip
+    assert [one["source"] for one in found["texts"][0]["sentences"]] == ["Hello.", "World!"]
+    engine.asked.clear()
+    texts = ["Hello", "World", "Good morning!"]
+    found = ask(client, q=texts, source="en", target="de", target_prefix=["", "W", ""]).json()
+    assert engine.asked == [(["Hello", "Good morning!"], Options()), (["World"], Options(prefix="W"))]
+    assert [one["translatedText"] for one in found["texts"]] == ["Hallo", "Welt", "Guten Morgen!"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({"glossary": "Hello\t"}, "Invalid request: glossary:1: the target is empty"),
+        ({"glossary": "a\tb\na\tc"}, "Invalid request: glossary:2: 'a' is translated otherwise than in line 1"),
+        ({"glossary": "a,b"}, "Invalid request: glossary:1: no line has a tab"),
+        ({"glossary": "a\tb\tc"}, "Invalid request: glossary:1: 3 columns"),
+        ({"target_prefix": ["a", "b"]}, "Invalid request: target_prefix: a list as long as q"),
+        ({"q": ["a", "b"], "target_prefix": "a"}, "Invalid request: target_prefix: a list as long as q"),
+    ],
+)
+def test_terms_that_cannot_be_kept_are_refused(client, engine, wanted, told):
+    found = ask(client, **{"q": "Hello", "source": "en", "target": "de", **wanted})
+    assert found.status_code == 400
+    assert found.json()["error"].startswith(told)
+    assert engine.asked == []

@@ -7,6 +7,7 @@ import torch
 from small_runs import PAIRS
 
 from regard.attention import recording
+from regard.documents.glossary import Glossary
 from regard.errors import CheckpointError
 from regard.predictor import load
 from regard.registry import Choice
@@ -288,3 +289,21 @@ def test_a_server_may_multiply_in_eight_bits(tiny_run):
     answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.precision=int8"])
     wanted = load(tiny_run, ["decoding.precision=int8"]).predict(["yes", "no"])
     assert answering.predict(["yes", "no"], Options()).found == dict(enumerate(wanted))
+
+
+def test_terms_and_prefixes_are_kept_as_the_predictor_keeps_them(tiny_run, answering):
+    predictor, lines = load(tiny_run), ("dog\tHund", "cats\tKatzen")
+    done = answering.predict(TEXTS, Options(glossary=lines, prefix="ein"))
+    wanted = predictor.predict(TEXTS, glossary=Glossary.of_lines(lines), prefixes=["ein"] * len(TEXTS))
+    assert predictions(done) == wanted
+    assert all(one.text.startswith("ein") for one in wanted if one.source)
+    (said,) = answer(answering, {"sources": ["a dog"], "targets": None, "options": {"glossary": list(lines)}})[
+        "answers"
+    ]
+    assert from_plain(said["prediction"]) == predictor.predict(["a dog"], glossary=Glossary.of_lines(lines))[0]
+
+
+def test_a_term_that_is_too_long_is_refused(answering):
+    done = answering.predict(["a dog"], Options(glossary=(f"dog\t{'Hund ' * 200}",)))
+    assert done.refused[0].kind == "wrong"
+    assert "more than a beam can place" in done.refused[0].told

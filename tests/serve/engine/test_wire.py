@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.results import AttentionMap, Explanation, LabelPrediction, SpanPrediction, TagsPrediction, TextPrediction
+from regard.results import (
+    AttentionMap,
+    Explanation,
+    LabelPrediction,
+    SpanPrediction,
+    TagsPrediction,
+    TermReport,
+    TermUse,
+    TextPrediction,
+)
 from regard.serve.engine.wire import HEAD, from_plain, heard, packed, to_plain, unpacked
 
 numbers = st.floats(allow_nan=False)
@@ -23,6 +32,9 @@ explanations = st.builds(
     st.lists(maps, max_size=2),
     st.dictionaries(texts, st.lists(texts, max_size=3), max_size=2),
 )
+places = st.lists(st.integers(0, 99), min_size=2, max_size=2)
+uses = st.builds(TermUse, texts, st.lists(texts, max_size=2), places, st.none() | places)
+reports = st.builds(TermReport, st.lists(uses, max_size=2), numbers, texts)
 plain = st.builds(TextPrediction, texts, texts, numbers, st.lists(numbers, max_size=3), st.booleans())
 whole = st.builds(
     TextPrediction,
@@ -34,6 +46,7 @@ whole = st.builds(
     st.lists(plain, max_size=2),
     st.none() | explanations,
     ids=st.none() | st.lists(st.integers(0, 99), max_size=3),
+    terms=st.none() | reports,
 )
 
 
