@@ -286,7 +286,7 @@ class Predictor:
     def _weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
         choice = method_of(by)
         method = RELEVANCES.build(choice)
-        rows = self._answered(predictions)
+        rows = self.answered(predictions)
         if is_recording():
             raise RegardError("relevance: it cannot be computed inside `recording`")
         model, found = method.model(self.model), list[WordRelevance]()
@@ -304,12 +304,12 @@ class Predictor:
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its pieces looked at as they were written."""
-        rows = self._answered(predictions)
+        rows = self.answered(predictions)
         explain = partial(self.task.explain, self.model)
         explanations = self._in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
         return Predictions(map(self._with, predictions, explanations))
 
-    def _answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
+    def answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
         """The ids of predictions with their answers."""
         self._encode(self._given([prediction.source for prediction in predictions]))
         return [self.task.answered(replace(one, source=clean(one.source))) for one in predictions]

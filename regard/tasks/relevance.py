@@ -19,10 +19,10 @@ JOINT = "+"  # between the names of texts that are read as one
 def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str) -> WordRelevance:
     """Return what the method `by` finds in the only example of a batch. Raises RegardError where it cannot look."""
     reads = [ids for _, ids in model.reads(batch)]
-    names = _columns(task, len(reads))
+    question = question_of(task, model, batch)
+    names = question.columns
     columns = [cast(TextColumn, task.vocabularies[name.partition(JOINT)[0]]) for name in names]
     tokens = {name: _tokens(column, ids) for name, column, ids in zip(names, columns, reads, strict=True)}
-    question = Question(model, batch, names)
     found = method.of(question)
     with torch.no_grad():
         scores = question.scores(question.vectors)
@@ -34,6 +34,11 @@ def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by
         scores.double().tolist(),
         None if found.total is None else found.total.double().tolist(),
     )
+
+
+def question_of(task: Task, model: Model, batch: Batch) -> Question:
+    """Return what is asked of a model about the only example of a batch, its reads named by the task's columns."""
+    return Question(model, batch, _columns(task, len(model.reads(batch))))
 
 
 def _columns(task: Task, reads: int) -> Sequence[str]:

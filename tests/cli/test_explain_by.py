@@ -48,3 +48,7 @@ def test_an_unknown_method_is_told_with_those_there_are():
 
 def test_a_setting_without_a_method_is_told():
     assert unsaid(call("explain", "run", "red", "by.steps=8"), "by.steps: is a setting of a method", "--by") == []
+
+
+def test_grades_are_of_a_run_and_not_of_a_text():
+    assert unsaid(call("explain", "run", "red", "--grade"), "--grade: is measured on the run's dev part") == []

@@ -1,6 +1,8 @@
 """What each word that was read is worth to each word of an answer. One file a row, built with its settings alone."""
 
 from regard.errors import ConfigError, nearest
+from regard.explain.relevance.attention_rollout import AttentionRollout
+from regard.explain.relevance.attention_weights import AttentionWeights
 from regard.explain.relevance.gradient_times_input import GradientTimesInput
 from regard.explain.relevance.integrated_gradients import IntegratedGradients
 from regard.explain.relevance.lrp import LayerwiseRelevance
@@ -14,6 +16,8 @@ from regard.registry import Choice, Registry
 RELEVANCES: Registry[Relevance] = Registry(
     "by",
     {
+        "attention": AttentionWeights,
+        "attention_rollout": AttentionRollout,
         "gradient_times_input": GradientTimesInput,
         "integrated_gradients": IntegratedGradients,
         "lrp": LayerwiseRelevance,

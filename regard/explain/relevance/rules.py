@@ -92,6 +92,16 @@ def matrix_product(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propaga
     return found if len(step.inputs) == 1 else _scaled(found, _shares(step, tape, how))
 
 
+def convolution(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
+    """x * w + b: by the ε rule."""
+    (slope,), bias = slopes, None if step.leaves[2] is None else 2
+    assert slope is not None  # else nothing goes back through it
+    weighed = step.leaves[2] if bias is None else step.leaves[2].view(-1, *[1] * (slope.dim() - 2))
+    straight = step._replace(leaves=[*step.leaves[:2], weighed, *step.leaves[3:]])
+    slope = _unbiased(straight, slope, tape, how, bias)
+    return _pulled(step.again, [tape.values[one] for one in step.inputs], [slope])
+
+
 def anchor(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """log softmax: what is explained is the score itself; the normaliser, the same for every word, is held."""
     return slopes
@@ -214,5 +224,6 @@ RULES: Mapping[str, Rule] = {
     "logsumexp": stop,
     "mul": multiplication,
     "native_layer_norm": normalisation,
-    "_log_softmax": anchor,
+    **dict.fromkeys(("log_softmax", "_log_softmax"), anchor),
+    "convolution": convolution,
 }

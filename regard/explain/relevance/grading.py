@@ -1,0 +1,37 @@
+"""How far an explanation can be trusted: what happens to an answer when its words are covered, or shown, in turn."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.explain.relevance.question import Baseline, Question
+
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the words of a text
+
+
+class Curves(NamedTuple):
+    """Means along the curves of one example, of each item (item,)."""
+
+    deletion: Tensor  # probability lost as the most relevant words are covered: more is better
+    insertion: Tensor  # probability where none but these are shown: more is better
+
+
+@torch.no_grad()
+def curves(question: Question, relevance: Tensor, baseline: Baseline = "unknown") -> Curves:
+    """Cover or show the words of the first column in the order of their relevance (item, n), a `SHARES` at a time.
+
+    Of equal ones the first comes first. Words that say nothing stand in the place of those that are covered.
+    """
+    shown, covers = question.vectors, question.baseline(baseline)
+    count, rows = relevance.shape[1], len(shown[0]) // len(relevance)
+    ranks = relevance.argsort(dim=1, descending=True, stable=True).argsort(dim=1).to(shown[0].device)
+    whole = question.scores(shown).exp()
+    deletion, insertion = torch.zeros_like(whole), torch.zeros_like(whole)
+    for share in SHARES:
+        top = (ranks < math.ceil(share * count)).repeat_interleave(rows, dim=0).unsqueeze(-1)
+        without = question.scores([torch.where(top, covers[0], shown[0]), *shown[1:]]).exp()
+        alone = question.scores([torch.where(top, shown[0], covers[0]), *shown[1:]]).exp()
+        deletion, insertion = deletion + (whole - without) / len(SHARES), insertion + alone / len(SHARES)
+    return Curves(deletion, insertion)

@@ -1,0 +1,153 @@
+"""How far each method of explaining can be trusted with a model: curves over its dev part, with intervals and tests."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from regard.errors import DataError
+from regard.evaluation.metric import Statistics
+from regard.evaluation.significance import compare_statistics, interval_of
+from regard.explain.relevance import RELEVANCES, Relevance
+from regard.explain.relevance.grading import curves
+from regard.predictor import Predictor, load
+from regard.records import Batch
+from regard.registry import Choice
+from regard.results import Prediction
+from regard.runs import RunFolder
+from regard.runs.texts import dev_examples
+from regard.tasks.examples import as_rows
+from regard.tasks.relevance import question_of
+
+RANDOM, ATTENTION = "random", "attention"  # what methods are set beside
+CURVES = ("deletion", "insertion")
+SURE = 0.05  # p-value below which a difference is told
+
+
+class Mean:
+    """The mean of what each example adds up over its items; statistics are (example, 2): sums and counts."""
+
+    higher_is_better = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def value(self, sums: Any) -> float:
+        """Return the mean over all items."""
+        return float(sums[0] / max(sums[1], 1.0))
+
+
+class Figure(NamedTuple):
+    """A mean with its 95 % interval, and p-values of its difference from random order and from attention."""
+
+    value: float
+    low: float
+    high: float
+    against_random: float
+    against_attention: float
+
+
+class Grade(NamedTuple):
+    """What one method is worth with one model."""
+
+    deletion: Figure
+    insertion: Figure
+    conservation: float | None  # what the words miss of the score, as a share of it; None: nothing is promised
+
+
+def grade_run(
+    run: Path, changes: Sequence[str], methods: Sequence[Choice], lines: int, say: Callable[[str], None]
+) -> dict[str, Grade]:
+    """Grade methods, by default all of RELEVANCES, on what a run answers to the first lines of its dev part.
+
+    Raises DataError where it has none.
+    """
+    folder, predictor = RunFolder(run), load(run, changes)
+    examples = dev_examples(folder.experiment(list(changes)), predictor.task, say)
+    if examples is None:
+        raise DataError(str(run), "has no dev part to grade explanations with", hint="data.dev names one in training")
+    given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
+    predictions = predictor.predict(given, safeguards=False)
+    chosen = methods or [Choice(name) for name in RELEVANCES]
+    return grades(predictor, predictions, {one.name: one for one in chosen}, say)
+
+
+def grades(
+    predictor: Predictor, predictions: Sequence[Prediction], methods: Mapping[str, Choice], say: Callable[[str], None]
+) -> dict[str, Grade]:
+    """Grade methods by name on the answers of a model, random order among them; `say` hears of each when it is done."""
+    batches = [predictor.task.batch([row]).to(predictor.model.device) for row in predictor.answered(predictions)]
+    found, errors = {RANDOM: _random(predictor, batches)}, dict[str, float | None]({RANDOM: None})
+    for name, choice in {ATTENTION: Choice(ATTENTION), **methods}.items():
+        found[name], errors[name] = _measured(predictor, batches, RELEVANCES.build(choice))
+        say(f"{name}: {len(batches)} examples")
+    return {
+        name: Grade(_figure("deletion", found, name), _figure("insertion", found, name), errors[name]) for name in found
+    }
+
+
+def ranking(found: Mapping[str, Grade]) -> str:
+    """Return in one line which method tells best what happens when words are covered."""
+    best = max((name for name in found if name != RANDOM), key=lambda name: found[name].deletion.value)
+    count, grade = len(found) - 1, found[best].deletion
+    sure = "and not by chance" if grade.against_random < SURE else "though it may be chance"
+    return f"of these {count} methods, {best} tells best what happens when words are covered, {sure}"
+
+
+def table(found: Mapping[str, Grade]) -> str:
+    """Return Markdown, the best deletion first; * marks what differs from random order, + from attention."""
+    lines = ["| method | deletion | insertion | conservation error |", "|---|---|---|---|"]
+    for name, grade in sorted(found.items(), key=lambda pair: -pair[1].deletion.value):
+        error = "" if grade.conservation is None else f"{grade.conservation:.2g}"
+        lines.append(f"| {name} | {_told(grade.deletion)} | {_told(grade.insertion)} | {error} |")
+    return "\n".join(lines)
+
+
+def _told(figure: Figure) -> str:
+    marks = "*" * (figure.against_random < SURE) + "+" * (figure.against_attention < SURE)
+    return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]{marks}"
+
+
+def _figure(curve: str, found: Mapping[str, Mapping[str, Statistics]], name: str) -> Figure:
+    mean, own = Mean(curve), found[name][curve]
+    low, high = interval_of(mean, own)
+    against = [compare_statistics(mean, found[other][curve], own, "").p_value for other in (RANDOM, ATTENTION)]
+    return Figure(mean.value(own.sum(axis=0)), low, high, *against)
+
+
+def _measured(
+    predictor: Predictor, batches: Sequence[Batch], method: Relevance
+) -> tuple[dict[str, Statistics], float | None]:
+    """The statistics of each curve, and what words miss of the scores, if these are promised."""
+    model, rows, missed, whole = method.model(predictor.model), list[list[list[float]]](), 0.0, 0.0
+    for batch in batches:
+        found = method.of(question_of(predictor.task, model, batch.to(model.device)))
+        rows.append(_of(predictor, batch, found.words[0]))
+        if found.total is not None:
+            sums = torch.stack([words.sum(dim=1) for words in found.words]).sum(dim=0)
+            missed += float((sums - found.total).abs().sum())
+            whole += float(found.total.abs().sum())
+    return _by_curve(rows), missed / whole if whole else None
+
+
+def _random(predictor: Predictor, batches: Sequence[Batch]) -> dict[str, Statistics]:
+    """Words in an order that is drawn, the same in every run."""
+    draws, rows = torch.Generator().manual_seed(1), list[list[list[float]]]()
+    for batch in batches:
+        question = question_of(predictor.task, predictor.model, batch)
+        drawn = torch.rand(len(question.items), question.reads[0][1].shape[1], generator=draws)
+        rows.append(_of(predictor, batch, drawn))
+    return _by_curve(rows)
+
+
+def _of(predictor: Predictor, batch: Batch, relevance: torch.Tensor) -> list[list[float]]:
+    """For each curve the sum over items, and how many they are."""
+    found = curves(question_of(predictor.task, predictor.model, batch), relevance)
+    return [[float(curve.sum()), float(len(curve))] for curve in found]
+
+
+def _by_curve(rows: Sequence[Sequence[Sequence[float]]]) -> dict[str, Statistics]:
+    whole = np.array(rows)
+    return {name: whole[:, number] for number, name in enumerate(CURVES)}
