@@ -17,6 +17,7 @@ from regard.models.next_sentence import next_sentence
 from regard.models.number_model import NumberModel
 from regard.models.pair_classifier import pair_classifier
 from regard.models.pair_encoder import pair_encoder
+from regard.models.phrase_based import PhraseBased, phrase_based
 from regard.models.reader import SpanReader, reader
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
@@ -41,6 +42,7 @@ MODELS: Registry[Model] = Registry(
         "pair_classifier": pair_classifier,
         "pair_encoder": pair_encoder,
         "neural_turing_machine": neural_turing_machine,
+        "phrase_based": phrase_based,
         "pv_dbow": pv_dbow,
         "pv_dm": pv_dm,
         "reader": reader,
@@ -54,5 +56,5 @@ MODELS: Registry[Model] = Registry(
 __all__ = [
     "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "DocumentVectors",
     "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model",
-    "NumberModel", "SpanReader", "Tagger", "Translator", "WordVectors", "build_attention",
+    "NumberModel", "PhraseBased", "SpanReader", "Tagger", "Translator", "WordVectors", "build_attention",
 ]  # fmt: skip

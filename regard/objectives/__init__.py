@@ -1,6 +1,7 @@
 """Objectives: what is minimised. One file a row, built with its Context."""
 
 from regard.objectives.class_weighted import ClassWeightedObjective
+from regard.objectives.counted import CountedObjective
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import Context, Objective
 from regard.objectives.penalised import PenalisedObjective
@@ -14,6 +15,7 @@ OBJECTIVES: Registry[Objective] = Registry(
     "objective",
     {
         "class_weighted": ClassWeightedObjective,
+        "counted": CountedObjective,
         "likelihood": LikelihoodObjective,
         "reinforce": ReinforceObjective,
         "sub_batch": SubBatchObjective,

@@ -42,7 +42,7 @@ class MemoryPlan(NamedTuple):
     weights: float  # with gradients and what the optimizer keeps of each
     batch: float  # what a batch of full size leaves on its way through the model, for the way back
     waiting: float  # batches that are made ahead or summed
-    seconds: float  # of an update
+    seconds: float  # of an update; 0: there are none, all is counted before
 
     @property
     def total(self) -> float:
@@ -78,6 +78,11 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
     columns = sample.columns
     model, task = model_of(experiment, cast(Columns, columns)).train(), task_of(experiment, cast(Columns, columns))
     objective = objective_of(experiment, model, task).train()
+    parameters = sum(one.numel() for one in model.parameters())
+    pieces = {name: len(column) for name, column in columns.items() if column.tokenizer is not None}
+    weights = parameters * _bytes_of_a_weight(experiment)
+    if not objective.turns:
+        return MemoryPlan(parameters, pieces, weights, 0.0, 0.0, 0.0)
     batch, *_ = task.held(_repeated(sample.values, sample.rows), tokens=10**9)
     turn = objective.turns[-1]
     saved = dict[int, int]()
@@ -98,12 +103,11 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
         count += 1
     seconds, tokens = (time.perf_counter() - start) / count, _tokens(experiment, sample)
     scale = tokens / _size(batch)
-    parameters = sum(one.numel() for one in model.parameters())
     accumulate = experiment.training.accumulate
     return MemoryPlan(
         parameters,
-        {name: len(column) for name, column in columns.items() if column.tokenizer is not None},
-        parameters * _bytes_of_a_weight(experiment),
+        pieces,
+        weights,
         sum(saved.values()) * scale,
         _waiting(experiment, tokens, len(columns)),
         seconds * scale * accumulate,
@@ -116,14 +120,16 @@ def lines_of(plan: MemoryPlan, experiment: Experiment) -> list[str]:
     vocabulary = f"; vocabulary of at most {pieces} pieces" if pieces else ""
     device = torch.device(choose_device(experiment.device))
     minutes = training.max_minutes
-    updates = f"; max_minutes={minutes:g} is about {minutes * 60 * TRAINING / plan.seconds:,.0f}" if minutes else ""
+    speed = f"about {60 / plan.seconds:,.1f} updates a minute on the processor" if plan.seconds else "no updates"
+    if minutes and plan.seconds:
+        speed += f"; max_minutes={minutes:g} is about {minutes * 60 * TRAINING / plan.seconds:,.0f}"
     return [
         f"model     {plan.parameters:,} weights{vocabulary}",
         f"weights   {_read(plan.weights)}, with gradients and the averages of {training.optimizer.name}",
         f"a batch   {_read(plan.batch)} for {training.batch_size}",
         f"waiting   {_read(plan.waiting)} of batches that are made ahead",
         f"memory    about {_read(plan.total)}; {_read(free_bytes(device))} are free",
-        f"speed     about {60 / plan.seconds:,.1f} updates a minute on the processor{updates}",
+        f"speed     {speed}",
     ]
 
 
@@ -133,7 +139,7 @@ def halvings(experiment: Experiment, device: torch.device) -> int:
         return 0
     plan = memory_plan(experiment)
     room = max(free_bytes(device) - plan.weights - plan.waiting, 1.0)
-    return max(0, math.ceil(math.log2(plan.batch / room)))
+    return max(0, math.ceil(math.log2(max(plan.batch, 1.0) / room)))
 
 
 def _parameters(experiment: Experiment, columns: Mapping[str, Any]) -> int:

@@ -187,6 +187,8 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
         fill_embedders(model, columns, progress.say)
         start_from(model, taken)
     examples = dev_examples(experiment, task, progress.say)
+    if new:
+        task.fit(model, batches, examples, progress.say)
     validation = None
     if examples is not None:
         tokens, engine = experiment.decoding.batch_tokens, task.engine(model, GreedySearch())
@@ -242,7 +244,7 @@ def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: P
     command = f"regard train {quote(str(folder))} --resume"
     warmup = experiment.training.schedule.settings.get("warmup", 0)
     limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
-    if report.updates < warmup and not _is_perfect(experiment, report):
+    if 0 < report.updates < warmup and not _is_perfect(experiment, report):
         progress.say(
             f"the learning rate was still rising after {report.updates:,} of {warmup:,} updates, so it may learn much "
             f"more; go on with: {command}{limits} training.max_minutes={_longer(experiment, report)}"

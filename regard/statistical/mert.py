@@ -5,6 +5,7 @@ upper envelope of these lines bends. Between two bends of any sentence the corpu
 along the line are found exactly. Random restarts: https://aclanthology.org/W08-0304.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ Values = Callable[[Floats], Floats]  # sums of statistics (case, statistic) → 
 
 LEAST = 1e-4  # a gain that is worth a step
 BEYOND = 1.0  # how far behind the last bend weights are set
-SPREAD = 1.0  # restarts begin at weights times exp of a normal number of this deviation
 
 
 class Candidates(NamedTuple):
@@ -80,12 +80,20 @@ def figures_along(candidates: Candidates, weights: Floats, direction: Floats, va
     return places[order], values(sums)
 
 
-def line_search(candidates: Candidates, weights: Floats, direction: Floats, values: Values) -> Tuned:
-    """Return the best weights along a line: the middle of the best stretch, of equals the one nearest to `weights`."""
+def line_search(
+    candidates: Candidates, weights: Floats, direction: Floats, values: Values,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Tuned:  # fmt: skip
+    """Return the best weights along a line: the middle of the best stretch, of equals the one nearest to `weights`.
+
+    `bounds` are those of γ.
+    """
     bends, figures = figures_along(candidates, weights, direction, values)
     if not len(bends):
         return Tuned(weights, float(figures[0]))
-    edges = np.concatenate([[bends[0] - 2 * BEYOND], bends, [bends[-1] + 2 * BEYOND]])
+    low, high = bounds
+    ends = low if math.isfinite(low) else bends[0] - 2 * BEYOND, high if math.isfinite(high) else bends[-1] + 2 * BEYOND
+    edges = np.concatenate([ends[:1], bends.clip(low, high), ends[1:]])
     middles, widths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
     figures = np.where(widths > 1e-12, figures, -np.inf)  # a stretch of no width cannot be met
     best = np.flatnonzero(figures == figures.max())
@@ -93,25 +101,41 @@ def line_search(candidates: Candidates, weights: Floats, direction: Floats, valu
     return Tuned(weights + middles[place] * direction, float(figures[place]))
 
 
-def minimise_errors(
-    candidates: Candidates, weights: Floats, values: Values, *, restarts: int = 8, seed: int = 0
-) -> Tuned:
-    """Return the best weights that line searches along the axes find, from `weights` and from `restarts` drawn ones.
+class Region(NamedTuple):
+    """Weights that may be tried: from `low` to `high`, both (feature,)."""
 
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def around(cls, weights: Floats, reach: float) -> "Region":
+        """Each may change by so many times its size, or by as many times that of all on average if it is smaller."""
+        sizes = np.abs(weights)
+        width = reach * np.maximum(sizes, sizes.mean())
+        return cls(weights - width, weights + width)
+
+
+def minimise_errors(
+    candidates: Candidates, weights: Floats, values: Values, *, restarts: int = 8, reach: float = 0.5, seed: int = 0
+) -> Tuned:
+    """Return the best weights near those given that line searches along the axes find, also from drawn starts.
+
+    Far from the weights that candidates were made with they do not stand for what a decoder would find; see `Region`.
     The sizes of the result sum to 1, which changes no choice.
     """
-    draws = np.random.default_rng(seed)
-    starts = [weights, *(weights * np.exp(SPREAD * draws.normal(size=len(weights))) for _ in range(restarts))]
-    found = [_climb(candidates, start, values, draws) for start in starts]
+    draws, region = np.random.default_rng(seed), Region.around(weights, reach)
+    starts = [weights, *(draws.uniform(*region) for _ in range(restarts))]
+    found = [_climb(candidates, start, values, region, draws) for start in starts]
     best = max(found, key=lambda one: one.value)
     return Tuned(best.weights / np.abs(best.weights).sum(), best.value)
 
 
-def random_search(candidates: Candidates, weights: Floats, values: Values, *, draws: int = 500, seed: int = 0) -> Tuned:
-    """Return the best of `weights` and of so many drawn around it, the sizes of each summing to 1."""
-    generator = np.random.default_rng(seed)
-    tried = weights * np.exp(SPREAD * generator.normal(size=(draws + 1, len(weights))))
-    tried[0] = weights
+def random_search(
+    candidates: Candidates, weights: Floats, values: Values, *, draws: int = 500, reach: float = 0.5, seed: int = 0
+) -> Tuned:
+    """Return the best of `weights` and of so many drawn near them, the sizes summing to 1."""
+    drawn = np.random.default_rng(seed).uniform(*Region.around(weights, reach), size=(draws, len(weights)))
+    tried = np.concatenate([weights[None], drawn])
     tried /= np.abs(tried).sum(axis=1, keepdims=True)
     figures = values(np.stack([candidates.chosen(one) for one in tried]))
     return Tuned(tried[figures.argmax()], float(figures.max()))
@@ -127,7 +151,9 @@ def bleu_values(sums: Floats) -> Floats:
     return found
 
 
-def _climb(candidates: Candidates, weights: Floats, values: Values, draws: np.random.Generator) -> Tuned:
+def _climb(
+    candidates: Candidates, weights: Floats, values: Values, region: Region, draws: np.random.Generator
+) -> Tuned:
     """Line searches along each axis in turn, in an order that is drawn, until a round gains nothing."""
     best = Tuned(weights, float(values(candidates.chosen(weights)[None])[0]))
     while True:
@@ -135,7 +161,8 @@ def _climb(candidates: Candidates, weights: Floats, values: Values, draws: np.ra
         for axis in draws.permutation(len(weights)):
             direction = np.zeros(len(weights))
             direction[axis] = 1.0
-            found = line_search(candidates, best.weights, direction, values)
+            bounds = region.low[axis] - best.weights[axis], region.high[axis] - best.weights[axis]
+            found = line_search(candidates, best.weights, direction, values, bounds)
             if found.value > best.value + LEAST:
                 best = found
         if best.value <= before + LEAST:

@@ -16,7 +16,6 @@ from regard.statistical.phrase_table import REORDERING, SCORES, Phrase, PhraseTa
 from regard.statistical.stack_search import (
     DISCONTINUOUS,
     MONOTONE,
-    Derivation,
     Options,
     Problem,
     orientation,
@@ -62,6 +61,7 @@ class SearchLimits(NamedTuple):
 
 
 LIMITS = SearchLimits()
+SPARE = 10  # derivations that are looked at for each translation that is wanted: several have the same words
 FORTUNE = -1e4  # of a word that a given text does not have there
 
 
@@ -69,7 +69,7 @@ class PhraseDecoder:
     """Phrase table, language model and weights (feature,), in the order of FEATURES."""
 
     def __init__(
-        self, table: PhraseTable, language: NgramModel, weights: Sequence[float], limits: SearchLimits = LIMITS
+        self, table: PhraseTable, language: NgramModel, weights: Sequence[float] | Floats, limits: SearchLimits = LIMITS
     ) -> None:
         self.table, self.language, self.limits = table, language, limits._replace(jump=min(limits.jump, WIDEST))
         self.weights = np.array(weights, np.float64)
@@ -88,11 +88,26 @@ class PhraseDecoder:
         """Nothing of it changes, so copies share it."""
         return self
 
+    def reweighted(self, weights: Sequence[float] | Floats) -> "PhraseDecoder":
+        """Return the same with other weights."""
+        return PhraseDecoder(self.table, self.language, weights, self.limits)
+
     def translate(self, sentence: Sequence[str], n_best: int = 1) -> list[Translation]:
         """Return up to `n_best` translations, the best first; several may have the same words."""
         boxes = self.boxes(sentence)
-        problem = self._problem(len(sentence), boxes, self._weighted)
-        return [self._spelled(boxes, one) for one in search(problem, n_best)]
+        found = search(self._problem(len(sentence), boxes, self._weighted), n_best)
+        spelled = {
+            option: boxes[option]._replace(target=self._target(boxes[option]))
+            for option in {option for one in found for option in one.options}
+        }
+        return [Translation([spelled[option] for option in one.options], one.score) for one in found]
+
+    def different(self, sentence: Sequence[str], count: int) -> list[Translation]:
+        """Return up to `count` translations of different words, the best way to each, the best first."""
+        found = dict[Phrase, Translation]()
+        for one in self.translate(sentence, count if count == 1 else SPARE * count):
+            found.setdefault(one.words, one)
+        return [*found.values()][:count]
 
     def explain(self, sentence: Sequence[str], target: Sequence[str]) -> Translation | None:
         """Return how phrases give a target, by the best score but for the language model; None where they do not."""
@@ -100,7 +115,7 @@ class PhraseDecoder:
         boxes = [box for box in self.boxes(sentence, limited=False) if self._target(box) in parts]
         boxes = [box._replace(target=self._target(box)) for box in boxes]
         found = search(self._problem(len(sentence), boxes, fixed_text(target)), 1)
-        spelled = self._spelled(boxes, found[0]) if found else None
+        spelled = Translation([boxes[option] for option in found[0].options], found[0].score) if found else None
         return spelled if spelled is not None and spelled.words == tuple(target) else None
 
     def boxes(self, sentence: Sequence[str], *, limited: bool = True) -> list[Box]:
@@ -125,8 +140,8 @@ class PhraseDecoder:
         reordering = np.zeros((len(boxes), len(REORDERING)))
         inside[known], estimates[known] = self._inside[rows[known]], self._estimates[rows[known]]
         reordering[known] = self._reordering[rows[known]]
-        for place in np.flatnonzero(~known):
-            inside[place] = self.weights[len(SCORES) : STATIC] @ [len(boxes[place].target), 1]
+        for place in np.flatnonzero(~known).tolist():
+            inside[place] = self.weights[len(SCORES) : STATIC] @ np.array([len(boxes[place].target), 1.0])
             estimates[place] = inside[place] + self._unfluent(boxes[place].target)
         _, groups = np.unique(reordering[:, 3:], axis=0, return_inverse=True)
         words = [self._words(box, language) for box in boxes]
@@ -196,10 +211,6 @@ class PhraseDecoder:
     def _target(self, box: Box) -> Phrase:
         return self.table.entry(box.row).target if box.row >= 0 else box.target
 
-    def _spelled(self, boxes: Sequence[Box], found: Derivation) -> Translation:
-        chosen = (boxes[option] for option in found.options)
-        return Translation([box._replace(target=self._target(box)) for box in chosen], found.score)
-
 
 def fixed_text(words: Sequence[str]) -> NgramModel:
     """Return a language model that knows one text: any other word than the next one costs a fortune."""
@@ -211,12 +222,12 @@ def fixed_text(words: Sequence[str]) -> NgramModel:
     return NgramModel(
         known,
         np.array(firsts),
-        arcs=np.array([*range(len(known)), *(ids[word] for word in [*words, END])]),
+        arcs=np.array([*range(len(known)), *(ids[word] for word in [*words, END])], np.int32),
         log_probs=np.zeros(len(nexts)),
-        nexts=np.array(nexts),
+        nexts=np.array(nexts, np.int32),
         backoffs=np.array([0.0] + [FORTUNE] * places),
-        lowers=np.zeros(places + 1),
-        lengths=np.arange(places + 1),
+        lowers=np.zeros(places + 1, np.int32),
+        lengths=np.arange(places + 1, dtype=np.int32),
     )
 
 

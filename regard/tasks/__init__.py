@@ -13,6 +13,7 @@ from regard.tasks.masked_language_model import MaskedLanguageModelTask
 from regard.tasks.measures import Measure, Outcome
 from regard.tasks.next_sentence import NextSentenceTask
 from regard.tasks.pairs import PairsTask
+from regard.tasks.phrases import PhrasesTask
 from regard.tasks.question_answering import QuestionAnsweringTask
 from regard.tasks.reading import ReadingTask
 from regard.tasks.tagging import TaggingTask
@@ -32,6 +33,7 @@ TASKS: Registry[Task] = Registry(
         "next_sentence": NextSentenceTask,
         "question_answering": QuestionAnsweringTask,
         "pairs": PairsTask,
+        "phrases": PhrasesTask,
         "reading": ReadingTask,
         "tagging": TaggingTask,
         "translation": TranslationTask,

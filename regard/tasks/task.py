@@ -1,7 +1,7 @@
 """The contract of tasks: examples in columns → batches, predictions and figures."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, cast
@@ -14,7 +14,7 @@ from regard.data.batches import Batches
 from regard.data.columns import Column, Columns, TextColumn
 from regard.data.packing import chunks
 from regard.data.readers.label_table import Fields, TableLayout
-from regard.data.streams import PlannedStream
+from regard.data.streams import PlannedStream, Stream
 from regard.decoding import Engine, Search, SearchEngine
 from regard.decoding.features import Feature
 from regard.documents.document import Document
@@ -99,6 +99,9 @@ class Task(ABC):
         columns = {**found.tokens, self.last: found.items}
         maps = [AttentionMap(found.by, POOLING, 0, [found.scaled(name)], "", name) for name in found.tokens]
         return Explanation(found.tokens[maps[0].keys], [*found.items, END], [], [], maps, columns, by=found.by)
+
+    def fit(self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None]) -> None:
+        """Count what is counted rather than learned by gradient, before the first update; `examples`: the dev part."""
 
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """Return the given answers as predictions: their score is their log-probability, in nats."""

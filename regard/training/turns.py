@@ -91,7 +91,9 @@ class Turns(Mapping[str, Turn]):
 
     @property
     def ended(self) -> str:
-        """Why training should end, by one of the schedules; "" while it should go on."""
+        """Why training should end: there are no turns, or one of the schedules; "" while it should go on."""
+        if not self._turns:
+            return "nothing is left to learn"
         return next((turn.schedule.ended for turn in self.values() if turn.schedule.ended), "")
 
     def observe(self, score: float, higher_is_better: bool) -> None:

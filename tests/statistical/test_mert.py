@@ -52,6 +52,20 @@ def test_figures_along_a_line_are_those_of_every_place(seed):
     assert slow_value(candidates, best.weights) == pytest.approx(best.value)
 
 
+def test_a_line_is_searched_within_its_bounds():
+    draws = np.random.default_rng(5)
+    for seed in range(20):
+        candidates = drawn_candidates(seed)
+        weights, direction = draws.normal(size=(2, 3))
+        low, high = -draws.uniform(0, 1), draws.uniform(0, 1)
+        best = line_search(candidates, weights, direction, gains, (low, high))
+        (step,) = {round(float(one), 9) for one in (best.weights - weights) / direction}
+        assert low <= step <= high
+        grid = [slow_value(candidates, weights + place * direction) for place in np.linspace(low, high, 300)]
+        assert best.value >= max(grid) - 1e-9
+        assert slow_value(candidates, best.weights) == pytest.approx(best.value)
+
+
 def test_a_line_by_hand():
     """One sentence: scores γ, 1 and 3 - γ, so the third wins left of 1.5 and the first right of it."""
     features = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, -1.0]])

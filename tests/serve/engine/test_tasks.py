@@ -133,6 +133,7 @@ SERVED = {
     "pairs": Served(
         "{{name: tsv, file: {}}}", PAIRS, "a dog runs\tit moves", "a dog\t ", "text: has an empty field 2"
     ),
+    "phrases": Served("{{name: parallel, files: {{source: {0}, target: {0}}}}}", LINES, "a dog"),
     "question_answering": Served(
         "{{name: babi, file: {}}}",
         STORY,
@@ -159,7 +160,7 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
     done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
     answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
-    assert info["translates"] == bool(info["alphabet"]) == (task == "translation")
+    assert info["translates"] == bool(info["alphabet"]) == (task in ("translation", "phrases"))
     assert warm(answering)["speed"] > 0
     (found,) = answering.predict([served.asked], Options(explain=True, maps=True)).found.values()
     assert found == load(tmp_path / "run").predict([served.asked], explain=True)[0]

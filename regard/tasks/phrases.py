@@ -1,0 +1,177 @@
+"""Translation by phrases: counted, tuned on the dev part by BLEU, searched with stacks."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Annotated, Any, ClassVar, Literal, cast
+
+import torch
+
+from regard.config import Doc
+from regard.config.bounds import Count, Size
+from regard.data.columns import Columns
+from regard.data.streams import Stream, epoch_of
+from regard.decoding import Engine, Hypothesis, Search
+from regard.decoding.features import Feature
+from regard.errors import ConfigError
+from regard.evaluation import METRICS
+from regard.evaluation.metric import Statistics, corpus_of
+from regard.models import Model, PhraseBased
+from regard.pieces import END
+from regard.records import Batch
+from regard.registry import Choice
+from regard.results import AttentionMap, Explanation, Prediction
+from regard.statistical.mert import bleu_values, minimise_errors, random_search
+from regard.statistical.phrase_decoder import Translation
+from regard.statistical.phrase_table import Phrase
+from regard.statistical.phrase_tuning import Round, SearchWeights, tuned
+from regard.tasks.examples import Examples
+from regard.tasks.measures import Measure
+from regard.tasks.task import Wording
+from regard.tasks.text_predictions import rows_of
+from regard.tasks.translation import TranslationTask
+
+SEARCHES: dict[str, SearchWeights] = {"mert": minimise_errors, "random": random_search}
+
+
+class PhraseEngine:
+    """A stack search; of what it is given it obeys how many translations are wanted, and which lines no longer are."""
+
+    width, max_source = 1, None
+
+    def __init__(self, model: PhraseBased, search: Search, ids: Callable[[Phrase], list[int]]) -> None:
+        """`ids` gives those of target pieces."""
+        self.model, self.search, self.ids = model, search, ids
+
+    def answer(self, batch: Batch) -> list[list[Hypothesis]]:
+        """Return the best translations of each source, different ones."""
+        found, count = list[list[Hypothesis]](), self.search.n_best
+        for line, ids in zip(batch.lines.tolist(), rows_of(batch.sequences("source")), strict=True):
+            if line in self.search.unwanted():
+                found.append([Hypothesis([], 0.0, [], False)])
+                continue
+            pieces = [self.model.source[one] for one in ids[:-1]]
+            found.append([self._hypothesis(one) for one in self.model.decoder.different(pieces, count)])
+        return found
+
+    def _hypothesis(self, one: Translation) -> Hypothesis:
+        """Log-probabilities are those of the n-gram model, of each piece and the end."""
+        ids = self.ids(one.words)
+        log_probs = self.model.decoder.language.log_probs_of([self.model.target[piece] for piece in ids])
+        return Hypothesis(ids, one.score, log_probs, True)
+
+
+class PhrasesTask(TranslationTask):
+    """A text in one language → the same in another, by phrases."""
+
+    model = "phrase_based"
+    contract: ClassVar[Any] = PhraseBased
+    wording = Wording("sentences", "words of the source", "decode sentences")
+    defaults: ClassVar[dict[str, Any]] = {
+        "objective": "counted",
+        "text": {"tokenizer": {"name": "words", "size": 500_000}, "shared": True},
+    }
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        tuning: Annotated[
+            Literal["mert", "random", "none"], Doc("How weights are searched by BLEU on the dev part.")
+        ] = "mert",
+        rounds: Annotated[Count, Doc("Rounds of decoding the dev part and searching weights, at most.")] = 5,
+        candidates: Annotated[Size, Doc("Translations of each dev sentence that a round collects.")] = 100,
+    ) -> None:
+        super().__init__(columns)
+        self.tuning, self.rounds, self.candidates = tuning, rounds, candidates
+        pieces = self.target.pieces(range(len(self.target)))
+        self._ids = {piece: place for place, piece in reversed([*enumerate(pieces)])}
+
+    def engine(self, model: Model, search: Search, features: Sequence[Feature] = ()) -> Engine:
+        """Search with stacks. Raises ConfigError for features, which are of a word-by-word search."""
+        if features:
+            problem = "are of searches that write word by word, and phrases have features of their own"
+            raise ConfigError("decoding.features", problem, "leave them out")
+        return PhraseEngine(cast(PhraseBased, model), search, self.ids)
+
+    def fit(
+        self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None
+    ) -> None:
+        """Count phrases and n-grams of the training part, and tune their weights on the dev part."""
+        translator, pairs = cast(PhraseBased, model), list[tuple[list[str], list[str]]]()
+        with closing(batches.stream()) as stream:
+            for after, batch in stream:
+                sides = (rows_of(batch.sequences(name)) for name in self.columns)
+                for source, target in zip(*sides, strict=True):
+                    pairs.append(([translator.source[one] for one in source[:-1]],
+                                  [translator.target[one] for one in target[:-1]]))  # fmt: skip
+                if epoch_of(after) > 0:
+                    break
+        translator.fit(pairs)
+        say(f"{len(translator.decoder.table):,} phrase pairs, n-grams of {translator.decoder.language.order} words")
+        if examples is None:
+            say("no dev part: the weights of phrases, language model and jumps stay as they are")
+        elif self.tuning != "none" and self.rounds:
+            self._tune(translator, examples, say)
+
+    def force(self, model: Model, batch: Batch) -> list[Prediction]:
+        """Raise ConfigError: the score of a translation is the best way to it, not its probability."""
+        raise ConfigError("task", "has no probabilities of given translations", "translate instead")
+
+    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
+        """Return which source phrase became which target phrase: boxes as weights, words inside them as links."""
+        translator, found = cast(PhraseBased, model), list[Explanation]()
+        for source, target in zip(*(rows_of(batch.sequences(name)) for name in self.columns), strict=True):
+            pieces, words = ([side[one] for one in ids[:-1]] for side, ids in
+                             ((translator.source, source), (translator.target, target)))  # fmt: skip
+            found.append(boxes_shown(translator, translator.decoder.explain(pieces, words), pieces, words))
+        return found
+
+    @classmethod
+    def likelihoods(cls) -> list[Measure]:
+        """Return none: scores of phrases are no probabilities."""
+        return []
+
+    def ids(self, words: Phrase) -> list[int]:
+        """Return the ids of target pieces; what only the source knows is cut anew."""
+        known = ([self._ids[word]] if word in self._ids else self.target.encode(word.strip(" ▁")) for word in words)
+        return [one for some in known for one in some]
+
+    def _tune(self, translator: PhraseBased, examples: Examples, say: Callable[[str], None]) -> None:
+        metric = METRICS.build(Choice("bleu"))
+        references = examples["target"]
+
+        def judge(places: Sequence[int], texts: Sequence[Phrase]) -> Statistics:
+            spelled = [self.target.decode(self.ids(words)) for words in texts]
+            return metric.statistics(corpus_of(spelled, [references[place] for place in places]))
+
+        def told(one: Round) -> None:
+            say(f"tuning: BLEU {one.value:.2f} on the dev part, {one.candidates:,} candidates")
+
+        sources = [[translator.source[one] for one in ids] for ids in self.source.encode_batch(examples["source"])]
+        found = tuned(
+            translator.decoder, sources, judge, bleu_values, SEARCHES[self.tuning],
+            rounds=self.rounds, n_best=self.candidates, told=told,
+        )  # fmt: skip
+        translator.tune(found)
+
+
+def boxes_shown(
+    model: PhraseBased, found: Translation | None, source: Sequence[str], target: Sequence[str]
+) -> Explanation:
+    """Return boxes as weights (target, source), the ends included; no weights where phrases do not give the target."""
+    sides = [*source, END], [*target, END]
+    if found is None:
+        return Explanation(*sides, [], [])
+    weights, links, place = torch.zeros(len(target) + 1, len(source) + 1), list[tuple[int, int]](), 0
+    weights[-1, -1] = 1.0
+    for box in found.boxes:
+        behind = place + len(box.target)
+        weights[place:behind, box.start : box.end] = 1 / (box.end - box.start)
+        inside = (
+            model.decoder.table.entry(box.row).links if box.row >= 0 else [(one, one) for one in range(len(box.target))]
+        )
+        links += [(box.start + one, place + other) for one, other in inside]
+        place = behind
+    shown = weights.tolist()
+    boxes = AttentionMap("phrases", "cross", 0, [shown], "target", "source")
+    return Explanation(*sides, sorted(links, key=lambda link: link[::-1]), shown, [boxes])

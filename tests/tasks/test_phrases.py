@@ -1,0 +1,135 @@
+"""Translation by phrases: a run that is counted, and all that is asked of a run."""
+
+import pytest
+import torch
+
+from regard.decoding import SEARCHES
+from regard.decoding.features import FEATURES
+from regard.errors import ConfigError
+from regard.experiment import read_experiment
+from regard.models.phrase_based import CountedArrays
+from regard.predictor import load
+from regard.registry import Choice
+from regard.reports import evaluate
+from regard.runs import train_run
+from regard.runs.memory_plan import lines_of, memory_plan
+
+NOUNS = {"Hund": "dog", "Vogel": "bird", "Mann": "man", "Baum": "tree"}
+VERBS = {"läuft": "runs", "schläft": "sleeps", "fällt": "falls"}
+ADVERBS = {"heute": "today", "gern": "gladly"}
+PAIRS = [
+    (f"der {noun} {verb} {adverb} .", f"the {NOUNS[noun]} {ADVERBS[adverb]} {VERBS[verb]} .")
+    for noun in NOUNS
+    for verb in VERBS
+    for adverb in ADVERBS
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Verb and adverb change places in the target."""
+    folder = tmp_path_factory.mktemp("phrases")
+    for place, side in enumerate(("source", "target")):
+        (folder / side).write_text("\n".join(pair[place] for pair in PAIRS) + "\n", encoding="utf-8")
+    files = [
+        f"data.{part}.{side}={folder / side}" for part in ("train", "dev", "test") for side in ("source", "target")
+    ]
+    changes = ["task={name: phrases, rounds: 2, candidates: 20}", *files, f"run={folder / 'run'}"]
+    assert train_run(read_experiment(None, changes), quiet=True)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def predictor(run):
+    return load(run)
+
+
+def test_all_sentences_are_translated(run, predictor):
+    assert [one.text for one in predictor.predict([source for source, _ in PAIRS])] == [target for _, target in PAIRS]
+    assert {score.name: score.value for score in evaluate([run]).systems[0].scores}["BLEU"] == pytest.approx(100)
+
+
+def test_unknown_words_are_copied(predictor):
+    (found,) = predictor.predict(["der Zürcher läuft heute ."])
+    assert found.text == "the Zürcher today runs ."
+
+
+def test_boxes_tell_which_phrase_became_which(predictor):
+    (found,) = predictor.predict(["der Hund läuft heute ."], explain=True)
+    shown = found.explanation
+    words = [token.strip() for token in shown.target_tokens[:-1]]
+    linked = {(source, target) for source, target in shown.alignment}
+    assert {(2, words.index("runs")), (3, words.index("today")), (1, words.index("dog"))} <= linked
+    assert torch.tensor(shown.weights).sum(dim=1).tolist() == pytest.approx([1.0] * 6)
+    (boxes,) = shown.maps
+    assert (boxes.name, boxes.kind, boxes.queries, boxes.keys) == ("phrases", "cross", "target", "source")
+    for row, weights in enumerate(shown.weights[:-1]):  # a target word is of one stretch of the source
+        inside = [place for place, weight in enumerate(weights) if weight]
+        assert inside == [*range(inside[0], inside[-1] + 1)]
+        assert all(source in inside for source, target in linked if target == row)
+
+
+def test_what_phrases_do_not_give_is_not_explained(predictor):
+    batch = predictor.task.batch(predictor.task.encode([{"source": "der Hund", "target": "a bird"}]))
+    (shown,) = predictor.task.explain(predictor.model, batch)
+    assert (shown.alignment, shown.weights) == ([], [])
+
+
+def test_several_translations_differ(predictor):
+    search = SEARCHES.build(Choice("beam", {"size": 5, "n_best": 5}))
+    (found,) = predictor.predict(["der Hund läuft heute ."], search=search)
+    texts = [found.text, *(one.text for one in found.alternatives)]
+    scores = [found.score, *(one.score for one in found.alternatives)]
+    assert len(set(texts)) == len(texts) == 5
+    assert scores == sorted(scores, reverse=True)
+    assert len(found.log_probs) == len(found.ids) + 1
+
+
+def test_lines_that_are_no_longer_wanted_are_left(predictor):
+    search = SEARCHES.build(Choice("greedy")).until(lambda: {0})
+    left, done = predictor.predict(["der Hund läuft gern .", "der Mann"], search=search)
+    assert (left.text, left.finished) == ("", False)
+    assert (done.text, done.finished) == ("the man", True)
+
+
+def test_a_replica_shares_what_was_counted(predictor):
+    other = predictor.replica()
+    assert other.model.decoder is predictor.model.decoder
+    assert other.predict(["der Mann"])[0].text == "the man"
+
+
+def test_features_of_other_searches_are_refused(predictor):
+    feature = FEATURES.build(Choice("length"))
+    with pytest.raises(ConfigError, match="phrases have features of their own"):
+        predictor.task.engine(predictor.model, SEARCHES.build(Choice("greedy")), [feature])
+
+
+def test_given_translations_have_no_probability(predictor):
+    with pytest.raises(ConfigError, match="no probabilities of given translations"):
+        predictor.score(["der Mann"], ["the man"])
+
+
+def test_arrays_take_the_sizes_of_a_checkpoint():
+    one, other = (CountedArrays({"a": torch.arange(size).numpy()}) for size in (3, 5))
+    one.load_state_dict(other.state_dict())
+    assert one.arrays()["a"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_without_a_dev_part_weights_stay(tmp_path, capsys):
+    for place, side in enumerate(("source", "target")):
+        (tmp_path / side).write_text("\n".join(pair[place] for pair in PAIRS) + "\n", encoding="utf-8")
+    files = [f"data.train.{side}={tmp_path / side}" for side in ("source", "target")]
+    shares = ["data.dev_share=0", "data.test_share=0", "task.name=phrases"]
+    assert train_run(read_experiment(None, [*files, *shares, f"run={tmp_path / 'run'}"]))
+    assert "no dev part: the weights of phrases" in capsys.readouterr().err
+    assert load(tmp_path / "run").predict(["der Hund"])[0].text == "the dog"
+
+
+def test_a_plan_knows_that_nothing_is_learnt(tmp_path):
+    for place, side in enumerate(("source", "target")):
+        (tmp_path / side).write_text("\n".join(pair[place] for pair in PAIRS) + "\n", encoding="utf-8")
+    files = [f"data.train.{side}={tmp_path / side}" for side in ("source", "target")]
+    experiment = read_experiment(None, [*files, "task.name=phrases", f"run={tmp_path / 'run'}"])
+    plan = memory_plan(experiment)
+    assert (plan.batch, plan.seconds) == (0, 0)
+    assert lines_of(plan, experiment)[-1].endswith("no updates")
