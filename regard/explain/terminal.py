@@ -11,9 +11,9 @@ from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.answer_lines import answer_lines
 from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
 from regard.explain.token_weights import without_questions
-from regard.explain.tokens import is_end, told_apart, visible, visible_line
+from regard.explain.tokens import is_end, told_apart, visible, visible_line, words_of
 from regard.pieces import END
-from regard.results import Prediction
+from regard.results import Explanation, Prediction
 
 BAR = "-"  # marks what is below zero
 SHOWN = 3  # source words named beside a target word
@@ -38,6 +38,8 @@ def render(prediction: Prediction) -> RenderableType:
         parts.append(Text(visible_line(prediction.warning), "yellow"))
     for seen in [] if found is None else alignment_views(found):
         parts += _maps(seen)
+    if found is not None and found.sides:
+        parts.append(_sides(found))
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())
@@ -69,6 +71,15 @@ def _maps(seen: AlignmentView) -> list[RenderableType]:
         if legend(weights):
             parts.append(Text(legend(weights), "dim"))
     return parts
+
+
+def _sides(found: Explanation) -> Text:
+    """What share of each word came from the first column; the rest came from the words written before."""
+    column, shares = next(iter(found.sides.items()))
+    words = [word for word in words_of(found.target_tokens) if not is_end(found.target_tokens, word.pieces[0])]
+    means = [sum(shares[piece] for piece in word.pieces) / len(word.pieces) for word in words]
+    told = ", ".join(f"{visible(word.text)} {mean:.0%}" for word, mean in zip(words, means, strict=True))
+    return Text(f"from the {column}: {told}", "dim")
 
 
 def heat_map(source_words: Sequence[str], target_words: Sequence[str], weights: Weights) -> str:

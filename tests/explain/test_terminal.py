@@ -124,3 +124,9 @@ def test_hostile_tokens_are_neither_markup_nor_control(make):
 def test_colour_is_the_consoles_business(house):
     assert "\x1b[" in shown(house, force_terminal=True, color_system="standard", no_color=False, _environ={})
     assert "\x1b[3" not in shown(house, force_terminal=True, no_color=True, _environ={})
+
+
+def test_a_translation_tells_what_came_from_the_source():
+    sides = {"source": [0.2, 0.75, 0.25, 0.9], "target": [0.8, 0.25, 0.75, 0.1]}
+    found = Explanation(["▁a", "</s>"], ["▁ein", "▁Ho", "se", "</s>"], [], [[1.0, 0.0]] * 4, by="lrp", sides=sides)
+    assert "from the source: ein 20%, Hose 50%" in shown(Prediction("a", "ein Hose", -1.0, explanation=found))
