@@ -14,6 +14,7 @@ from regard.results import WordRelevance
 from regard.tasks.task import Task
 
 JOINT = "+"  # between the names of texts that are read as one
+TOKENS = 8192  # that are read at once: every item of an answer reads the whole example
 
 
 def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str) -> WordRelevance:
@@ -23,16 +24,20 @@ def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by
     names = question.columns
     columns = [cast(TextColumn, task.vocabularies[name.partition(JOINT)[0]]) for name in names]
     tokens = {name: _tokens(column, ids) for name, column, ids in zip(names, columns, reads, strict=True)}
-    found = method.of(question)
+    portions = question.items.split(max(TOKENS // sum(map(Tensor.numel, reads)), 1))
+    asked = [Question(model, batch, names, items) for items in portions] or [question]
+    found = [method.of(one) for one in asked]
     with torch.no_grad():
-        scores = question.scores(question.vectors)
+        scores = torch.cat([one.scores(one.vectors) for one in asked])
+    words = [torch.cat(parts) for parts in zip(*(one.words for one in found), strict=True)]
+    totals = [one.total.double().tolist() for one in found if one.total is not None]
     return WordRelevance(
         by,
         task.items(batch, question.items.tolist()),
         tokens,
-        {name: rows.double().tolist() for name, rows in zip(names, found.words, strict=True)},
+        {name: rows.double().tolist() for name, rows in zip(names, words, strict=True)},
         scores.double().tolist(),
-        None if found.total is None else found.total.double().tolist(),
+        [total for some in totals for total in some] if totals else None,
     )
 
 

@@ -13,7 +13,7 @@ from regard.models import MODELS
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.results import WordRelevance
-from regard.tasks import ClassificationTask
+from regard.tasks import ClassificationTask, relevance
 from regard.text import train_tokenizer
 
 TEXTS = ["a dog runs", "two old cats"]
@@ -102,3 +102,13 @@ def test_a_label_is_shown_with_the_words_that_speak_for_it(tokenizer):
     (one,) = predictor.pictured(predictor.predict(["a dog runs"]), "occlusion")
     (drawn,) = one.explanation.maps
     assert_close(drawn.weights[0], found.scaled("text"))
+
+
+def test_long_answers_are_weighed_in_portions(translator, monkeypatch):
+    (whole,) = translator.explain(["a dog runs"], by="lrp")
+    monkeypatch.setattr(relevance, "TOKENS", 20)
+    (portions,) = translator.explain(["a dog runs"], by="lrp")
+    assert portions.items == whole.items
+    for name in ("source", "target"):
+        assert_close(portions.array(name).values, whole.array(name).values)
+    assert_close(portions.totals, whole.totals)
