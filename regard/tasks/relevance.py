@@ -14,7 +14,7 @@ from regard.results import WordRelevance
 from regard.tasks.task import Task
 
 JOINT = "+"  # between the names of texts that are read as one
-TOKENS = 8192  # that are read at once: every item of an answer reads the whole example
+TOKENS = 2048  # that are read at once: every item of an answer reads the whole example
 
 
 def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str) -> WordRelevance:

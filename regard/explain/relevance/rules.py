@@ -37,6 +37,8 @@ def linear(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) ->
 
 def function(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """y = f(x), one number for one: the relevance of y is that of x, whatever f's slope."""
+    if len(step.inputs) > 1:
+        raise RegardError(f"relevance: lrp has no rule for '{step.name}' of two that depend on the words")
     return [_passed(slopes[0], tape.values[_only(step.outputs)], tape.values[step.inputs[0]])]
 
 
@@ -157,7 +159,10 @@ def _pulled(
     with torch.enable_grad():
         given = [one.detach().requires_grad_() for one in inputs]
         pairs = [(one, slope) for one, slope in zip(function(given), slopes, strict=True) if slope is not None]
+        pairs = [(one, slope) for one, slope in pairs if one.requires_grad]  # others only compare or round
         outputs, back = [one for one, _ in pairs], [slope for _, slope in pairs]
+        if not outputs:
+            return [None] * len(given)
         return list(torch.autograd.grad(outputs, given, back, allow_unused=True))
 
 

@@ -73,13 +73,17 @@ class Tape(TorchDispatchMode):
                 function(*arguments, **keywords)
         changed = [given for told, given in zip(function._schema.arguments, arguments, strict=False) if _written(told)]
         changed += [keywords[told.name] for told in function._schema.arguments if _written(told) and told.kwarg_only]
+        if changed and not any(map(self._depends, tree_flatten((arguments, keywords))[0])):
+            leaves, shape = tree_flatten((arguments, keywords))
+            _called(function, [self._value(one) for one in leaves], shape)  # memory of constants is written into
+            return changed[0]
         if changed:
             function, keywords = _unchanging(function), {key: one for key, one in keywords.items() if key != "out"}
         leaves, shape = tree_flatten((arguments, dict(keywords)))
         name = function._schema.name.removeprefix(OP)
         active = [place for place, one in enumerate(leaves) if self._depends(one) and name not in MADE]
         inputs = [leaves[place].number for place in active]
-        leaves = [self.values[one.number] if isinstance(one, Traced) else one for one in leaves]
+        leaves = [self._value(one) for one in leaves]
         result = _called(function, leaves, shape)
         found = [self._kept(one) for one in _listed(result)]
         numbers = [one.number if isinstance(one, Traced) else None for one in found]
@@ -90,6 +94,9 @@ class Tape(TorchDispatchMode):
         if changed:
             return _renamed(changed, found, name)
         return found[0] if isinstance(result, Tensor) else type(result)(found)
+
+    def _value(self, one: Any) -> Any:
+        return self.values[one.number] if isinstance(one, Traced) else one
 
     def _depends(self, value: Any) -> bool:
         return isinstance(value, Traced) and value.number not in self.constants

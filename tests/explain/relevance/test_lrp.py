@@ -80,6 +80,15 @@ def test_what_is_written_in_place_is_followed():
     assert lrp(Net(net, 1, 2))[0].tolist() == [[3.0, 6.0]]
 
 
+def test_constants_are_written_into():
+    def net(x):
+        factors = x.new_zeros(x.shape)
+        factors[:, 1] = 4.0
+        return (factors * x).sum(dim=1, keepdim=True)
+
+    assert lrp(Net(net, 1, 2))[0].tolist() == [[0.0, 8.0]]
+
+
 def test_held_attention_and_norms_are_a_gradient_with_these_detached():
     draws = [torch.randn(2, 2).double() for _ in range(3)]
     gain, shift = torch.randn(2).double(), torch.randn(2).double()
@@ -137,6 +146,11 @@ def test_any_hidden_state_can_be_followed_back_to_the_words():
 def test_an_operation_without_a_rule_is_told():
     with pytest.raises(RegardError, match="lrp has no rule for 'sin', which this model computes; try another method"):
         lrp(Net(lambda x: x.sin().sum(dim=1, keepdim=True), 1))
+
+
+def test_a_function_of_two_words_is_told():
+    with pytest.raises(RegardError, match="no rule for 'pow' of two that depend on the words"):
+        lrp(Net(lambda x: x[:, :1].pow(x[:, 1:]), 2, 3))
 
 
 def test_an_unknown_layer_is_told():
