@@ -33,7 +33,7 @@ class KnownEngine:
         self.name, self.source, self.target = name or f"{source}-{target}", source, target
         self.translates, self.given = True, ["source"]
         self.info: dict[str, Any] = {"task": "translation", "predicted": "target", "answers": "text"}
-        self.info |= {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1}
+        self.info |= {"parameters": 7, "attention": "dot", "sha256": "abc", "heads": 1, "methods": ["lrp", "saliency"]}
         self.alphabet = frozenset[str]()
         self.ready, self.started, self.stopped = False, False, False
         self.queue_size, self.busy = 0, 0
@@ -56,8 +56,10 @@ class KnownEngine:
         await self._wait(list(texts), options)
         return [self._predict(text, self.say(text), options) for text in texts]
 
-    async def explain(self, sources: Sequence[str], targets: Sequence[str], *, seconds: float) -> list[Prediction]:
-        options = Options(explain=True, maps=True)
+    async def explain(
+        self, sources: Sequence[str], targets: Sequence[str], *, by: str = "", seconds: float
+    ) -> list[Prediction]:
+        options = Options(explain=True, maps=True, by=by)
         await self._wait(list(sources), options)
         return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
 

@@ -1,5 +1,7 @@
 """What each word that was read is worth to each word of an answer. One file a row, built with its settings alone."""
 
+from typing import Any
+
 from regard.errors import ConfigError, nearest
 from regard.explain.relevance.attention_rollout import AttentionRollout
 from regard.explain.relevance.attention_weights import AttentionWeights
@@ -28,6 +30,12 @@ RELEVANCES: Registry[Relevance] = Registry(
 )
 
 
+def quick_methods() -> list[str]:
+    """Return the names of the rows that take a few passes, whatever the text."""
+    rows: dict[str, Any] = {name: RELEVANCES[name] for name in RELEVANCES}
+    return [name for name, row in rows.items() if row.quick]
+
+
 def method_of(by: str | Choice) -> Choice:
     """Return the row that a method's name stands for, another name of it, too. Raises ConfigError for none."""
     if isinstance(by, Choice):
@@ -38,4 +46,4 @@ def method_of(by: str | Choice) -> Choice:
     return known
 
 
-__all__ = ["RELEVANCES", "Question", "Relevance", "Relevances", "StateQuestion", "method_of"]
+__all__ = ["RELEVANCES", "Question", "Relevance", "Relevances", "StateQuestion", "method_of", "quick_methods"]

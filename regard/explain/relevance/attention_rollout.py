@@ -18,7 +18,7 @@ class AttentionRollout(Relevance):
     """
 
     aliases = "rollout, attention_flow"
-    signed = False
+    quick, signed = True, False
 
     def of(self, question: Question) -> Relevances:
         """One pass forth."""

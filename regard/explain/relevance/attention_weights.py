@@ -28,7 +28,7 @@ class AttentionWeights(Relevance):
     """
 
     aliases = "raw_attention"
-    signed = False
+    quick, signed = True, False
 
     def of(self, question: Question) -> Relevances:
         """One pass forth."""

@@ -9,6 +9,7 @@ class GradientTimesInput(Relevance):
     """sum_d x_d · ∂ log p / ∂ x_d, x the vector of a word: what a linear model would owe to the word."""
 
     aliases = "input_x_gradient, gradient_x_input, gxi"
+    quick = True
 
     def of(self, question: Question) -> Relevances:
         """One pass back for all items."""

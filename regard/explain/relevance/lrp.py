@@ -36,6 +36,7 @@ class LayerwiseRelevance(Relevance):
         "layer_wise_relevance_propagation, layerwise_relevance, relevance_propagation",
         alias("ding", {"products": "shared", "epsilon": 0.0}),
     )
+    quick = True
 
     def __init__(
         self,

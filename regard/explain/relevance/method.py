@@ -19,6 +19,7 @@ class Relevances(NamedTuple):
 class Relevance(ABC):
     """A row of RELEVANCES, built with its settings alone."""
 
+    quick = False  # True: a few passes through the model, whatever the text, so a server may offer it
     signed = True  # False: no number is negative, so words that speak against an item cannot be told
 
     @abstractmethod

@@ -9,7 +9,7 @@ class Saliency(Relevance):
     """|∂ log p / ∂ x|₂, x the vector of a word: how much the answer would move with the word, in whatever direction."""
 
     aliases = "gradient, gradient_norm, vanilla_gradient"
-    signed = False
+    quick, signed = True, False
 
     def of(self, question: Question) -> Relevances:
         """One pass back for all items."""

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
+from regard.errors import nearest
 from regard.explain.page import page, to_json
 from regard.results import Prediction
 from regard.serve.api import models
@@ -11,6 +12,7 @@ from regard.serve.api.answers import Wanted, asked_engine, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.engine import Options, Predicts
+from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.security.headers import ALONE
@@ -25,13 +27,18 @@ def router(service: Service) -> APIRouter:
 
     @routes.post("/explain", response_model=models.ExplainAnswer, **asked(models.ExplainQuestion, JSON))
     async def explain(request: Request) -> Response:
-        """Score a given translation, and tell what the model looks at when it writes it."""
+        """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
         question = models.ExplainQuestion.of(await admitted(service, request, read_values))
         engine = asked_engine(service, question)
         request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
         wanted = Wanted(service.settings.max_maps, Options(explain=True, maps=True))
+        methods = engine.info.get("methods", [])
+        if question.by and question.by not in methods:
+            raise bad(f"by: there is no method {question.by[:40]} here ({nearest(question.by, methods)})")
         seconds = service.settings.request_timeout
-        [prediction] = await engine.explain([question.source_text], [question.target_text], seconds=seconds)
+        [prediction] = await engine.explain(
+            [question.source_text], [question.target_text], by=question.by, seconds=seconds
+        )
         if question.html:
             return await in_thread(LARGE, _page, prediction, wanted)
         return await in_thread(LARGE, _explained, engine, prediction, wanted)

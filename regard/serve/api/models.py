@@ -75,6 +75,7 @@ class ExplainQuestion(ForcedQuestion):
     """What the translation looked at."""
 
     html: bool = Field(False, description="answer with a page that stands for itself")
+    by: str = Field("", description="tell which words speak for each word: lrp, gradient_times_input, saliency …")
 
 
 class AlternativesQuestion(ForcedQuestion):

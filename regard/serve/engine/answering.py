@@ -117,8 +117,8 @@ class Answering:
 
         return Answered(*_one_by_one(list(range(len(texts))), ask))
 
-    def force(self, sources: Sequence[str], targets: Sequence[str]) -> Answered:
-        """The given targets, scored and explained."""
+    def force(self, sources: Sequence[str], targets: Sequence[str], by: str = "") -> Answered:
+        """The given targets, scored and explained: by what they looked at, or by a method."""
 
         if len(sources) != len(targets):
             raise ValueError("a target for each source")
@@ -126,6 +126,8 @@ class Answering:
         def ask(rows: list[int]) -> Sequence[Prediction]:
             scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
             given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
+            if by:
+                return self.predictor.pictured(given, by)
             return self.looking.explained(given, maps=True)
 
         return Answered(*_one_by_one(list(range(len(sources))), ask))

@@ -6,6 +6,7 @@ from typing import Any, cast
 from regard.data.columns import Column, TextColumn
 from regard.data.sealed import SEAL
 from regard.experiment import Experiment
+from regard.explain.relevance import quick_methods
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
@@ -35,6 +36,7 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "layers": {name: _layers(part) for name, part in parts.items() if name != "pooling"},
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
+        "methods": quick_methods(),  # by which words may be weighed
         "pieces": predictor.max_source - 1,  # that a text may have
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,

@@ -33,6 +33,7 @@ class Options:
     n_best: int = 1
     explain: bool = False  # alignment and weights
     maps: bool = False  # and all that every attention looked at
+    by: str = ""  # the method that weighs the words of a given target; "": what it looked at
     word: int | None = None  # of a given target: others in its place are wanted, n_best of them
     glossary: tuple[str, ...] = ()  # lines of terms to keep
     prefix: str = ""  # what answers begin with
@@ -111,8 +112,10 @@ class Predicts(Protocol):
         """One prediction per text, in order."""
         ...
 
-    async def explain(self, sources: Sequence[str], targets: Sequence[str], *, seconds: float) -> list[Prediction]:
-        """The given targets as predictions, with what each looks at."""
+    async def explain(
+        self, sources: Sequence[str], targets: Sequence[str], *, by: str = "", seconds: float
+    ) -> list[Prediction]:
+        """The given targets as predictions, with what each looks at, or the words that speak for it by a method."""
         ...
 
     async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:

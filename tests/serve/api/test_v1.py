@@ -16,7 +16,7 @@ from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"
 NO_FIELD = "there is no such field"
-FIELDS = ("api_key", "html", "model", "source", "source_text", "target", "target_text")
+FIELDS = ("api_key", "by", "html", "model", "source", "source_text", "target", "target_text")
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +137,14 @@ def test_a_given_translation_is_explained(client):
     assert (sentence["source"], sentence["text"]) == ("Hello World", "Hallo Welt")
     assert sentence["explanation"]["alignment"] == [[0, 0], [1, 1]]
     assert sentence["explanation"]["maps"][0]["weights"] == [[[1, 0], [0, 1]]]
+
+
+def test_a_given_translation_is_explained_by_a_method(client):
+    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
+    assert ask(client, "/v1/explain", **fields, by="lrp").status_code == 200
+    found = ask(client, "/v1/explain", **fields, by="lrb")
+    told = "by: there is no method lrb here (did you mean 'lrp'?)"
+    assert (found.status_code, found.json()) == (400, {"error": told})
 
 
 def test_as_a_page(client):

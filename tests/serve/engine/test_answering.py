@@ -99,6 +99,13 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
     assert all(len(one.explanation.weights) == len(one.log_probs) for one in answers)
 
 
+def test_given_targets_are_explained_by_a_method(answering):
+    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], "lrp"))
+    (wanted,) = answering.predictor.pictured(answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp")
+    assert found.explanation == wanted.explanation
+    assert found.explanation.by == "lrp"
+
+
 def test_pieces_are_counted_by_the_tokenizer(answering):
     """Those of the longer side; of what is too long it is told, and what is only copied is answered."""
     source, target = answering.predictor.task.source, answering.predictor.task.target

@@ -41,6 +41,9 @@ def test_it_answers_as_the_predictor_does(real, run, tiny_run):
         assert [each.name for each in one.explanation.maps] == [each.name for each in other.explanation.maps]
     given = run(real.explain(["yes"], ["ja"]))
     assert [one.score for one in given] == [one.score for one in predictor.score(["yes"], ["ja"])]
+    assert {"lrp", "attention"} <= set(real.info["methods"])
+    (weighed,) = run(real.explain(["yes"], ["ja"], by="lrp"))
+    assert weighed.explanation == predictor.pictured(predictor.score(["yes"], ["ja"]), "lrp")[0].explanation
     assert (real.name, real.source, real.target) == ("tiny", "en", "de")
 
 
