@@ -17,7 +17,7 @@ class SmoothGrad(Relevance):
     What a gradient says of the very point, and of no other near it, is averaged out.
     """
 
-    aliases = "smooth_grad, smooth_gradient"
+    aliases = "smooth_gradient"
 
     def __init__(
         self,
