@@ -1,0 +1,144 @@
+"""Terms of a glossary in translations of Multi30k: how many are kept, what they cost, and whether wrong ones are told.
+
+Of each pair of test sentences some terms are drawn: words whose usual translations, by counts of the training pairs,
+have one that the reference uses. So a glossary of a sentence is right. A wrong one has other words of the language.
+
+    python benchmarks/glossary.py RUN            # a run that was trained on Multi30k, English to German
+"""
+
+import argparse
+import gzip
+import os
+import random
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import sacrebleu
+import torch
+
+import regard
+from regard.documents.glossary import Entry, Glossary, uses
+from regard.results import Prediction
+
+WORD = re.compile(r"\w{3,}")
+USUAL, LEAST, ALIKE = 5, 5, 0.15  # translations of a word; pairs that have it; Dice's coefficient of both
+WRONG, WRONGED = 10, 200  # terms of a sentence; sentences
+HEAD = "| terms a sentence | terms | there anyway | kept | BLEU | of the free beam's speed | told to fit badly |"
+
+
+class Corpus(NamedTuple):
+    """Sentences of both languages."""
+
+    source: list[str]
+    target: list[str]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--lines", type=int, default=1000, help="test sentences")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)  # so that time of the processor is time on one core, whatever else runs
+    predictor, folder = regard.load(asked.run), Path(os.environ["REGARD_DATA"]) / "multi30k"
+    train, test = read(folder, "train", None), read(folder, "test2016", asked.lines)
+    usual = translations(train)
+    predictor.predict(test.source[:50])
+    free, seconds = timed(predictor, test.source, None)
+    print(f"BLEU of the free beam: {bleu(free, test):.2f}, {len(free) / seconds:.0f} sentences a second\n")
+    print(f"{HEAD}\n{'|---' * 7}|")
+    for most in (1, 2, 3):
+        given = [drawn(usual, *pair, most) for pair in zip(*test, strict=True)]
+        found, taken = timed(predictor, test.source, given)
+        print(row(most, free, found, given, bleu(found, test), seconds / taken))
+    wrong(predictor, test, sorted({word for some in usual.values() for word in some}))
+
+
+def read(folder: Path, part: str, lines: int | None) -> Corpus:
+    """The first lines of a part."""
+    sides = (gzip.decompress((folder / f"{part}.{code}.gz").read_bytes()).decode() for code in ("en", "de"))
+    return Corpus(*(side.split("\n")[:-1][:lines] for side in sides))
+
+
+def translations(train: Corpus) -> dict[str, list[str]]:
+    """The words that most often stand beside each word, by Dice's coefficient."""
+    sources, targets, both = Counter[str](), Counter[str](), defaultdict[str, Counter[str]](Counter)
+    for source, target in zip(*train, strict=True):
+        words, others = set(WORD.findall(source)), set(WORD.findall(target))
+        sources.update(words)
+        targets.update(others)
+        for word in words:
+            both[word].update(others)
+
+    def alike(word: str, other: str) -> float:
+        return 2 * both[word][other] / (sources[word] + targets[other])
+
+    found = {}
+    for word, count in sources.items():
+        best = sorted(both[word], key=lambda other: -alike(word, other))[:USUAL]
+        found[word] = [other for other in best if count >= LEAST and alike(word, other) >= ALIKE]
+    return found
+
+
+def drawn(usual: dict[str, list[str]], source: str, target: str, most: int) -> Glossary:
+    """At most so many right terms of a pair, drawn by the pair itself."""
+    words, there = list(dict.fromkeys(WORD.findall(source))), set(WORD.findall(target))
+    random.Random(source).shuffle(words)
+    entries = dict[str, Entry]()  # by target: each translation once
+    for word in words:
+        right = next((other for other in usual.get(word, ()) if other in there and other not in entries), None)
+        if right is not None and len(entries) < most:
+            entries[right] = Entry(word, (right,))
+    return Glossary(entries.values())
+
+
+def timed(
+    predictor: regard.Predictor, sources: list[str], given: list[Glossary] | None
+) -> tuple[list[Prediction], float]:
+    """Predictions, and the seconds of the processor that they took."""
+    start = time.process_time()
+    return predictor.predict(sources, glossary=given), time.process_time() - start
+
+
+def row(
+    most: int,
+    free: Sequence[Prediction],
+    found: Sequence[Prediction],
+    given: list[Glossary],
+    score: float,
+    speed: float,
+) -> str:
+    """A line of the table."""
+    before = [one for each, terms in zip(free, given, strict=True) for one in uses(terms.found(each.source), each.text)]
+    after = [one for each, terms in zip(found, given, strict=True) for one in uses(terms.found(each.source), each.text)]
+    anyway, kept = (sum(one.target_place is not None for one in some) / len(some) for some in (before, after))
+    badly = sum("fit badly" in one.warning for one in found)
+    return f"| {most} | {len(after):,} | {anyway:.1%} | {kept:.1%} | {score:.2f} | {speed:.0%} | {badly:,} sentences |"
+
+
+def wrong(predictor: regard.Predictor, test: Corpus, words: list[str]) -> None:
+    """Glossaries of wrong terms, and how many of those are told."""
+    draw, given = random.Random(1), list[Glossary]()
+    for source, target in zip(*test, strict=True):
+        others = [word for word in draw.sample(words, 2 * WRONG) if word not in target]
+        pairs = zip(dict.fromkeys(WORD.findall(source)), others, strict=False)
+        given.append(Glossary([Entry(word, (other,)) for word, other in list(pairs)[:WRONG]]))
+    found, _ = timed(predictor, test.source[:WRONGED], given[:WRONGED])
+    told = [one for one in found if "fit badly" in one.warning or "is not translated" in one.warning]
+    terms = [sum(len(one.terms.uses) for one in some) for some in (told, found)]
+    used = sum(use.target_place is not None for one in found for use in one.terms.uses)
+    print(f"\nWrong terms: {terms[1]:,} in {len(found)} sentences, {used:,} of them used; {len(told)} of the sentences")
+    print(f"have a warning, with {terms[0]:,} of the terms.")
+
+
+def bleu(found: Sequence[Prediction], test: Corpus) -> float:
+    """Of the whole test."""
+    return sacrebleu.corpus_bleu([one.text for one in found], [test.target]).score
+
+
+if __name__ == "__main__":
+    main()
