@@ -28,17 +28,20 @@ from ctranslate2_peer import convert, need_ctranslate2
 from load import Server, at_once, figures, serving, started, whatever_it_says
 from machine import as_line, machine
 from rounds import commands, count
+from workload import with_shortlist
 
 from regard.runs import RunFolder
 
 WARM = 2.0  # seconds before the clock starts
 OURS, PEER = "regard serve", "CTranslate2"
 PEER_IN_EIGHT = f"{PEER}, int8"
-STOP = "decoding.search.stop=full"
+STOP, SHORT, EIGHT = "decoding.search.stop=full", "decoding.shortlist=true", "decoding.precision=int8"
 CONTENDERS: dict[str, Sequence[str]] = {  # words behind a run, or behind the peer's model
     OURS: (),
     f"{OURS}, stop: full": (STOP,),
-    f"{OURS}, int8": (STOP, "decoding.precision=int8"),
+    f"{OURS}, shortlist": (STOP, SHORT),
+    f"{OURS}, int8": (STOP, EIGHT),
+    f"{OURS}, int8, shortlist": (STOP, EIGHT, SHORT),
     PEER: ("--precision", "float32"),
     PEER_IN_EIGHT: ("--precision", "int8"),
     f"{OURS}, one by one": ("--max-batch-tokens", "1"),
@@ -61,6 +64,7 @@ def main() -> None:
     if any(name.startswith(PEER) for name in given.only):
         need_ctranslate2()
     about, texts = machine(given.threads), texts_of(given)
+    with_shortlist(given.run)
     print(as_line(about))
     options = [word for option in given.options for word in f"--{option}".split("=", 1)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:

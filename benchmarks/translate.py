@@ -7,6 +7,7 @@
 The 1,000 sentences of test2016, the same tokenizer, batches sorted by length on every side.
   regard                        the predictor, as `regard predict` uses it
   regard int8                   with decoding.precision=int8
+  regard shortlist              with decoding.shortlist, for a trained run alone: random weights list nothing
   regard, stop: full            a beam stops as those of the peers do; by default it goes on while better may come
   CTranslate2 float32, int8     as many workers of one thread as there are threads
   Hugging Face                  M2M100ForConditionalGeneration, which has the same architecture
@@ -27,16 +28,16 @@ from ctranslate2_peer import Model, convert, ctranslate2, need_ctranslate2
 from hugging_face import copied, padded
 from machine import as_line, machine
 from rounds import Contender, Make, Record, race, save, table
-from workload import SIZES, need_transformers, parser_of, prepare
+from workload import SIZES, need_transformers, parser_of, prepare, with_shortlist
 
-from regard.decoding import SEARCHES
+from regard.experiment import DecodingSettings
 from regard.models import ROUTE, Translator
 from regard.ops.kernels.packing import Precision, set_precision
 from regard.predictor import Predictor
 from regard.records import BOS, PAD
 from regard.registry import Choice
 from regard.runs import RunFolder, assemble
-from regard.runs.assembly import model_of
+from regard.runs.assembly import engine_of, model_of, shortlist_of
 from regard.runs.texts import test_examples
 from regard.tasks import TranslationTask
 
@@ -55,6 +56,7 @@ class Way(NamedTuple):
 
     stop: Literal["exact", "full"] = "exact"  # of a beam
     precision: Precision = "float32"  # of its products
+    shortlist: bool = False
 
 
 WAYS = {
@@ -62,6 +64,8 @@ WAYS = {
     "regard, stop: full": Way("full"),
     "regard int8": Way(precision="int8"),
     "regard int8, stop: full": Way("full", "int8"),
+    "regard shortlist": Way(shortlist=True),
+    "regard int8, shortlist, stop: full": Way("full", "int8", shortlist=True),
 }
 
 
@@ -80,9 +84,11 @@ def regard(run: RunFolder, texts: list[str], beam: int, length: int | None, name
     columns, way = run.columns(run.experiment()), WAYS[name]
     limits = {} if length is None else {"min_length": length, "max_ratio": 0.0, "max_extra": length}
     choice = Choice("greedy", limits) if beam == 1 else Choice("beam", {"size": beam, "stop": way.stop, **limits})
+    settings = DecodingSettings(choice, shortlist=way.shortlist)
     task, model = TranslationTask(columns), weights(run)
     set_precision(model, way.precision)
-    predictor = Predictor(model, task, task.engine(model, SEARCHES.build(choice)), batch_tokens=tokens)
+    engine = engine_of(settings, model, task, shortlist_of(run, settings, columns))
+    predictor = Predictor(model, task, engine, batch_tokens=tokens)
     outputs = list[str]()
 
     def turn() -> float:
@@ -163,7 +169,7 @@ def contenders(
     found: dict[str, tuple[Any, tuple[Any, ...]]] = {
         name: (regard, (run, texts, beam, length, name))
         for name, way in WAYS.items()
-        if beam > 1 or way.stop == "exact"
+        if (beam > 1 or way.stop == "exact") and (run.started or not way.shortlist)
     }
     for kind in ("float32", "int8"):
         found[f"CTranslate2 {kind}"] = (
@@ -248,7 +254,7 @@ def main() -> None:
     for size in chosen.sizes if chosen.run is None else ["trained"]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            run = RunFolder(chosen.run) if chosen.run else prepare(place, [*SIZES[size], *chosen.changes])
+            run = with_shortlist(chosen.run) if chosen.run else prepare(place, [*SIZES[size], *chosen.changes])
             races |= measure(run, chosen, place, size)
     if chosen.json:
         settings = {**about, "unit": UNIT, "reference": REFERENCE, "lines": chosen.lines}

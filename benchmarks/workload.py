@@ -14,8 +14,10 @@ import numpy as np
 import torch
 from rounds import commands
 
+from regard.decoding.shortlist import FILE
 from regard.experiment import read_experiment
 from regard.runs import RunFolder
+from regard.runs.shortlist import learn_shortlist
 from regard.runs.texts import learn_run_columns, training_readers
 
 CONFIG = Path(__file__).parents[1] / "configs" / "translation" / "multi30k-transformer.yaml"
@@ -47,6 +49,14 @@ def need_transformers() -> None:
         raise SystemExit(
             f"benchmark: Hugging Face transformers is missing, which Regard is measured against: {INSTALL}"
         )
+
+
+def with_shortlist(path: Path) -> RunFolder:
+    """A trained run, which learns its shortlist if it has none."""
+    run = RunFolder(path)
+    if not (path / FILE).exists():
+        learn_shortlist(run, say=print)
+    return run
 
 
 def prepare(folder: Path, changes: list[str], say: Callable[[str], None] = print) -> RunFolder:

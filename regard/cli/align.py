@@ -11,7 +11,7 @@ from regard.cli.files import check_writable
 from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
-    from regard.evaluation.alignments import Link
+    from regard.evaluation.alignments import GoldAlignment, Link
     from regard.statistical.alignment_model import AlignmentModel
 
 Source = Annotated[
@@ -35,6 +35,7 @@ Alpha = Annotated[
     float,
     typer.Option(min=0, metavar="X", help="Dirichlet prior of the lexicon, against links of rare words; 0: none."),
 ]
+Agree = Annotated[bool, typer.Option("--agree/--separate", help="Have both directions learn from each other, or not.")]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Words that differ in case alone are one word.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where links go. (default: stdout)")
@@ -60,7 +61,8 @@ def align_command(  # noqa: PLR0913  an option each
     symmetrise: Method = "grow-diag-final-and",
     iterations: Iterations = 5,
     warm_up: WarmUp = 5,
-    alpha: Alpha = 0.01,
+    alpha: Alpha = 0.0,
+    agree: Agree = True,
     lowercase: Lowercase = False,
     output_file: Output = None,
     gold: Gold = None,
@@ -75,7 +77,6 @@ def align_command(  # noqa: PLR0913  an option each
 
     With --gold the alignment error rate is printed in place of the links.
     """
-    from regard.evaluation import link_rates
     from regard.recipes.word_alignment import read_gold_of, read_pairs
     from regard.statistical.aligner import fit_both
     from regard.statistical.bitext import Bitext
@@ -86,21 +87,28 @@ def align_command(  # noqa: PLR0913  an option each
     _check(symmetrise, {"--output": output_file, **tables})
     pairs = read_pairs((source, target), also, lowercase=lowercase)
     known = read_gold_of(gold, pairs.written) if gold else None
-    with _progress(2 * (warm_up + iterations), quiet) as told:
-        both = fit_both(pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, told=told)
+    with _progress((2 - agree) * (warm_up + iterations), quiet) as told:
+        both = fit_both(
+            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=told
+        )
     links = both.links(pairs.given, SYMMETRISATIONS[symmetrise])
     if lexicon_file:
         both.forward.lexicon.write(lexicon_file)
     if phrases:
         phrase_table(Bitext.of(pairs.written), links).write(phrases, reordering)
-    text = _lines(links)
     if output_file:
-        output_file.write_text(text, encoding="utf-8")
+        output_file.write_text(_lines(links), encoding="utf-8")
     elif not known:
-        print(text, end="")
+        print(_lines(links), end="")
     if known:
-        rates = link_rates(links, known)
-        print(f"AER {rates.error_rate:.1%}, precision {rates.precision:.1%}, recall {rates.recall:.1%}")
+        _print_rates(links, known)
+
+
+def _print_rates(links: "list[list[Link]]", gold: "list[GoldAlignment]") -> None:
+    from regard.evaluation import link_rates
+
+    rates = link_rates(links, gold)
+    print(f"AER {rates.error_rate:.1%}, precision {rates.precision:.1%}, recall {rates.recall:.1%}")
 
 
 def _lines(links: "list[list[Link]]") -> str:

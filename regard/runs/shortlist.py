@@ -19,6 +19,7 @@ from regard.statistical.aligner import fit
 from regard.statistical.bitext import Bitext
 from regard.statistical.ibm1 import Ibm1
 
+BEST, COMMON = 50, 100  # target pieces of each source piece, and of every source
 MOST_PAIRS, ROUND, ITERATIONS = 500_000, 4096, 5
 
 Ids = list[int]
@@ -33,7 +34,9 @@ class Learnt(NamedTuple):
     covered: float  # share of the pieces of given translations that are among them
 
 
-def learn_shortlist(folder: RunFolder, *, best: int, common: int, say: Callable[[str], None]) -> Learnt:
+def learn_shortlist(
+    folder: RunFolder, *, best: int = BEST, common: int = COMMON, say: Callable[[str], None] = lambda line: None
+) -> Learnt:
     """Learn p(target piece | source piece) by IBM model 1, and keep the `best` of each, and the `common` ones of all.
 
     Raises ConfigError for a run that does not translate, DataError where its training texts are gone.

@@ -27,6 +27,10 @@ class Block(NamedTuple):
     sources: NDArray[np.int32]  # (sentence, 1 + source), NULL first
     targets: NDArray[np.int32]  # (sentence, target)
 
+    def flipped(self) -> "Block":
+        """Return the pairs with source and target exchanged."""
+        return Block(self.places, np.pad(self.targets, ((0, 0), (1, 0))), self.sources[:, 1:])
+
 
 class Bitext:
     """Sentence pairs. Words are numbers from 1 on, places in `source_words` and `target_words`."""

@@ -24,7 +24,7 @@ from regard.experiment import read_experiment
 from regard.heads import HEADS
 from regard.layers.recurrent import RECURRENT
 from regard.layers.recurrent.kernels import choose as recurrences
-from regard.layers.recurrent.kernels import fused
+from regard.layers.recurrent.kernels import sru
 from regard.ops import linear as products
 from regard.ops import machine
 from regard.ops.dropout import Dropout, dropout
@@ -170,7 +170,7 @@ def halved() -> Tensor:
 def recurrent(library: bool) -> Tensor:
     with pytest.MonkeyPatch.context() as patch:
         if not library:
-            patch.setattr(fused, "library", lambda source: None)
+            patch.setattr(sru, "library", lambda source: None)
         layer = RECURRENT.build(Choice("sru", {"version": 1}), 4, 4)
         return layer(torch.randn(2, 6, 4), None)[0]
 

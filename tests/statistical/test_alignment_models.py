@@ -7,13 +7,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from regard.statistical.aligner import OneWay, fit
+from regard.statistical.aligner import OneWay, fit, fit_both
 from regard.statistical.bitext import NULL, Bitext
 from regard.statistical.diagonal import Diagonal
 from regard.statistical.hmm import Hmm
 from regard.statistical.ibm1 import Ibm1
 from regard.statistical.ibm2 import Ibm2
 from regard.statistical.lexicon import Lexicon
+from regard.statistical.symmetrisation import intersection
 
 TEXT = [
     ("das Haus", "the house"),
@@ -164,6 +165,53 @@ def test_ibm1_equals_the_loops_of_its_paper():
         table = {pair: counts[pair] / totals[pair[0]] for pair in table}
     found = {(source, target): p for source, target, p in fit(bitext(), Ibm1(), warm_up=1, iterations=2).lexicon}
     assert found == pytest.approx(table)
+
+
+def companions(pairs) -> dict[tuple[str, str], float]:
+    """p(word | other) = 1 / the number of words that stand beside the other, of pairs (others, words)."""
+    beside = defaultdict(set)
+    for others, words in pairs:
+        for other in (NULL, *others):
+            beside[other] |= set(words)
+    return {(word, other): 1 / len(words) for other, words in beside.items() for word in words}
+
+
+def posteriors(table, others, words) -> list[list[float]]:
+    shares = [[table[word, other] for other in (NULL, *others)] for word in words]
+    return [[share / sum(row) for share in row] for row in shares]
+
+
+def counted(pairs, mine, theirs) -> dict[tuple[str, str], float]:
+    """p(word | other) when a link counts by the product of both posteriors."""
+    counts, totals = defaultdict(float), defaultdict(float)
+    for others, words in pairs:
+        here, there = posteriors(mine, others, words), posteriors(theirs, words, others)
+        for (j, word), (i, other) in product(enumerate(words), enumerate((NULL, *others))):
+            count = here[j][i] * (there[i - 1][j + 1] if i else 1)
+            counts[word, other] += count
+            totals[other] += count
+    return {pair: count / totals[pair[1]] for pair, count in counts.items()}
+
+
+def test_directions_that_agree_equal_loops():
+    """IBM model 1 twice."""
+    text = [one for one in TEXT if all(one)]
+    pairs = [(source.split(), target.split()) for source, target in text]
+    turned = [pair[::-1] for pair in pairs]
+    forward, reverse = companions(pairs), companions(turned)
+    for _ in range(3):
+        forward, reverse = counted(pairs, forward, reverse), counted(turned, reverse, forward)
+    models = fit_both(bitext(text), Ibm1(), warm_up=0, iterations=3)
+    for one, table in zip(models, (forward, reverse), strict=True):
+        assert {(word, other): p for other, word, p in one.lexicon} == pytest.approx(table)
+
+
+def test_both_directions_are_symmetrised(model):
+    models = fit_both(bitext(), model, agree=False)
+    assert models.forward.lexicon.best("Haus")[0][0] == "house"
+    assert models.reverse.lexicon.best("house")[0][0] == "Haus"
+    links = models.links(bitext([("ein Haus", "a house"), ("", "a"), ("das", "")]), intersection)
+    assert links == [[(0, 0), (1, 1)], [], []]
 
 
 def test_links_are_those_of_known_words(model):

@@ -103,11 +103,8 @@ class CompiledWriter(NamedTuple):
         words = min(map(len, self.shortlists), default=MOST) if self.shortlists else self.table.product.struct.outputs
         if kernel is None or rules.size >= min(MOST, words - len(SPECIALS)):
             return None
-        tables = [self.table.narrowed(some) for some in self.shortlists or ()]
-        lists = [
-            _Shortlist(one.product.struct, some.data_ptr())
-            for one, some in zip(tables, self.shortlists or (), strict=True)
-        ]
+        tables = [(self.table.narrowed(some), some) for some in self.shortlists or ()]
+        lists = [_Shortlist(one.product.struct, some.data_ptr()) for one, some in tables]
         table, places = self.words.table.detach().contiguous(), self.words.places
         places = None if places is None else places.detach().contiguous()
         writer = _Writer(
