@@ -172,9 +172,11 @@ def test_a_tokenizer_of_another_run(run):
     assert unsaid(regard("predict", run, given="a dog\n"), "text") == []
 
 
-def test_a_source_longer_than_the_model_allows(run):
+def test_a_source_longer_than_the_model_allows_is_told_and_loses_no_other(run):
     done = regard("predict", run, "decoding.max_source=8", given="a dog\n" + "dog " * 50 + "\n")
-    assert unsaid(done, "stdin:2", "more than this model takes (7)", "split") == []
+    told = "warning: stdin:2: 100 pieces are more than this model takes (7): it has no answer (split the text"
+    assert (done.code, done.said.count("\n")) == (0, 1)
+    assert done.said.startswith(told)
 
 
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(corpus):
