@@ -38,7 +38,8 @@ FILLED = {FIRST: "first_answers", SECOND: "second_answers"}  # columns: ids to b
 class NextSentenceModel(LabelModel):
     """p(label | first, second), and p(piece | both texts with holes) at each hole (https://arxiv.org/abs/1810.04805).
 
-    Its loss is the sum of both: the label of an example counts as one piece more.
+    Its loss is the sum of both: the label of an example weighs as much as all its holes, as the two means of BERT's
+    loss do where texts are equally long.
     """
 
     def __init__(self, pairs: PairEncoder, head: Head) -> None:
@@ -54,12 +55,14 @@ class NextSentenceModel(LabelModel):
         return self.pairs.look(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, 2 + n + m) in nats: of the label, then of each place of the joint text."""
+        """Return losses (batch, 2 + n + m) in nats: of the label, times the holes, then of each place of the joint text."""
         encoded = self.pairs.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)))
         log_probs, labels = self.pairs.classes(encoded), torch.as_tensor(batch.columns[LABEL])
         label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
         label = label - smoothing * log_probs.mean(dim=-1)
-        pieces = self.head.nll(Decoded(encoded.states), None, answers(batch), smoothing=smoothing)
+        filled = answers(batch)
+        label = label * (filled != PAD).sum(dim=-1).clamp(min=1)
+        pieces = self.head.nll(Decoded(encoded.states), None, filled, smoothing=smoothing)
         return torch.cat([label.unsqueeze(-1), pieces.to(label.dtype)], dim=-1)
 
     def counted(self, batch: Batch) -> Tensor:

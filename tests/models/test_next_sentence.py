@@ -16,7 +16,7 @@ PAIRS = {"first": ["ab", "b", "aab"], "second": ["a", "abab", "b"], "label": ["n
 BLOCK = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
 
 
-def test_the_loss_is_that_of_labels_and_of_masked_pieces(assert_agrees):
+def test_the_loss_is_that_of_masked_pieces_and_of_labels_which_weigh_as_much(assert_agrees):
     text, label = (
         MaskedTextColumn.learn(["ab ba"], Choice("characters")),
         LabelColumn.learn(["next", "other"], Choice("")),
@@ -37,7 +37,11 @@ def test_the_loss_is_that_of_labels_and_of_masked_pieces(assert_agrees):
     filled = functional.cross_entropy(
         logits.flatten(0, 1), answers(batch).flatten(), ignore_index=PAD, reduction="none"
     ).view(both.items.shape)
-    assert_agrees("E05", model.nll(batch), torch.cat([chosen.unsqueeze(-1), filled], dim=-1))
+    holes = torch.stack([(one != PAD).sum() for one in answers(batch)])
+    expected = torch.cat([(chosen * holes).unsqueeze(-1), filled], dim=-1)
+    assert_agrees("E05", model.nll(batch), expected)
     assert batch.count == int(model.counted(batch).sum()) == 3 + int((answers(batch) != PAD).sum())
     masked = (both.items == text.tokenizer.mask).sum()
     assert 0 < masked <= (answers(batch) != PAD).sum()
+    whole = task.batch([{name: task.vocabularies[name].encode(PAIRS[name][0]) for name in PAIRS}])
+    assert_agrees("E05", model.nll(whole).sum(), -model.log_probs(whole)[0, whole.columns["label"][0]])
