@@ -28,6 +28,13 @@ ByLength = Annotated[bool, typer.Option("--by-length", help="The first metric by
 Matrix = Annotated[
     Path | None, typer.Option("--confusion", metavar="FILE.svg", help="Draw which labels are taken for which.")
 ]
+Perturb = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[:SHARE]",
+        help="The same with words of the texts changed (typo, keyboard, case, swap, drop, synonym); may come again.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
@@ -40,6 +47,7 @@ def evaluate_command(
     output_file: Output = None,
     by_length: ByLength = False,
     confusion: Matrix = None,
+    perturb: Perturb = None,
     as_json: Json = False,
 ) -> None:
     """Score answers (BLEU, accuracy, F1 ... with intervals); several are compared with the first, with p-values.
@@ -52,8 +60,11 @@ def evaluate_command(
     regard evaluate runs/reviews data.test=new-reviews.tsv
 
     regard evaluate runs/a runs/b
+
+    regard evaluate runs/en-de --perturb typo:0.1 --perturb drop
     """
     from regard.reports import evaluate
+    from regard.text.perturbations import perturbation_of
 
     systems = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     changes = [word for word in words if "=" in word and not Path(word).exists()]
@@ -64,7 +75,8 @@ def evaluate_command(
     given = {column: path for column, path in files.items() if path is not None}
     if confusion is not None:
         check_writable(confusion, "--confusion")
-    report = evaluate(systems, given, changes=changes, output=output_file, by_length=by_length)
+    noise = [perturbation_of(one) for one in perturb or ()]
+    report = evaluate(systems, given, changes=changes, output=output_file, by_length=by_length, perturbations=noise)
     if confusion is not None:
         _draw(report, confusion)
     print(json.dumps(report.values(), indent=2, ensure_ascii=False) if as_json else report)

@@ -30,6 +30,7 @@ from regard.registry import Registry
 from regard.statistical import ALIGNERS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
+from regard.text.perturbations import PERTURBATIONS
 from regard.training.optimizers import OPTIMIZERS
 from regard.training.schedules import SCHEDULES
 
@@ -67,6 +68,7 @@ IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "layer": LAYERS,
     "aligner": ALIGNERS,
     "relevance": RELEVANCES,
+    "perturbation": PERTURBATIONS,
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}
 

@@ -18,8 +18,10 @@ from regard.evaluation.metric import Statistics
 from regard.evaluation.scripts import words
 from regard.experiment import Experiment
 from regard.predictor import load
+from regard.registry import Choice
 from regard.reports.evaluation_report import Evaluation, EvaluationBucket, System
 from regard.reports.length_buckets import length_buckets
+from regard.reports.robustness import perturbed, robustness
 from regard.reports.timing import timed
 from regard.results import Prediction
 from regard.runs import RunFolder
@@ -38,12 +40,14 @@ def evaluate(
     changes: Sequence[str] = (),
     output: Path | None = None,
     by_length: bool = False,
+    perturbations: Sequence[Choice] = (),
 ) -> Evaluation:
     """Runs (folders) answer examples, files hold answers line by line; all are judged by the measures of their task.
 
     `files` are the examples, by column; without them it is the test part of the first run, or another one that changes
-    such as data.test.label=FILE name. `output` keeps the answers, of one system. A run that answers in 8 bits
-    or from a shortlist is compared with itself without. Raises RegardError for what is missing or of another length.
+    such as data.test.label=FILE name. Runs also answer the texts as each of the `perturbations` changes them. `output`
+    keeps the answers, of one system. A run that answers in 8 bits or from a shortlist is compared with itself without.
+    Raises RegardError for what is missing or of another length.
     """
     if output is not None and len(systems) > 1:
         raise ConfigError("--output", f"keeps the answers of one system, not of {len(systems)}", "give one")
@@ -53,7 +57,13 @@ def evaluate(
     measures = task.measures(experiment.evaluation.metrics)
     for measure in measures:
         measure.check(examples)
+    changed = perturbed(perturbations, examples, task, systems)
     judged = [_judged(path, examples, task, measures, changes, output) for path in systems]
+    for number, path in enumerate(systems if changed else ()):
+        noisy = [_judged(path, one.examples, task, measures, changes, None) for one in changed]
+        pairs = zip(noisy, changed, strict=True)
+        held = tuple(robustness(judged[number], one, examples, other, task, measures) for one, other in pairs)
+        judged[number] = judged[number]._replace(robustness=held)
     decoding = experiment.decoding
     if len(systems) == 1 and systems[0].is_dir() and (decoding.precision != "float32" or decoding.shortlist):
         exactly = [*changes, "decoding.precision=float32", "decoding.shortlist=false"]
@@ -166,7 +176,8 @@ def _judged(
         for measure, rows in zip(measures, statistics, strict=True)
     )
     intervals = tuple(interval_of(measure, rows) for measure, rows in zip(measures, statistics, strict=True))
-    return System(str(path), scores, intervals, statistics, seconds, task.confusion(examples, outcome.texts))
+    texts = outcome.texts
+    return System(str(path), scores, intervals, statistics, seconds, task.confusion(examples, texts), texts)
 
 
 def _outcome(

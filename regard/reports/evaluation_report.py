@@ -1,11 +1,39 @@
 """The figures of an evaluation, as a text and as JSON values."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from regard.evaluation import Interval, Score, SignificanceTest
 from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
 from regard.reports.confusion import text_of
+
+
+class Robustness(NamedTuple):
+    """What small changes of the texts make of a system's figures and answers."""
+
+    perturbation: str  # and the share of words that it changes: typo:0.1
+    texts: float  # share of the examples that it changes
+    tests: tuple[SignificanceTest, ...]  # of each measure, from the clean texts to the changed ones
+    answers: float  # share of the answers that change
+    agreement: Score | None  # the first measure of the new answers, the old ones being the references; None: of labels
+
+    def __str__(self) -> str:
+        agreement = self.agreement
+        told = "" if agreement is None else f"; {agreement.name} between both answers = {agreement.value:.2f}"
+        head = f"{self.perturbation}: {self.texts:.1%} of texts and {self.answers:.1%} of answers change{told}"
+        return "\n".join([head, *(f"  {test}" for test in self.tests)])
+
+    def values(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        tests = [
+            {"metric": test.a.name, "clean": test.a.value, "perturbed": test.b.value, "difference": test.difference,
+             "interval": list(test.interval), "p_value": test.p_value}
+            for test in self.tests
+        ]  # fmt: skip
+        agreement = None if self.agreement is None else self.agreement._asdict()
+        return {"perturbation": self.perturbation, "texts_changed": self.texts, "answers_changed": self.answers,
+                "scores": tests, "agreement": agreement}  # fmt: skip
 
 
 class System(NamedTuple):
@@ -17,6 +45,8 @@ class System(NamedTuple):
     statistics: tuple[Statistics, ...]  # measure by measure: (example, statistic)
     seconds: float | None = None  # that a run took for them
     confusion: Confusion | None = None  # of answers that are labels
+    answers: Sequence[str] = ()  # where a measure needed them
+    robustness: tuple[Robustness, ...] = ()
 
 
 class EvaluationBucket(NamedTuple):
@@ -44,6 +74,7 @@ class Evaluation(NamedTuple):
                 lines.append(f"  {score.name} = {score.value:.2f} [{low:.2f}, {high:.2f}] ({score.signature})")
             if system.confusion is not None and len(self.systems) == 1:
                 lines += [f"  {line}" for line in text_of(system.confusion).splitlines()]
+            lines += [f"  {line}" for one in system.robustness for line in str(one).splitlines()]
         lines += [f"{self.systems[0].name} and {name}, {found}" for name, found in self.comparisons]
         if self.buckets:
             lines.append(f"{self.systems[0].scores[0].name} by words of the source:")
@@ -63,6 +94,7 @@ class Evaluation(NamedTuple):
                     for score, interval in zip(one.scores, one.intervals, strict=True)
                 ],
                 **({} if one.confusion is None else {"confusion": one.confusion.values()}),
+                **({"robustness": [some.values() for some in one.robustness]} if one.robustness else {}),
             }
             for one in self.systems
         ]

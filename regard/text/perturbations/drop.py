@@ -1,0 +1,29 @@
+"""Words that are left out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.text.perturbations.perturbation import ChangedShare, Numbers, Perturbation, Seed, Vectors
+
+
+class DropPerturbation(Perturbation):
+    """w_i → nothing for each chosen word i; where all are chosen, the one that was drawn last of all stays."""
+
+    aliases = "deletion, omission"
+
+    def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: Seed = 1) -> None:
+        super().__init__(share, seed)
+
+    def __call__(self, text: str, line: int) -> str:
+        """Return the text without some words, and with one space where two would stand."""
+        changed = super().__call__(text, line)
+        return text if changed == text else " ".join(changed.split())
+
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+        """Leave words out."""
+        kept = ~chosen
+        if len(words) and not kept.any():
+            kept[draws[:, 0].argmax()] = True
+        return [word if stays else "" for word, stays in zip(words, kept, strict=True)]

@@ -1,0 +1,72 @@
+"""The contract of perturbations: a text → the same with some words changed, so that a person still understands it."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.config import Doc
+from regard.config.bounds import Count, Share
+from regard.scripts import UNSPACED
+from regard.text.vector_table import VectorTable
+
+_WORD = re.compile(rf"([{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’]\w+)*)")
+
+Vectors = Callable[[], VectorTable]  # of the words that may stand in a text; asked for by who needs them
+Numbers = NDArray[np.float64]
+
+ChangedShare = Annotated[Share, Doc("Share of the words that are changed, each by chance.")]
+Seed = Annotated[Count, Doc("Number that the changes are drawn from.")]
+DRAWS = 3  # numbers in [0, 1) for each word: whether, where and how it is changed
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words that may be changed; a character of a script without spaces is one."""
+    return _WORD.findall(text)
+
+
+class Perturbation(ABC):
+    """A change of words. A row of PERTURBATIONS, built with (vectors): what has no use for them does not ask.
+
+    Draws depend on (seed, line) alone, and a word that is changed at a small share is so at a larger one, too.
+    """
+
+    def __init__(self, share: float, seed: int) -> None:
+        self.share, self.seed = share, seed
+
+    def __call__(self, text: str, line: int) -> str:
+        """Return the text of a line with words changed; what stands between words stays."""
+        cut = _WORD.split(text)
+        words = cut[1::2]
+        draws = np.random.default_rng((self.seed, line)).random((len(words), DRAWS))
+        cut[1::2] = self.changed(words, draws[:, 0] < self.share, draws[:, 1:])
+        return "".join(cut)
+
+    @abstractmethod
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+        """Return as many words, those `chosen` (n,) changed as `draws` (n, 2) have it; one may become empty."""
+
+
+class WordPerturbation(Perturbation):
+    """A change of each word by itself."""
+
+    def changed(self, words: Sequence[str], chosen: NDArray[np.bool_], draws: Numbers) -> list[str]:
+        """Change each chosen word."""
+        return [
+            self.of_word(word, *numbers.tolist()) if taken else word
+            for word, taken, numbers in zip(words, chosen, draws, strict=True)
+        ]
+
+    @abstractmethod
+    def of_word(self, word: str, where: float, how: float) -> str:
+        """Return the changed word, as two numbers in [0, 1) have it; itself where it cannot be changed."""
+
+
+def cased_as(word: str, model: str) -> str:
+    """Return a word in capitals, or with one at its start, where another one has them."""
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[:1].upper() + word[1:] if model[:1].isupper() else word
