@@ -4,12 +4,16 @@
 
 #pragma once
 
+#include <limits>
+
 #include "products.h"
 
 namespace {
 
 constexpr int64_t kTogether = 256;  // rows whose numbers stay in a core's cache
 constexpr int64_t kWidest = 128;     // heads
+constexpr int64_t kAhead = 6;        // keys
+constexpr int64_t kLine = 16;        // numbers that a cache fetches at once
 
 struct Norm {
   const float *weight, *bias;
@@ -74,11 +78,18 @@ inline float dot(const float* a, const float* b, int64_t dim) {
   return sum;
 }
 
+// Keys of long texts are in no cache near by: they are asked for some turns before they are read.
+inline void fetch(const float* const* keys, int64_t key, int64_t count, int64_t width) {
+  if (key + kAhead >= count) return;
+  for (int64_t place = 0; place < 2 * width; place += kLine) __builtin_prefetch(keys[key + kAhead] + place);
+}
+
 // scores (keys, heads) of a query; heads stand side by side, so that four of them are summed up together.
 void score(const float* query, const float* const* keys, int64_t count, int64_t heads, int64_t dim, float* scores) {
   const bool by_four = heads % 4 == 0 && dim % kLanes == 0;
   for (int64_t key = 0; key < count; ++key, scores += heads) {
     const float* other = keys[key];
+    fetch(keys, key, count, heads * dim);
     for (int64_t head = 0; head < heads && !by_four; ++head) {
       scores[head] = dot(query + head * dim, other + head * dim, dim);
     }
@@ -95,8 +106,32 @@ void score(const float* query, const float* const* keys, int64_t count, int64_t 
   }
 }
 
+// The vector whose lane i is lane i ^ by of another.
+inline Vector turned(Vector value, int64_t by) {
+  Vector found;
+  for (int64_t lane = 0; lane < kLanes; ++lane) found[lane] = value[lane ^ by];
+  return found;
+}
+
+// `softmax` where the heads divide the lanes: a lane is then of the same head in every vector.
+void softmax_by_lanes(float* scores, int64_t count, int64_t heads) {
+  const int64_t all = count * heads;
+  std::fill(scores + all, scores + all + kLanes, -std::numeric_limits<float>::max());
+  Vector most = load(scores), sums{};
+  for (int64_t one = kLanes; one < all; one += kLanes) most = larger(most, load(scores + one));
+  for (int64_t half = kLanes / 2; half >= heads; half /= 2) most = larger(most, turned(most, half));
+  for (int64_t one = 0; one < all; one += kLanes) {
+    const Vector weights = exponential(load(scores + one) - most);
+    store(scores + one, weights);
+    sums += weights;
+  }
+  for (int64_t half = kLanes / 2; half >= heads; half /= 2) sums += turned(sums, half);
+  for (int64_t one = 0; one < all; one += kLanes) store(scores + one, load(scores + one) / sums);
+}
+
 // scores (keys, heads) → weights that add up to one over the keys; there is room for a vector behind the last.
 void softmax(float* scores, int64_t count, int64_t heads) {
+  if (kLanes % heads == 0) return softmax_by_lanes(scores, count, heads);
   float tops[kWidest], sums[kWidest];
   for (int64_t head = 0; head < heads; ++head) tops[head] = scores[head], sums[head] = 0;
   for (int64_t key = 1; key < count; ++key) {
@@ -115,28 +150,36 @@ void softmax(float* scores, int64_t count, int64_t heads) {
   }
 }
 
-// weights (keys, heads) → the sum of the values, `width` numbers behind each key.
+// weights (keys, heads) → the sum of the values, `width` numbers behind each key; `kSums` vectors of it at once.
+template <int64_t kSums>
+int64_t read(
+    const float* const* keys, int64_t count, int64_t heads, int64_t width, const float* weights, int64_t place,
+    float* context) {
+  const int64_t dim = width / heads;
+  for (; place + kSums * kLanes <= width; place += kSums * kLanes) {
+    Vector sums[kSums] = {};
+    int64_t head[kSums];
+    for (int64_t one = 0; one < kSums; ++one) head[one] = (place + one * kLanes) / dim;
+    for (int64_t key = 0; key < count; ++key) {
+      const float *value = keys[key] + width + place, *share = weights + key * heads;
+      for (int64_t one = 0; one < kSums; ++one) sums[one] += share[head[one]] * load(value + one * kLanes);
+    }
+    for (int64_t one = 0; one < kSums; ++one) store(context + place + one * kLanes, sums[one]);
+  }
+  return place;
+}
+
 void read(const float* const* keys, int64_t count, int64_t heads, int64_t width, const float* weights, float* context) {
   const int64_t dim = width / heads;
-  for (int64_t head = 0; head < heads; ++head) {
-    const float* share = weights + head;
-    int64_t place = head * dim;
-    const int64_t end = place + dim;
-    for (; place + 2 * kLanes <= end; place += 2 * kLanes) {
-      Vector first{}, second{};
-      for (int64_t key = 0; key < count; ++key) {
-        const float* value = keys[key] + width + place;
-        first += share[key * heads] * load(value);
-        second += share[key * heads] * load(value + kLanes);
-      }
-      store(context + place, first);
-      store(context + place + kLanes, second);
-    }
-    for (; place < end; ++place) {
-      float sum = 0;
-      for (int64_t key = 0; key < count; ++key) sum += share[key * heads] * keys[key][width + place];
-      context[place] = sum;
-    }
+  int64_t place = 0;
+  if (dim % kLanes == 0) {
+    place = read<8>(keys, count, heads, width, weights, place, context);
+    place = read<1>(keys, count, heads, width, weights, place, context);
+  }
+  for (; place < width; ++place) {
+    float sum = 0;
+    for (int64_t key = 0; key < count; ++key) sum += weights[key * heads + place / dim] * keys[key][width + place];
+    context[place] = sum;
   }
 }
 
