@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 Longs = NDArray[np.int64]
 Lengths = NDArray[np.int32]
 
-BLUR = 1.0  # tokens; on Multi30k it costs 2 % more padding and makes it a third rarer that two examples meet again
+BLUR = 0.6  # tokens; on Multi30k 4.9 % are padding, and half of the examples that met meet again (1.0: 5.7 %, a third)
 
 
 def chunks(lengths: ArrayLike, tokens: int) -> list[Longs]:
@@ -40,7 +40,7 @@ def bucketed(columns: Sequence[Lengths], draws: np.random.Generator) -> Longs:
     """An order of all examples by the length of the last column, then by the longest other one, ties at random.
 
     The other rises where the last is even and falls where it is odd, so that neighbours stay alike where one length
-    ends and the next begins: a batch across that border is padded less. It is blurred by up to a token, so that the
+    ends and the next begins: a batch across that border is padded less. It is blurred by a part of a token, so that the
     same examples do not meet in every epoch.
     """
     *others, last = columns
