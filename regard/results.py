@@ -49,6 +49,7 @@ class Explanation:
     offsets: Mapping[str, list[list[int] | None]] = field(default_factory=dict)  # [first, behind] of each such token
     by: str = ""  # the method that weighed the words, a row of RELEVANCES; "": these are weights of attention
     sides: Mapping[str, list[float]] = field(default_factory=dict)  # by column what share of each target token it has
+    reasons: Mapping[str, "Explanation"] = field(default_factory=dict)  # the same answer by other methods, by name
 
     def array(self, of: AttentionMap | None = None) -> LabelledArray:
         """Return the weights of a map as (head, query, key), by default the alignment as (target, source)."""
@@ -75,6 +76,7 @@ class WordRelevance:
     values: Mapping[str, list[list[float]]]  # (item, token) by column; below zero: speaks against it
     log_probs: list[float]  # of each item, in nats
     totals: list[float] | None = None  # what all tokens of an item should sum to, where the method promises a sum
+    comparable: bool = True  # whether numbers of one column can be set against those of another
 
     def array(self, column: str | None = None) -> LabelledArray:
         """Return the relevance (item, token) of the tokens of a column, by default the first."""
@@ -85,7 +87,12 @@ class WordRelevance:
         return LabelledArray(values, ("item", "token"), (self.items, self.tokens[name]))
 
     def sides(self) -> dict[str, list[float]]:
-        """Return for each column its share of what speaks for and against each item; they sum to one, or are all 0."""
+        """Return for each column its share of what speaks for and against each item; they sum to one, or are all 0.
+
+        {} where columns cannot be compared.
+        """
+        if not self.comparable:
+            return {}
         sizes = {name: [sum(map(abs, row)) for row in rows] for name, rows in self.values.items()}
         wholes = [sum(parts) or 1.0 for parts in zip(*sizes.values(), strict=True)]
         return {
@@ -93,8 +100,11 @@ class WordRelevance:
         }
 
     def scaled(self, column: str) -> list[list[float]]:
-        """Return the relevance (item, token) of a column as shares: over all columns their sizes sum to one."""
-        parts = zip(*(self.values.values()), strict=True)
+        """Return the relevance (item, token) of a column as shares: over all columns their sizes sum to one.
+
+        Over the column alone where columns cannot be compared.
+        """
+        parts = zip(*(self.values.values() if self.comparable else [self.values[column]]), strict=True)
         wholes = [sum(abs(one) for row in rows for one in row) or 1.0 for rows in parts]
         return [[one / whole for one in row] for row, whole in zip(self.values[column], wholes, strict=True)]
 

@@ -29,9 +29,12 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object with all wei
 Grade = Annotated[bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")]
 Lines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
 By = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        "--by", metavar="METHOD", help="lrp, integrated_gradients …: regard list relevance. (default: attention)"
+        "--by",
+        metavar="METHOD",
+        help="lrp, integrated_gradients …: regard list relevance. (default: attention) Further ones stand beside it "
+        "in --html and --json.",
     ),
 ]
 
@@ -51,6 +54,7 @@ def explain_command(
     """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.
 
     --by METHOD shows which words speak for the answer, and which against it; by.SETTING=VALUE changes the method.
+    With several of them a page sets their reasons side by side.
 
     regard explain runs/en-de "The old man reads a book." --html page.html
 
@@ -63,12 +67,11 @@ def explain_command(
     regard explain runs/en-de --grade
     """
     from regard.explain import show, to_json
-    from regard.predictor import load
 
     texts, changes, settings = _sorted(words or [])
-    method = _method(by, settings)
+    methods = _methods(by or [], settings)
     if grade:
-        _grade(run, texts, changes, [] if method is None else [method], lines)
+        _grade(run, texts, changes, methods, lines)
         return
     if not texts:
         raise ConfigError(
@@ -77,10 +80,7 @@ def explain_command(
     for option, path in (("--html", html_file), ("--svg", svg_file), ("--png", png_file)):
         if path is not None:
             check_writable(path, option)
-    predictor = load(run, changes)
-    predictions = predictor.predict(texts, explain=method is None)
-    if method is not None:
-        predictions = predictor.pictured(predictions, method)
+    predictions = _explained(run, changes, texts, methods)
     if as_json:
         print(json.dumps(to_json(predictions), ensure_ascii=False))
     else:
@@ -88,16 +88,29 @@ def explain_command(
     _draw(run, predictions, html_file, svg_file, png_file)
 
 
+def _explained(run: Path, changes: list[str], texts: list[str], methods: "Sequence[Choice]") -> "Sequence[Prediction]":
+    """Answers with what they looked at, or by methods: the first draws the picture, others stand beside it."""
+    from regard.predictor import load
+    from regard.predictor.reasons import with_reasons
+
+    predictor = load(run, changes)
+    predictions = predictor.predict(texts, explain=not methods)
+    return with_reasons(predictor, predictor.pictured(predictions, methods[0]), methods[1:]) if methods else predictions
+
+
 def _draw(
     run: Path, predictions: "Sequence[Prediction]", html_file: Path | None, svg_file: Path | None, png_file: Path | None
 ) -> None:
     """Write the page and the pictures that are wanted."""
     from regard.explain import page, png_of, svg_of, to_json
+    from regard.runs import RunFolder
+    from regard.runs.grades import kept_grades
 
     found = predictions[0].explanation
     title = "Attention" if found is None or found.weights else "Attention to the words before"
     if html_file is not None:
-        _keep(html_file, page(to_json(predictions), title=f"Regard: {run.name}").encode())
+        data = {**to_json(predictions), "grades": kept_grades(RunFolder(run))}
+        _keep(html_file, page(data, title=f"Regard: {run.name}").encode())
     if svg_file is not None and found is not None:
         _keep(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
     if png_file is not None and found is not None:
@@ -126,18 +139,16 @@ def _grade(run: Path, texts: list[str], changes: list[str], methods: "list[Choic
     print(ranking(found))
 
 
-def _method(name: str | None, settings: list[str]) -> "Choice | None":
-    """A method by its name or another name of it, with its settings. Raises ConfigError for what is none."""
-    if name is None:
-        if settings:
-            raise ConfigError(settings[0].partition("=")[0], "is a setting of a method", "--by METHOD names it")
-        return None
+def _methods(names: list[str], settings: list[str]) -> "list[Choice]":
+    """Methods by their names or other names; one alone may have settings. Raises ConfigError for what is none."""
+    if len(names) != 1 and settings:
+        raise ConfigError(settings[0].partition("=")[0], "is a setting of one method", "--by METHOD names it, once")
     from regard.config import parse_changes
     from regard.explain.relevance import method_of
     from regard.registry import Choice
 
-    known = method_of(name)
-    return Choice(known.name, {**known.settings, **parse_changes(settings).get("by", {})})
+    changed = parse_changes(settings).get("by", {})
+    return [Choice(known.name, {**known.settings, **changed}) for known in map(method_of, names)]
 
 
 def _keep(path: Path, content: bytes) -> None:

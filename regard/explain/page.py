@@ -32,6 +32,7 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}}, words as given where offsets are known,
        by (where words were weighed by a method): its name; sides (then, of a text that was written): {column: [share]},
+       reasons (where other methods weighed the words, too): {method: {weights, shares, maps, sides}},
        offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
@@ -109,9 +110,24 @@ def _explanation(found: Explanation, source: str) -> dict[str, Any]:
         "maps": [_map(each) for each in found.maps],
         **({"columns": columns} if columns else {}),
         **({"by": found.by} if found.by else {}),
-        **({"sides": {name: _matrix([row])[0] for name, row in found.sides.items()}} if found.sides else {}),
+        **({"sides": _sides(found)} if found.sides else {}),
+        **({"reasons": {name: _reason(one) for name, one in found.reasons.items()}} if found.reasons else {}),
         **({"offsets": {name: list(places) for name, places in found.offsets.items()}} if found.offsets else {}),
     }
+
+
+def _reason(found: Explanation) -> dict[str, Any]:
+    """What differs from method to method."""
+    return {
+        "weights": _matrix(found.weights),
+        "shares": are_shares(found.weights),
+        "maps": [_map(each) for each in found.maps],
+        "sides": _sides(found),
+    }
+
+
+def _sides(found: Explanation) -> dict[str, list[float | int | None]]:
+    return {name: _matrix([row])[0] for name, row in found.sides.items()}
 
 
 def _words(

@@ -17,6 +17,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import RunFolder
+from regard.runs.grades import keep_grades
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of
@@ -56,13 +57,18 @@ class Grade(NamedTuple):
     insertion: Figure
     conservation: float | None  # what the words miss of the score, as a share of it; None: nothing is promised
 
+    def plain(self) -> dict[str, Any]:
+        """Return the same as values of JSON."""
+        return {**{name: getattr(self, name)._asdict() for name in CURVES}, "conservation": self.conservation}
+
 
 def grade_run(
     run: Path, changes: Sequence[str], methods: Sequence[Choice], lines: int, say: Callable[[str], None]
 ) -> dict[str, Grade]:
     """Grade methods, by default all of RELEVANCES, on what a run answers to the first lines of its dev part.
 
-    Raises DataError where it has none.
+    Where nothing was changed and no method has settings of its own, the run keeps the figures: pages show them. Raises
+    DataError where it has no dev part.
     """
     folder, predictor = RunFolder(run), load(run, changes)
     examples = dev_examples(folder.experiment(list(changes)), predictor.task, say)
@@ -71,7 +77,10 @@ def grade_run(
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
     predictions = predictor.predict(given, safeguards=False)
     chosen = methods or [Choice(name) for name in RELEVANCES]
-    return grades(predictor, predictions, {one.name: one for one in chosen}, say)
+    found = grades(predictor, predictions, {one.name: one for one in chosen}, say)
+    if not changes and not any(one.settings for one in chosen):
+        keep_grades(folder, len(predictions), {name: grade.plain() for name, grade in found.items()})
+    return found
 
 
 def grades(

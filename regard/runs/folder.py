@@ -8,6 +8,7 @@ manifest.json     the digests of all that, see regard.runs.manifest
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
+grades.json       how far explanations can be trusted, see regard.runs.grades
 final.json        which checkpoint to use, once training has ended
 .lock             held by who trains there
 
@@ -30,6 +31,7 @@ import torch
 
 from regard.config import is_unfinished, read_checked, read_yaml, staged, write_atomically
 from regard.data.columns import Columns, load_columns
+from regard.data.sealed import SEAL
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
 from regard.ops.machine import onednn_kinds
@@ -182,6 +184,11 @@ class RunFolder:
         for _, update, *_ in latest.state["best"]["ranked"][:1]:
             return files.load(files.step_folder(self.path, update), training=False)
         return latest
+
+    def weights_digest(self) -> str:
+        """The SHA-256 of the weights that answer, as the seal of their checkpoint tells it."""
+        seal = json.loads((self.checkpoint().folder / SEAL).read_text(encoding="utf-8"))
+        return str(seal["files"][files.MODEL][1])
 
     def changed_environment(self) -> list[str]:
         """What is not as it was when the run began: its weights may then differ in their last bits."""

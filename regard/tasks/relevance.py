@@ -38,6 +38,7 @@ def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by
         {name: rows.double().tolist() for name, rows in zip(names, words, strict=True)},
         scores.double().tolist(),
         [total for some in totals for total in some] if totals else None,
+        method.comparable,
     )
 
 

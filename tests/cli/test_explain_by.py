@@ -40,6 +40,17 @@ def test_a_method_has_its_settings_beside_it():
     assert by_of("--by", "ig") == "integrated_gradients {}"
 
 
+def test_further_methods_stand_beside_the_first():
+    done = CliRunner().invoke(app, ["explain", "run", "red", "--by", "lrp", "--by", "saliency", "--by", "ig", "--json"])
+    found = json.loads(done.stdout)["predictions"][0]["explanation"]
+    assert (found["by"], list(found["reasons"])) == ("lrp {}", ["saliency", "integrated_gradients"])
+
+
+def test_settings_are_of_one_method():
+    done = call("explain", "run", "red", "--by", "lrp", "--by", "ig", "by.steps=8")
+    assert unsaid(done, "by.steps: is a setting of one method") == []
+
+
 def test_an_unknown_method_is_told_with_those_there_are():
     done = call("explain", "run", "red", "--by", "nonsense")
     assert unsaid(done, "by: there is no method 'nonsense'", "integrated_gradients", "occlusion") == []
@@ -47,7 +58,7 @@ def test_an_unknown_method_is_told_with_those_there_are():
 
 
 def test_a_setting_without_a_method_is_told():
-    assert unsaid(call("explain", "run", "red", "by.steps=8"), "by.steps: is a setting of a method", "--by") == []
+    assert unsaid(call("explain", "run", "red", "by.steps=8"), "by.steps: is a setting of one method", "--by") == []
 
 
 def test_grades_are_of_a_run_and_not_of_a_text():

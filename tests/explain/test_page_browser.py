@@ -109,7 +109,7 @@ def test_a_text_without_a_source_is_called_no_translation(visit, house):
         text, inside, translation = told
         assert seen.all(".side-title").all_text_contents() == [text, text]
         assert not [title for title in seen.all("h2, .note").all_text_contents() if translation in title]
-        assert seen.tab.locator("select").first.locator("option").all_inner_texts() == [inside]
+        assert seen.all(".controls select").first.locator("option").all_inner_texts() == [inside]
         assert translation not in seen.all("figcaption").first.inner_text()
         assert not re.search("translat|译", seen.all("#main").inner_text(), re.IGNORECASE)
         seen.all("#language").click()

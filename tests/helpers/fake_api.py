@@ -6,6 +6,7 @@ import re
 import secrets
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
@@ -72,6 +73,26 @@ def explained(source: str, target: str, model: str, *, maps: bool) -> Prediction
     found = Explanation(*sides, links, rows, list(every(rows, width, height)) if maps else [])
     logs = [round(math.log(chance(word)), 3) for word in targets] + [0.0]
     return Prediction(source, target, round(sum(logs), 3), logs, explanation=found)
+
+
+def weighed(prediction: Prediction, methods: list[str]) -> Prediction:
+    """With the reasons of methods: `lrp` gives word i of the source 60 %, any other 10 % to each, with a sign.
+
+    The rest came from the words that were written before.
+    """
+    found, reasons = prediction.explanation, {}
+    width, height = len(found.source_tokens), len(found.target_tokens)
+    for method in methods:
+        rows = [
+            [0.6 * (place == at) if method == "lrp" else -0.1 if place else 0.1 for place in range(width)]
+            for at in range(height)
+        ]
+        share = 0.6 if method == "lrp" else 0.1 * width
+        own = [[0.0] * height] * height
+        maps = [AttentionMap(method, kind, 0, [some]) for kind, some in (("cross", rows), ("decoder", own))]
+        sides = {"source": [share] * height, "target": [1 - share] * height}
+        reasons[method] = Explanation(found.source_tokens, found.target_tokens, [], rows, maps, by=method, sides=sides)
+    return replace(prediction, explanation=replace(found, reasons=reasons))
 
 
 def every(rows: list[list[float]], width: int, height: int) -> Any:
@@ -180,6 +201,7 @@ class FakeServer(ThreadingHTTPServer):
         self.most_maps = 1000  # bytes of texts that maps are told of
         self.seems = ""  # a text that seems to be in the target's language
         self.learnt: dict[str, Any] = {}  # what /v1/models tells of each besides
+        self.mute = False  # whether no method can weigh the words
         self.first = "de", "en"  # the pair that is proposed
         self.address = f"http://127.0.0.1:{self.server_address[1]}/"
         self.thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
@@ -249,7 +271,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/v1/alternatives":
             others = {"model": body["model"], "source": source, "target": target, "alternatives": others_of(body)}
             return self.tell(200, others)
+        if body.get("reasons") and self.server.mute:
+            return self.tell(400, {"error": "relevance: this model does not tell which words it reads"})
         prediction = explained(body["source_text"], body["target_text"], body["model"], maps=True)
+        prediction = weighed(prediction, body.get("reasons", []))
         sentence = {"before": "", "after": "", **to_json([prediction])["predictions"][0]}
         return self.tell(200, {"model": body["model"], "source": source, "target": target, "sentence": sentence})
 

@@ -57,9 +57,15 @@ class KnownEngine:
         return [self._predict(text, self.say(text), options) for text in texts]
 
     async def explain(
-        self, sources: Sequence[str], targets: Sequence[str], *, by: str = "", seconds: float
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        by: str = "",
+        reasons: Sequence[str] = (),
+        seconds: float,
     ) -> list[Prediction]:
-        options = Options(explain=True, maps=True, by=by)
+        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons))
         await self._wait(list(sources), options)
         return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
 

@@ -11,6 +11,7 @@ from regard.explain import show, to_json
 from regard.explain.alignment_view import alignment_view
 from regard.models import MODELS
 from regard.predictor import Predictor
+from regard.predictor.reasons import with_reasons
 from regard.registry import Choice
 from regard.results import WordRelevance
 from regard.tasks import ClassificationTask, relevance
@@ -64,6 +65,31 @@ def test_sides_are_shares_of_what_speaks_for_and_against():
     assert found.sides() == {"source": [0.75, 0.0], "target": [0.25, 0.0]}
     assert found.scaled("source") == [[0.25, -0.5], [0.0, 0.0]]
     assert found.errors() == [1.0, 0.0]
+
+
+def test_columns_on_scales_of_their_own_have_no_shares_of_each_other():
+    values = {"source": [[1.0, 3.0]], "target": [[9.0]]}
+    found = WordRelevance("x", ["u"], {"source": ["a", "b"], "target": ["<s>"]}, values, [0.0], comparable=False)
+    assert found.sides() == {}
+    assert found.scaled("source") == [[0.25, 0.75]]
+
+
+def test_reasons_of_several_methods_stand_beside_an_explanation(translator):
+    predictions = translator.predict(TEXTS, explain=True)
+    found = with_reasons(translator, predictions, ["saliency", "ig"])
+    for before, one in zip(predictions, found, strict=True):
+        assert one.explanation.weights == before.explanation.weights
+        assert list(one.explanation.reasons) == ["saliency", "integrated_gradients"]
+    for by, reason in found[1].explanation.reasons.items():
+        (alone,) = translator.pictured(predictions[1:], by)
+        assert reason == alone.explanation
+    told = to_json(found)["predictions"][0]["explanation"]["reasons"]
+    assert [sorted(one) for one in told.values()] == [["maps", "shares", "sides", "weights"]] * 2
+
+
+def test_what_has_no_explanation_has_no_reasons(translator):
+    (one,) = with_reasons(translator, translator.predict(TEXTS[:1]), ["saliency"])
+    assert one.explanation is None
 
 
 def test_a_translation_is_shown_with_its_relevance(translator):

@@ -28,7 +28,7 @@ class AttentionWeights(Relevance):
     """
 
     aliases = "raw_attention"
-    quick, signed = True, False
+    quick, signed, comparable = True, False, False
 
     def of(self, question: Question) -> Relevances:
         """One pass forth."""

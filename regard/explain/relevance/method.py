@@ -21,6 +21,7 @@ class Relevance(ABC):
 
     quick = False  # True: a few passes through the model, whatever the text, so a server may offer it
     signed = True  # False: no number is negative, so words that speak against an item cannot be told
+    comparable = True  # False: each column has a scale of its own, so shares of source and target cannot be told
 
     @abstractmethod
     def of(self, question: Question) -> Relevances:

@@ -8,11 +8,17 @@ const SLACK = 0.01; // of a weight: sums of rounded ones
 // What a viewer shows at first; everything in it is plain, so a link or a file can keep it. `across` is null as long
 // as nobody has chosen how the words are arranged.
 export function firstState() {
-  return { rank: 0, kind: "alignment", heads: null, join: "average", share: 100, unit: "words", end: false, across: null, pinned: null };
+  return { rank: 0, kind: "alignment", by: "", heads: null, join: "average", share: 100, unit: "words", end: false, across: null, pinned: null };
 }
 
 export function candidate(prediction, rank) {
   return rank === 0 ? prediction : prediction.alternatives[rank - 1] ?? prediction;
+}
+
+// A prediction as another method explains it, where that is known: its weights, maps and sides stand in for its own.
+export function explainedBy(prediction, by) {
+  const reason = by && prediction.explanation?.reasons?.[by];
+  return reason ? { ...prediction, explanation: { ...prediction.explanation, ...reason, by } } : prediction;
 }
 
 // Of an example in columns, which column looks at which; links of words stand beside them where there are some.

@@ -55,7 +55,9 @@ function sentence(viewer, row, column) {
   const named = most.map(([unit, value]) => `${isolated(unit.text)} ${amount(view, value)}`).join(" · ") || t("nothing");
   const head = row !== null ? t("looks", isolated(view.rows[row].text)) : t("seen", isolated(view.columns[column].text));
   const sure = row !== null && view.rowSide === "target" ? chance(viewer.current(), view.rows[row]) : null;
-  return `${head} ${named}${sure === null ? "" : ` (${t("chance", percent(sure))})`}`;
+  const origin = row !== null ? viewer.origins?.of[row] : undefined;
+  const more = [sure === null ? "" : t("chance", percent(sure)), origin === undefined ? "" : t("originOf", percent(origin), percent(1 - origin))].filter(Boolean);
+  return `${head} ${named}${more.length ? ` (${more.join(" · ")})` : ""}`;
 }
 
 // Where the words stand, measured once after they were drawn or moved.

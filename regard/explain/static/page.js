@@ -21,6 +21,7 @@ const data = JSON.parse(byId("data").textContent);
 let index = 0;
 
 const viewer = new Viewer(byId("viewer"));
+viewer.grades = data.grades ?? null;
 viewer.speak(connectSettings(byId("language"), byId("theme"), TEXTS, (language) => {
   tellAll(speaker(language, TEXTS));
   viewer.speak(language);

@@ -12,6 +12,7 @@ export function build(viewer) {
     element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet", title: t("scoreTip") }),
       part("unfinished", "span", { class: "badge", hidden: "" }, t("unfinished")),
       element("span", { class: "choices" },
+        part("methodLabel", "label", { class: "method" }, element("span", {}, t("method")), " ", part("method", "select")),
         part("across", "span", { class: "choice", role: "group", "aria-label": t("across") }),
         part("unit", "span", { class: "choice", role: "group", "aria-label": t("unit") }),
         part("save", "span"))),
@@ -21,7 +22,13 @@ export function build(viewer) {
     stage(viewer, part, parts),
     part("plain", "p", { class: "plain", dir: "auto" }),
     part("readout", "p", { class: "readout", role: "status" }),
-    legend(part, t));
+    legend(part, t),
+    part("origin", "p", { class: "origin-legend", hidden: "" }));
+  const reasons = card("reasons",
+    element("div", { class: "bar" }, title("reasons")),
+    part("reasonsNote", "p", { class: "quiet", role: "status" }),
+    part("reasons", "div", { class: "reasons scroll", tabindex: "0", role: "region", "aria-label": t("reasons") }),
+    part("grade", "p", { class: "quiet" }));
   const candidates = card("candidates", element("div", { class: "bar" }, title("candidates")), part("candidates", "ol", { class: "candidates" }));
   const map = card("map",
     element("div", { class: "bar" }, title("map")),
@@ -33,9 +40,9 @@ export function build(viewer) {
   const overview = card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles" }),
     element("p", { class: "quiet" }, t("tiles")));
   viewer.host.classList.add("viewer");
-  viewer.host.replaceChildren(element("div", { class: "view" }, words, part("none", "p", { class: "note" }, t("none")), map,
+  viewer.host.replaceChildren(element("div", { class: "view" }, words, part("none", "p", { class: "note" }, t("none")), reasons, map,
     element("div", { class: "beside" }, candidates, overview)));
-  for (const box of [parts.heat, parts.table]) connectScrolling(box);
+  for (const box of [parts.heat, parts.table, parts.reasons]) connectScrolling(box);
   return parts;
 }
 

@@ -16,6 +16,17 @@ const STRINGS = {
     alignment: "Alignment", cross: "Translation → source", encoder: "Inside the source", decoder: "Inside the translation",
     all: "All", some: "Some", average: "Average", strongest: "Maximum", rollout: "Rollout",
     headOf: (layer, head) => `Layer ${layer}, head ${head}`,
+    method: "Explained by", reasons: "Why this word", pickWord: "Click a word of the translation: what each method says of it stands here side by side.",
+    methodNames: { attention: "Attention", attention_rollout: "Attention rollout", gradient_times_input: "Gradient × input", integrated_gradients: "Integrated gradients",
+      lrp: "LRP", occlusion: "Occlusion", saliency: "Saliency", smoothgrad: "SmoothGrad" },
+    weighing: "Asking the other methods …", unweighed: "The other methods gave no answer for this text.",
+    reasonsOf: (word) => `How much each word of the source speaks for “${word}”; below zero, against it.`,
+    fromSource: "From the source", fromWritten: "From the words before",
+    origin: (method) => `The bar under a word: its coloured part came from the source, the rest from the words written before (${method}).`,
+    originOf: (source, written) => `${source} from the source, ${written} from the words before`,
+    graded: (count, best, lines) => `Of these ${count} methods, ${best} predicts best what happens when a word is removed (measured on ${lines} sentences).`,
+    gradedByChance: (count, best, lines) => `Of these ${count} methods, ${best} predicts best what happens when a word is removed, but no better than chance (measured on ${lines} sentences).`,
+    ungraded: "How far these methods can be trusted with this model has not been measured: regard explain RUN --grade measures it.",
     caption: (rows, columns) => `Each row is a word of the ${rows.toLowerCase()}, each column a word of the ${columns.toLowerCase()} that it looks at. The stronger the colour, the more attention.`,
     noShares: "These weights do not sum to one.", full: (most) => `Full colour: ${most}.`, below: "Orange with a bar or dashes: below zero.",
     table: "Table of the numbers", large: "This map is too large to list in full. For each word, these are the five words it looks at most.",
@@ -54,6 +65,17 @@ const STRINGS = {
     alignment: "对齐", cross: "译文 → 原文", encoder: "原文内部", decoder: "译文内部",
     all: "全部", some: "部分", average: "平均", strongest: "最大值", rollout: "逐层累乘",
     headOf: (layer, head) => `第 ${layer} 层，第 ${head} 头`,
+    method: "解释方法", reasons: "为什么是这个词", pickWord: "点击译文中的词，这里会并排显示各种方法的说法。",
+    methodNames: { attention: "注意力", attention_rollout: "注意力累乘", gradient_times_input: "梯度 × 输入", integrated_gradients: "积分梯度",
+      lrp: "LRP", occlusion: "遮挡", saliency: "显著性", smoothgrad: "SmoothGrad" },
+    weighing: "正在询问其他方法……", unweighed: "其他方法未能解释这段文字。",
+    reasonsOf: (word) => `原文各词对“${word}”的支持程度；小于零表示不支持。`,
+    fromSource: "来自原文", fromWritten: "来自已写的词",
+    origin: (method) => `词下的横条：有色部分来自原文，其余来自之前已写的词（${method}）。`,
+    originOf: (source, written) => `${source} 来自原文，${written} 来自已写的词`,
+    graded: (count, best, lines) => `在这 ${count} 种方法中，${best}最能预测去掉一个词会怎样（在 ${lines} 个句子上测得）。`,
+    gradedByChance: (count, best, lines) => `在这 ${count} 种方法中，${best}最能预测去掉一个词会怎样，但不比随机更好（在 ${lines} 个句子上测得）。`,
+    ungraded: "尚未测量这些方法对此模型是否可信：可用 regard explain RUN --grade 测量。",
     caption: (rows, columns) => `每行是${rows}的一个词，每列是它关注的${columns}词；颜色越鲜明，权重越大。`,
     noShares: "这些权重之和不为 1。", full: (most) => `最深色：${most}。`, below: "橙色加横线或虚线：小于零。",
     table: "数值表格", large: "此图过大，无法全部列出；下面是每个词最关注的五个词。",
@@ -101,6 +123,20 @@ export const ANSWERED = {
     source: "输入", target: "答案", alignment: "答案 → 输入", candidates: "可选答案", none: "此模型不关注单个词语。",
     mostlyUnread: "模型不认识其中大部分字符，请勿依赖此答案。",
     caption: (rows, columns) => `行：${rows}；列：${columns}，即行所关注的对象。颜色越鲜明，权重越大。`,
+  },
+};
+
+// What is said otherwise where a method other than attention weighed the words.
+export const WEIGHED = {
+  en: {
+    looks: (word) => `“${word}” rests on`, seen: (word) => `“${word}” speaks for`,
+    pair: (query, key, value) => `“${query}” rests on “${key}”: ${value}`,
+    caption: (rows, columns) => `Each row is a word of the ${rows.toLowerCase()}, each column a word of the ${columns.toLowerCase()} that speaks for it. The stronger the colour, the more.`,
+  },
+  zh: {
+    looks: (word) => `“${word}”的依据：`, seen: (word) => `“${word}”支持：`,
+    pair: (query, key, value) => `“${query}”以“${key}”为依据：${value}`,
+    caption: (rows, columns) => `每行是${rows}的一个词，每列是支持它的${columns}词；颜色越鲜明，支持越大。`,
   },
 };
 

@@ -1,13 +1,14 @@
 // The view of one prediction: words, curves, map, heads, candidates. A function of plain JSON, several may share a page.
 import { drawCandidates, drawFlags } from "./candidates.js";
 import { drawControls, step } from "./controls.js";
-import { candidate, firstState, makeView } from "./data.js";
+import { candidate, explainedBy, firstState, makeView } from "./data.js";
 import { keepingFocus } from "./elements.js";
 import { connectFiles } from "./files.js";
 import { highlight, same } from "./highlight.js";
 import { drawMap, focusInMap } from "./heatmap.js";
 import { build } from "./parts.js";
-import { ALONE, ANSWERED, speaker } from "./strings.js";
+import { drawMethods, drawReasons } from "./reasons.js";
+import { ALONE, ANSWERED, speaker, WEIGHED } from "./strings.js";
 import { drawTable } from "./table.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
@@ -15,10 +16,12 @@ import { arrange, drawWords, moveInWords } from "./words.js";
 let count = 0;
 const WORDINGS = { alone: ALONE, answered: ANSWERED };
 
-// `standalone` answers the text of an empty page, for files; `complete` a candidate with its maps, or null.
+// `standalone` answers the text of an empty page, for files; `complete` brings a candidate its maps, `weigh` the reasons that
+// other methods give. `methods` are those that may be asked, `grades` how far each can be trusted, as a run keeps it.
 export class Viewer {
-  constructor(host, { language = "en", name = "attention", standalone = null, complete = null } = {}) {
-    Object.assign(this, { host, name, standalone, complete, prefix: `viewer${++count}-`, language, wording: "", t: speaker(language) });
+  constructor(host, { language = "en", name = "attention", standalone = null, complete = null, weigh = null } = {}) {
+    Object.assign(this, { host, name, standalone, complete, weigh, methods: [], grades: null, prefix: `viewer${++count}-`, language, wording: "" });
+    this.t = this.speaker();
     Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
     this.whenPointed = () => {};
     this.whenChosen = () => {};
@@ -44,14 +47,21 @@ export class Viewer {
     Object.assign(this.state, { rank: 0, pinned: null }, state);
     this.render();
     this.complete?.(prediction, this.state.rank);
+    this.wantReasons();
   }
 
   current() {
-    return candidate(this.prediction, this.state.rank);
+    return explainedBy(candidate(this.prediction, this.state.rank), this.state.by);
+  }
+
+  // Other methods are asked as soon as somebody wants to see them.
+  wantReasons() {
+    const { by, pinned, rank } = this.state;
+    if ((by || pinned?.line === "queries") && this.methods.length) this.weigh?.(this.prediction, rank);
   }
 
   choose(changes) {
-    const stays = Object.keys(changes).every((key) => ["heads", "join", "share", "across"].includes(key));
+    const stays = Object.keys(changes).every((key) => ["by", "heads", "join", "share", "across"].includes(key));
     Object.assign(this.state, changes);
     if (!stays) this.state.pinned = null;
     this.render();
@@ -59,6 +69,7 @@ export class Viewer {
       this.whenChosen(this.state.rank);
       this.complete?.(this.prediction, this.state.rank);
     }
+    this.wantReasons();
   }
 
   // While something is asked for, the place of the maps says so.
@@ -75,20 +86,29 @@ export class Viewer {
   pin(what) {
     this.state.pinned = same(this.state.pinned, what) ? null : what;
     highlight(this);
+    drawReasons(this);
+    this.wantReasons();
   }
 
   free() {
     this.pointed = null;
     this.state.pinned = null;
     highlight(this);
+    drawReasons(this);
   }
 
   // In a language; `wording` is for what is no translation.
   speak(language, wording = this.wording) {
     if (language === this.language && wording === this.wording) return;
-    Object.assign(this, { language, wording, t: speaker(language, WORDINGS[wording] ?? {}) });
+    Object.assign(this, { language, wording });
+    this.t = this.speaker();
     this.build();
     this.render();
+  }
+
+  speaker() {
+    const [plain, weighed] = [WORDINGS[this.wording] ?? {}, WEIGHED].map((more) => speaker(this.language, more));
+    return (key, ...values) => (key in WEIGHED.en && this.prediction && this.current().explanation?.by ? weighed : plain)(key, ...values);
   }
 
   // [ ] go through the layers, comma and full stop through the heads.
@@ -122,6 +142,8 @@ export class Viewer {
     drawFlags(this);
     drawControls(this);
     drawTiles(this);
+    drawMethods(this);
+    drawReasons(this);
     drawWords(this);
     drawMap(this);
     drawTable(this);

@@ -1,6 +1,7 @@
 // The two lines of words: to point at, to pin, to walk through by keyboard.
 import { certainty, chance, confidence } from "./data.js";
 import { button, choice, element } from "./elements.js";
+import { methodName, sourceShares } from "./reasons.js";
 import { sideName } from "./strings.js";
 import { hiddenCodes, percent, rightToLeft, unitText, visible } from "./text.js";
 
@@ -18,6 +19,9 @@ export function drawWords(viewer) {
   parts.legend.hidden = !view || view.rowSide !== "target" || !view.rows.some((unit) => chance(prediction, unit) !== null);
   choice(parts.unit, [["words", t("unitWords")], ["pieces", t("unitPieces")]], state.unit, (unit) => viewer.choose({ unit }));
   viewer.places = null;
+  viewer.origins = sourceShares(viewer);
+  parts.origin.hidden = !viewer.origins;
+  parts.origin.textContent = viewer.origins ? t("origin", methodName(viewer, viewer.origins.by)) : "";
   if (!view) return;
   drawLine(viewer, "keys", view.columns, view.columnSide);
   drawLine(viewer, "queries", view.rows, view.rowSide);
@@ -42,19 +46,21 @@ function drawLine(viewer, line, shown, side) {
   viewer.parts[`${line}Title`].textContent = sideName(viewer.t, side);
   const box = viewer.parts[line];
   const values = shown.map((unit) => (side === "target" && line === "queries" ? chance(viewer.current(), unit) : null));
-  const drawn = JSON.stringify([shown, values]);
+  const origins = line === "queries" ? viewer.origins?.of : null;
+  const drawn = JSON.stringify([shown, values, origins]);
   if (drawn === box.drawn) return; // the same words stay, and with them who points at one or has the focus there
   box.drawn = drawn;
   box.dir = rightToLeft(shown.map((unit) => unit.text)) ? "rtl" : "ltr";
-  box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, values[at])));
+  box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, { value: values[at], origin: origins?.[at] ?? null })));
 }
 
-function token(viewer, unit, at, line, value) {
+function token(viewer, unit, at, line, { value, origin }) {
   const made = button({ class: "token", tabindex: at === 0 ? "0" : "-1", "aria-pressed": "false" }, () => viewer.pin({ line, at }),
-    element("bdi", { class: confidence(value) }, unitText(unit)));
+    element("bdi", { class: confidence(value) }, unitText(unit)), origin !== null && element("span", { class: "origin" }));
+  if (origin !== null) made.lastChild.style.setProperty("--share", percent(origin));
   made.classList.toggle("special", unit.special);
   made.firstChild.classList.toggle("unknown", Boolean(unit.unknown));
-  const tips = [value === null ? "" : viewer.t("chance", percent(value)), unit.unknown ? viewer.t("unknown") : "", hiddenCodes(unit.text)].filter(Boolean);
+  const tips = [value === null ? "" : viewer.t("chance", percent(value)), origin === null ? "" : viewer.t("originOf", percent(origin), percent(1 - origin)), unit.unknown ? viewer.t("unknown") : "", hiddenCodes(unit.text)].filter(Boolean);
   if (tips.length) made.title = tips.join(" · ");
   made.addEventListener("pointerenter", () => viewer.point({ line, at }));
   made.addEventListener("pointerleave", () => viewer.point(null));

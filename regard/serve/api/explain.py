@@ -33,11 +33,19 @@ def router(service: Service) -> APIRouter:
         request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
         wanted = Wanted(service.settings.max_maps, Options(explain=True, maps=True))
         methods = engine.info.get("methods", [])
-        if question.by and question.by not in methods:
-            raise bad(f"by: there is no method {question.by[:40]} here ({nearest(question.by, methods)})")
+        for field, method in (
+            *[("by", question.by)] * bool(question.by),
+            *(("reasons", one) for one in question.reasons),
+        ):
+            if method not in methods:
+                raise bad(f"{field}: there is no method {method[:40]} here ({nearest(method, methods)})")
         seconds = service.settings.request_timeout
         [prediction] = await engine.explain(
-            [question.source_text], [question.target_text], by=question.by, seconds=seconds
+            [question.source_text],
+            [question.target_text],
+            by=question.by,
+            reasons=[*dict.fromkeys(question.reasons)],
+            seconds=seconds,
         )
         if question.html:
             return await in_thread(LARGE, _page, prediction, wanted)

@@ -76,6 +76,7 @@ class ExplainQuestion(ForcedQuestion):
 
     html: bool = Field(False, description="answer with a page that stands for itself")
     by: str = Field("", description="tell which words speak for each word: lrp, gradient_times_input, saliency …")
+    reasons: list[str] = Field([], description="tell the same by each of these methods, beside that")
 
 
 class AlternativesQuestion(ForcedQuestion):
@@ -212,6 +213,8 @@ class ModelAnswer(BaseModel):
     bleu: float | None  # of the texts it was chosen by
     scores: dict[str, float] | None  # all that were measured on them, by name
     demo: bool | None  # whether it knows nothing but the grammar of `regard demo`
+    methods: list[str] | None  # by which words can be weighed
+    grades: dict[str, Any] | None  # how far each can be trusted, as `regard explain RUN --grade` measured it
     examples: list[str]  # to try; none where the server asks for keys
 
 

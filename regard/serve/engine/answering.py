@@ -15,6 +15,7 @@ from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
+from regard.predictor.reasons import with_reasons
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import RunFolder
@@ -117,8 +118,10 @@ class Answering:
 
         return Answered(*_one_by_one(list(range(len(texts))), ask))
 
-    def force(self, sources: Sequence[str], targets: Sequence[str], by: str = "") -> Answered:
-        """The given targets, scored and explained: by what they looked at, or by a method."""
+    def force(
+        self, sources: Sequence[str], targets: Sequence[str], by: str = "", reasons: Sequence[str] = ()
+    ) -> Answered:
+        """The given targets, scored and explained: by what they looked at, or by a method; by others beside that."""
 
         if len(sources) != len(targets):
             raise ValueError("a target for each source")
@@ -126,9 +129,8 @@ class Answering:
         def ask(rows: list[int]) -> Sequence[Prediction]:
             scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
             given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
-            if by:
-                return self.predictor.pictured(given, by)
-            return self.looking.explained(given, maps=True)
+            found = self.predictor.pictured(given, by) if by else self.looking.explained(given, maps=True)
+            return with_reasons(self.predictor, found, reasons)
 
         return Answered(*_one_by_one(list(range(len(sources))), ask))
 

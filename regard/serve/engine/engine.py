@@ -92,13 +92,20 @@ class Engine:
         return await self._accept(texts, None, options, seconds)
 
     async def explain(
-        self, sources: Sequence[str], targets: Sequence[str], *, by: str = "", seconds: float = 30.0
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        by: str = "",
+        reasons: Sequence[str] = (),
+        seconds: float = 30.0,
     ) -> list[Prediction]:
         """The given targets with their log-probabilities and all that they look at; faults as of `predict`.
 
-        With `by` the words that speak for them, by one of the model's `methods`.
+        With `by` the words that speak for them, by one of the model's `methods`; with `reasons` by these, besides.
         """
-        return await self._accept(sources, targets, Options(explain=True, maps=True, by=by), seconds)
+        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons))
+        return await self._accept(sources, targets, options, seconds)
 
     async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0) -> Prediction:
         """The target with alternatives, explained, that have another word in its place; faults as of `predict`."""

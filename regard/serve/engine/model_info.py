@@ -1,18 +1,16 @@
 """What a server tells of a model."""
 
-import json
 from typing import Any, cast
 
 from regard.data.columns import Column, TextColumn
-from regard.data.sealed import SEAL
 from regard.experiment import Experiment
 from regard.explain.relevance import quick_methods
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.runs import RunFolder
+from regard.runs.grades import kept_grades
 from regard.serve.engine.model_card import learnt_of
-from regard.training.checkpoint import MODEL
 
 
 def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> dict[str, Any]:
@@ -37,10 +35,11 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "heads": None if attention is None else attention.num_heads,
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
         "methods": quick_methods(),  # by which words may be weighed
+        "grades": kept_grades(folder),
         "pieces": predictor.max_source - 1,  # that a text may have
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,
-        "sha256": _digest(folder),
+        "sha256": folder.weights_digest(),
         "alphabet": "" if translated is None else _alphabet(task.vocabularies[translated]),
         **learnt_of(experiment, folder, task),
     }
@@ -59,9 +58,3 @@ def _alphabet(texts: Column) -> str:
 
 def _layers(part: Choice) -> int:
     return int(part.settings.get("num_layers", 1))
-
-
-def _digest(folder: RunFolder) -> str:
-    """Of the weights, as the seal of the checkpoint tells it, which was verified when they were read."""
-    seal = json.loads((folder.checkpoint().folder / SEAL).read_text(encoding="utf-8"))
-    return str(seal["files"][MODEL][1])

@@ -34,6 +34,7 @@ class Options:
     explain: bool = False  # alignment and weights
     maps: bool = False  # and all that every attention looked at
     by: str = ""  # the method that weighs the words of a given target; "": what it looked at
+    reasons: tuple[str, ...] = ()  # methods whose weights of a given target are wanted beside that
     word: int | None = None  # of a given target: others in its place are wanted, n_best of them
     glossary: tuple[str, ...] = ()  # lines of terms to keep
     prefix: str = ""  # what answers begin with
@@ -113,9 +114,18 @@ class Predicts(Protocol):
         ...
 
     async def explain(
-        self, sources: Sequence[str], targets: Sequence[str], *, by: str = "", seconds: float
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        by: str = "",
+        reasons: Sequence[str] = (),
+        seconds: float,
     ) -> list[Prediction]:
-        """The given targets as predictions, with what each looks at, or the words that speak for it by a method."""
+        """The given targets as predictions, with what each looks at, or the words that speak for it by a method.
+
+        And by other methods beside that: `reasons`.
+        """
         ...
 
     async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:

@@ -48,13 +48,8 @@ def to_plain(prediction: Prediction) -> dict[str, Any]:
     kind = type(prediction).__name__
     told = {"kind": kind, **{name: getattr(prediction, name) for name in _FIELDS[kind]}}
     told["alternatives"] = [to_plain(other) for other in prediction.alternatives]
-    found = prediction.explanation
-    if found is not None:
-        told["explanation"] = {name: getattr(found, name) for name in _EXPLANATION}
-        told["explanation"]["weights"] = _to_bytes(found.weights)
-        told["explanation"]["maps"] = [
-            {**vars(each), "weights": [_to_bytes(head) for head in each.weights]} for each in found.maps
-        ]
+    if prediction.explanation is not None:
+        told["explanation"] = _plain_explanation(prediction.explanation)
     return told
 
 
@@ -67,15 +62,27 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
         uses, *rest = told["terms"]
         values["terms"] = TermReport([TermUse(*use) for use in uses], *rest)
     if told["explanation"] is not None:
-        found = dict(told["explanation"])
-        found["alignment"] = [(source, target) for source, target in found["alignment"]]
-        found["weights"] = _from_bytes(found["weights"])
-        found["maps"] = [
-            AttentionMap(**{**each, "weights": [_from_bytes(head) for head in each["weights"]]})
-            for each in found["maps"]
-        ]
-        values["explanation"] = Explanation(**found)
+        values["explanation"] = _explanation_of(told["explanation"])
     return kind(**values)
+
+
+def _plain_explanation(found: Explanation) -> dict[str, Any]:
+    told = {name: getattr(found, name) for name in _EXPLANATION}
+    told["weights"] = _to_bytes(found.weights)
+    told["maps"] = [{**vars(each), "weights": [_to_bytes(head) for head in each.weights]} for each in found.maps]
+    told["reasons"] = {name: _plain_explanation(one) for name, one in found.reasons.items()}
+    return told
+
+
+def _explanation_of(told: Mapping[str, Any]) -> Explanation:
+    found = dict(told)
+    found["alignment"] = [(source, target) for source, target in found["alignment"]]
+    found["weights"] = _from_bytes(found["weights"])
+    found["maps"] = [
+        AttentionMap(**{**each, "weights": [_from_bytes(head) for head in each["weights"]]}) for each in found["maps"]
+    ]
+    found["reasons"] = {name: _explanation_of(one) for name, one in found["reasons"].items()}
+    return Explanation(**found)
 
 
 def _to_bytes(rows: Sequence[Sequence[float]]) -> list[Any]:

@@ -163,7 +163,7 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
         if targets is None:
             done = answering.predict(sources, options, unwanted)
         elif options.word is None:
-            done = answering.force(sources, targets, options.by)
+            done = answering.force(sources, targets, options.by, options.reasons)
         else:
             done = answering.rewrite(sources, targets, options.word, options.n_best, unwanted)
     except Exception as error:  # a fault in one request must not take the others' model away

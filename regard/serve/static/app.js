@@ -38,7 +38,7 @@ const files = new FileTab({ ...others, pair: () => ({ source: pairs.source, targ
 const models = new ModelTab({ ...others, limit: () => about.limit });
 const outputs = [0, 1].map((which) => new Output({
   t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
-  lights: light, name: (code) => about.name(code), refused: tellFault,
+  lights: light, name: (code) => about.name(code), known: (name) => pairs?.models.find((model) => model.name === name), refused: tellFault,
   chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
 }));
 byId("outputs").append(...outputs.map((output) => output.pane));

@@ -7,6 +7,7 @@ import { ask, patiently, rest } from "./api.js";
 import { Alternatives } from "./alternatives.js";
 import { cut, lit, starts } from "./marks.js";
 
+const LOOKED = "attention"; // the method that every explanation comes with
 const REST = 150; // milliseconds before the maps of a new sentence are asked for
 
 // As it stands in the text: what the model was not shown is put back.
@@ -15,10 +16,10 @@ function written(prediction) {
 }
 
 export class Output {
-  // `name` tells a language by its code; `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
+  // `name` tells a language by its code, `known` what there is to know of a model; `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
   // `suggested` what a better translation can be sent for, `refused` why there are no other words.
-  constructor({ t, name, lights, chosen, copied, shared, suggested, refused }) {
-    Object.assign(this, { t, name, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
+  constructor({ t, name, known, lights, chosen, copied, shared, suggested, refused }) {
+    Object.assign(this, { t, name, known, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
     this.title = element("h2", { class: "by" });
     this.text = element("div", { class: "output", role: "group", "aria-live": "polite", "aria-busy": "false", dir: "auto" });
     this.status = element("span", { class: "quiet" });
@@ -34,7 +35,7 @@ export class Output {
     this.place = element("section", { class: "place", hidden: "" });
     const host = element("div");
     this.place.append(this.bar, host);
-    this.viewer = new Viewer(host, { standalone: () => ask("static/explain/standalone.html", { text: true }), complete: (...what) => this.complete(...what) });
+    this.viewer = new Viewer(host, { standalone: () => ask("static/explain/standalone.html", { text: true }), complete: (...what) => this.complete(...what), weigh: (...what) => this.weigh(...what) });
     this.viewer.whenPointed = (told) => this.light(told);
     this.viewer.whenChosen = (rank) => { this.ranks[this.at] = rank; this.draw(); };
     this.speak(t);
@@ -77,6 +78,8 @@ export class Output {
     this.busy(false);
     this.draw();
     this.place.hidden = !this.sentences().length;
+    const { methods = [], grades = null } = (answer && this.known(this.model())) ?? {};
+    Object.assign(this.viewer, { methods: (methods ?? []).filter((method) => method !== LOOKED), grades });
     if (this.sentences().length) this.viewer.show(this.sentences()[this.at]);
   }
 
@@ -244,20 +247,34 @@ export class Output {
     this.asking?.abort();
     const told = candidate(prediction, rank);
     if (!this.answer || told.asked || told.explanation?.maps.length || !told.text || prediction.explanation === null) return;
+    await this.explain(prediction, told, {});
+  }
+
+  // Asks the other methods for their reasons, which come with the maps.
+  async weigh(prediction, rank) {
+    const told = candidate(prediction, rank);
+    if (!this.answer || told.weighed || told === this.weighing || !told.text || !told.explanation || told.explanation.reasons) return;
+    this.weighing = told;
+    await this.explain(prediction, told, { reasons: this.viewer.methods });
+    if (this.weighing === told) this.weighing = null;
+  }
+
+  async explain(prediction, told, more) {
+    this.asking?.abort();
     const asking = this.asking = new AbortController();
     const { answer, key } = this;
     this.viewer.wait(true);
     try {
       await rest(REST, asking.signal);
-      const body = { source_text: prediction.source, target_text: told.text, source: this.from(), target: answer.target, model: this.model() };
+      const body = { source_text: prediction.source, target_text: told.text, source: this.from(), target: answer.target, model: this.model(), ...more };
       const question = { body: { ...body, ...(key ? { api_key: key } : {}) }, signal: asking.signal };
       const found = await patiently(() => ask("v1/explain", question), asking.signal, () => {});
       const { explanation, log_probs: logProbs, flags } = found.sentence;
       told.sure ??= certainty(told);
       if (explanation) Object.assign(told, { explanation, log_probs: logProbs, flags: told.finished ? flags : told.flags });
-      told.asked = true;
+      Object.assign(told, { asked: true, weighed: "reasons" in more });
     } catch (error) {
-      if (error.name !== "AbortError") told.asked = true; // the alignment that came with the translation still shows
+      if (error.name !== "AbortError") Object.assign(told, { asked: true, weighed: "reasons" in more }); // the alignment that came with the translation still shows
     } finally {
       if (!asking.signal.aborted) {
         this.viewer.wait(false);

@@ -16,7 +16,7 @@ from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"
 NO_FIELD = "there is no such field"
-FIELDS = ("api_key", "by", "html", "model", "source", "source_text", "target", "target_text")
+FIELDS = ("api_key", "by", "html", "model", "reasons", "source", "source_text", "target", "target_text")
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,14 @@ def test_a_given_translation_is_explained_by_a_method(client):
     found = ask(client, "/v1/explain", **fields, by="lrb")
     told = "by: there is no method lrb here (did you mean 'lrp'?)"
     assert (found.status_code, found.json()) == (400, {"error": told})
+    found = ask(client, "/v1/explain", **fields, reasons=["lrp", "lrb"])
+    assert (found.status_code, found.json()) == (400, {"error": told.replace("by", "reasons", 1)})
+
+
+def test_methods_are_asked_for_once_each_beside_what_was_looked_at(client, engine):
+    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
+    assert ask(client, "/v1/explain", **fields, reasons=["lrp", "saliency", "lrp"]).status_code == 200
+    assert (engine.asked[-1][1].by, engine.asked[-1][1].reasons) == ("", ("lrp", "saliency"))
 
 
 def test_as_a_page(client):
@@ -273,6 +281,7 @@ def test_models(client):
         "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
         "task": "translation", "given": ["source"], "predicted": "target", "answers": "text",
         "pairs": None, "bleu": None, "scores": None, "demo": None, "examples": [],
+        "methods": ["lrp", "saliency"], "grades": None,
     }  # fmt: skip
     assert [model["name"] for model in found] == ["en-de", "de-en", "fr-en", "other"]
 

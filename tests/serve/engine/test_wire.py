@@ -31,6 +31,9 @@ explanations = st.builds(
     matrices,
     st.lists(maps, max_size=2),
     st.dictionaries(texts, st.lists(texts, max_size=3), max_size=2),
+    reasons=st.dictionaries(
+        texts, st.builds(Explanation, *[st.lists(texts, max_size=2)] * 2, links, matrices), max_size=2
+    ),
 )
 places = st.lists(st.integers(0, 99), min_size=2, max_size=2)
 uses = st.builds(TermUse, texts, st.lists(texts, max_size=2), places, st.none() | places)

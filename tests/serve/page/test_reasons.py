@@ -1,0 +1,136 @@
+"""Why this word: methods side by side on a click, bars of what came from the source, and grades in one line."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = "<img/src=x/onerror=alert(1)>"
+
+
+def grade(deletion: float, chance: float = 0.001) -> dict:
+    return {"deletion": {"value": deletion, "against_random": chance}}
+
+
+@pytest.fixture
+def weighing(server):
+    """A server whose models were graded: LRP is the best."""
+    server.learnt = {
+        "methods": ["attention", "lrp", "saliency"],
+        "grades": {"lines": 40, "methods": {"attention": grade(0.5), "lrp": grade(0.6), "random": grade(0.2)}},
+    }
+    return server
+
+
+def rows(page) -> list[list[str]]:
+    """The table of reasons, line by line."""
+    page.view.locator(".reasons-card table").wait_for()
+    lines = page.view.locator(".reasons-card tr").all()
+    return [[cell.strip() for cell in line.locator("th, td").all_inner_texts()] for line in lines]
+
+
+def asked(server) -> list[list[str]]:
+    """The methods of each question that asked for some."""
+    return [body["reasons"] for path, body in server.asked if path == "/v1/explain" and "reasons" in body]
+
+
+def test_a_click_sets_the_methods_side_by_side(visit, weighing):
+    page = visit()
+    page.write("das Haus")
+    page.explained()
+    assert asked(weighing) == []
+    page.word("Translation", "house").click()
+    assert rows(page) == [
+        ["Source", "LRP", "Attention", "Saliency"],
+        ["das", "0%", "10%", "10%"],
+        ["Haus", "60%", "80%", "−10%"],
+        ["From the source", "60%", "–", "30%"],
+        ["From the words before", "40%", "–", "70%"],
+    ]
+    page.word("Translation", "the").click()
+    assert rows(page)[1] == ["das", "60%", "80%", "10%"]
+    assert asked(weighing) == [["lrp", "saliency"]]  # once for the sentence
+    page.tab.keyboard.press("Escape")
+    expect(page.view.locator(".reasons-card")).to_contain_text("Click a word of the translation")
+
+
+def test_a_method_colours_the_words(visit, weighing):
+    page = visit()
+    page.write("das Haus")
+    page.explained()
+    page.view.get_by_role("combobox", name="Explained by").select_option("lrp")
+    page.view.locator(".origin").first.wait_for()
+    shares = page.view.locator(".origin").evaluate_all("all => all.map(one => one.style.getPropertyValue('--share'))")
+    assert shares == ["60%", "60%"]
+    page.word("Translation", "house").hover()
+    readout = page.view.locator(".readout")
+    expect(readout).to_contain_text("rests on")
+    expect(readout).to_contain_text("60% from the source, 40% from the words before")
+    page.view.get_by_role("combobox", name="Explained by").select_option("")
+    page.word("Translation", "house").hover()
+    expect(readout).to_contain_text("looks at")
+    assert asked(weighing) == [["lrp", "saliency"]]
+
+
+@pytest.mark.parametrize(
+    ("locale", "chance", "line"),
+    [
+        ("en-GB", 0.001, "Of these 2 methods, LRP predicts best what happens when a word is removed (measured on 40"),
+        ("en-GB", 0.3, "but no better than chance"),
+        ("zh-CN", 0.001, "在这 2 种方法中，LRP最能预测去掉一个词会怎样（在 40 个句子上测得）。"),
+    ],
+)
+def test_grades_in_one_line(visit, weighing, locale, chance, line):
+    weighing.learnt["grades"]["methods"]["lrp"] = grade(0.6, chance)
+    page = visit(locale=locale)
+    page.tab.locator("#text").fill("das Haus")
+    expect(page.view.locator(".reasons-card")).to_contain_text(line)
+
+
+def test_what_was_not_measured_is_said(visit, server):
+    server.learnt = {"methods": ["attention", "lrp"], "grades": None}
+    page = visit()
+    page.write("das Haus")
+    expect(page.view.locator(".reasons-card")).to_contain_text("regard explain RUN --grade measures it")
+
+
+def test_a_model_without_methods_has_no_card(visit):
+    page = visit()
+    page.write()
+    page.explained()
+    expect(page.view.locator(".reasons-card")).to_be_hidden()
+    expect(page.view.get_by_text("Explained by")).to_be_hidden()
+
+
+def test_a_refusal_is_said(visit, weighing):
+    weighing.mute = True
+    page = visit(refused=True)
+    page.write("das Haus")
+    page.explained()
+    page.word("Translation", "house").click()
+    expect(page.view.locator(".reasons-card")).to_contain_text("The other methods gave no answer")
+
+
+def test_hostile_words_and_methods_run_nothing(visit, weighing):
+    weighing.learnt["methods"] = ["attention", HOSTILE]
+    page = visit()
+    page.write(HOSTILE)
+    page.explained()
+    page.view.locator(".queries .token").first.click()
+    table = rows(page)
+    assert table[0] == ["Source", "Attention", HOSTILE]
+    assert table[1][0] == HOSTILE
+    assert page.tab.locator("img").count() == 0
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"color_scheme": "dark"}, {"locale": "zh-CN"}, {"viewport": {"width": 320, "height": 800}}]
+)
+def test_axe_finds_nothing_serious(visit, weighing, serious, settings):
+    page = visit("#source=de&target=en&q=das+alte+Haus", **settings)
+    page.tab.locator(".tile").first.wait_for()
+    page.view.locator(".method select").select_option("saliency")
+    page.view.locator(".queries .token").nth(1).click()
+    page.view.locator(".reasons-card table").wait_for()
+    assert serious(page) == []
+    assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
