@@ -6,6 +6,7 @@ import pytest
 import torch
 from networks import build_translator
 from torch.autograd.graph import saved_tensors_hooks
+from torch.testing import assert_close
 from writers import batch_of, sources_of
 
 from regard.errors import ConfigError
@@ -47,6 +48,20 @@ def test_updates_are_the_same_to_the_bit(model, batch, precision):
             updater.update([batch], number)
     state, wanted = other.state_dict(), model.state_dict()
     assert all(torch.equal(state[name], wanted[name]) for name in wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch's compiler warns of what torch does
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_compiled_blocks_can_be_computed_again_too(batch, precision):
+    sizes = Choice("transformer", {"num_layers": 2, "feedforward_dim": 16})
+    model = build_translator({"dim": 16, "dropout": 0.0, "encoder": sizes, "decoder": sizes}, VOCAB, VOCAB)
+    losses = []
+    for changes in ({}, {"compile": True, "gradient_checkpointing": True}):
+        updater = updater_of(copy.deepcopy(model), precision=precision, **changes)
+        losses.append([updater.update([batch], number).turns["model"].loss for number in (1, 2)])
+    assert_close(losses[1], losses[0], rtol=1e-5 if precision == "float32" else 0.01, atol=0)
+    assert losses[0][1] < losses[0][0]  # gradients have come through
 
 
 def test_little_is_kept_for_the_backward_pass(model, batch):
