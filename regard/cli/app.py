@@ -20,6 +20,7 @@ from regard.cli.embeddings import embeddings_app
 from regard.cli.evaluate import evaluate_command
 from regard.cli.explain import explain_command
 from regard.cli.group import EXIT_CODES, Group
+from regard.cli.heads import heads_command
 from regard.cli.help import help_command
 from regard.cli.predict import predict_command
 from regard.cli.pretrain_finetune import pretrain_finetune_command
@@ -46,6 +47,7 @@ app.command("translate", hidden=True)(predict_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("explain")(explain_command)
+app.command("heads")(heads_command)
 app.command("serve")(serve_command)
 app.command("align")(align_command)
 app.add_typer(attention_app, name="attention")

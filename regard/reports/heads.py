@@ -1,0 +1,223 @@
+"""What each head of a run's attention looks at, what it is worth, and what pruning costs, on the dev part."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+
+from regard.attention import Attention
+from regard.data.columns import TextColumn
+from regard.errors import DataError, RegardError
+from regard.evaluation.metric import Statistics
+from regard.evaluation.significance import Interval, compare_statistics, interval_of
+from regard.explain.head_gates import gate_slopes, gated, heads_in
+from regard.explain.head_patterns import PATTERNS, Floats, HeadPatterns, Look, look_of, patterns
+from regard.predictor import Predictor, load
+from regard.records import Batch
+from regard.runs import RunFolder
+from regard.runs.texts import dev_examples
+from regard.tasks import Examples, Measure
+from regard.tasks.examples import count_of
+from regard.tasks.measures import LikelihoodMeasure
+
+SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of all heads, that are pruned
+SEED = 1  # of the random order that pruning is set beside
+TOLD = {"importance": "the least important first", "random": "drawn at random"}  # orders of pruning
+NATS = LikelihoodMeasure("loss", unit="nats")
+
+Say = Callable[[str], None]
+Place = tuple[str, int]  # the module of an attention, and the number of a head of it from 0
+
+
+class HeadReport(NamedTuple):
+    """One head."""
+
+    module: str  # name of its attention
+    attention: str  # who looks at whom: target → source
+    layer: int  # of the attentions between these two, from 1
+    head: int  # from 1
+    shares: Floats  # (pattern,) of words that follow each of PATTERNS; nan: none can
+    confidence: float  # mean of the largest weights; nan: nothing was seen of it
+    ablation: float  # nats an item that the loss grows by without it
+    interval: Interval  # of these, 95 %
+    p_value: float  # that the loss does not change
+    gradient: float  # mean |∂L / ∂gate| of the examples, in nats an item
+
+    @property
+    def place(self) -> Place:
+        """Return where it is in the model."""
+        return self.module, self.head - 1
+
+
+class Pruned(NamedTuple):
+    """A model without some heads."""
+
+    order: str  # by which they were chosen: importance, random
+    heads: int  # that are out
+    loss: float  # nats an item
+    score: float  # the first measure of the run's task
+    interval: Interval  # of the score, 95 %
+    p_value: float  # of the difference from the whole model
+
+
+class HeadsReport(NamedTuple):
+    """All heads of a run."""
+
+    heads: list[HeadReport]
+    examples: int
+    loss: float  # nats an item, of the whole model
+    measure: str  # what scores of pruned models are
+    pruning: list[Pruned]  # the whole model first, if any
+
+
+def report_heads(run: Path, changes: Sequence[str], lines: int, prune: bool, say: Say) -> HeadsReport:
+    """Measure every head on the first lines of a run's dev part.
+
+    Raises RegardError where no attention of the model has heads, and DataError where the run has no dev part.
+    """
+    predictor, experiment = load(run, changes), RunFolder(run).experiment(list(changes))
+    known = heads_in(predictor.model)
+    if not known:
+        raise RegardError(f"{run}: no attention of this model has heads (model.attention.num_heads), so none is told")
+    whole = dev_examples(experiment, predictor.task, say)
+    if whole is None:
+        raise DataError(str(run), "has no dev part to measure heads on", hint="data.dev names one in training")
+    examples = {name: values[:lines] for name, values in whole.items()}
+    seen = head_patterns(predictor, examples, piece_counts(predictor, whole))
+    say(f"what {sum(heads.num_heads for _, heads in known.values())} heads look at: {count_of(examples)} examples")
+    slopes = mean_slopes(predictor, examples)
+    say("gradients: done")
+    base, without = losses(predictor, examples, {}), dict[Place, Statistics]()
+    for name, (_, heads) in known.items():
+        for head in range(heads.num_heads):
+            without[name, head] = losses(predictor, examples, gates_without([(name, head)], predictor))
+        say(f"{name}: {heads.num_heads} heads taken out, one by one")
+    named = labels({name: one for name, (one, _) in known.items()})
+    reports = [
+        _reported(place, named[place[0]], seen.get(place[0]), slopes[place[0]], base, rows)
+        for place, rows in without.items()
+    ]
+    measure, *_ = *predictor.task.measures(experiment.evaluation.metrics), NATS
+    pruning = prunings(predictor, examples, reports, measure, say) if prune else []
+    return HeadsReport(reports, count_of(examples), NATS.value(base.sum(axis=0)), measure.name, pruning)
+
+
+def head_patterns(predictor: Predictor, examples: Examples, counts: Mapping[str, int]) -> dict[str, HeadPatterns]:
+    """Return what the heads of each attention look at, by the name of its module; none of those that show no words."""
+    looks: dict[str, list[Look]] = {}
+    for batch in _singly(predictor, examples):
+        for found in predictor.task.explain(predictor.model, batch):
+            for seen in found.maps:
+                look = look_of(found, seen)
+                if look is not None:
+                    looks.setdefault(seen.name.partition(" ")[0], []).append(look)
+    return {name: patterns(rows, counts) for name, rows in looks.items()}
+
+
+def piece_counts(predictor: Predictor, examples: Examples) -> Counter[str]:
+    """Return how often each piece stands in the texts of examples."""
+    counts = Counter[str]()
+    for name, column in predictor.task.vocabularies.items():
+        if column.tokenizer is not None and name in examples:
+            for ids in column.encode_batch(examples[name]):
+                counts.update(cast(TextColumn, column).pieces(ids))
+    return counts
+
+
+def mean_slopes(predictor: Predictor, examples: Examples) -> dict[str, torch.Tensor]:
+    """Return the mean over examples of |∂L/∂gate| (head,) of each attention."""
+    sums: dict[str, torch.Tensor] = {}
+    for batch in _singly(predictor, examples):
+        for name, slope in gate_slopes(predictor.model, batch).items():
+            sums[name] = sums.get(name, torch.zeros_like(slope)) + slope.abs()
+    return {name: one / count_of(examples) for name, one in sums.items()}
+
+
+def losses(predictor: Predictor, examples: Examples, gates: Mapping[str, torch.Tensor]) -> Statistics:
+    """Return (example, 2): nats and counted items with these gates."""
+    with gated(predictor.model, gates):
+        return predictor.outcome(examples).losses
+
+
+def gates_without(places: Sequence[Place], predictor: Predictor) -> dict[str, torch.Tensor]:
+    """Return gates (head,) of 0 at these places and 1 beside them."""
+    known, found = heads_in(predictor.model), dict[str, torch.Tensor]()
+    for name, head in places:
+        found.setdefault(name, torch.ones(known[name][1].num_heads, device=predictor.model.device))[head] = 0.0
+    return found
+
+
+def prunings(
+    predictor: Predictor, examples: Examples, heads: Sequence[HeadReport], measure: Measure, say: Say
+) -> list[Pruned]:
+    """Take more and more heads out, the least important first and, beside it, in an order that is drawn by a seed."""
+    least = [one.place for one in sorted(heads, key=lambda one: one.ablation)]
+    drawn = [heads[number].place for number in np.random.default_rng(SEED).permutation(len(heads))]
+    counts = sorted({max(round(share * len(heads)), 1) for share in SHARES})
+    whole, found = _judged(predictor, examples, measure, []), list[Pruned]()
+    for order, places, count in (
+        ("", least, 0),
+        *((order, places, count) for order, places in (("importance", least), ("random", drawn)) for count in counts),
+    ):
+        loss, rows = _judged(predictor, examples, measure, places[:count]) if count else whole
+        p_value = compare_statistics(measure, whole[1], rows, "").p_value
+        found.append(Pruned(order, count, loss, measure.value(rows.sum(axis=0)), interval_of(measure, rows), p_value))
+        told = f"{count} of {len(heads)} heads out, {TOLD[order]}" if order else "all heads in"
+        say(f"{told}: {measure.name} {found[-1].score:.4g}")
+    return found
+
+
+def labels(known: Mapping[str, Attention]) -> dict[str, tuple[str, int]]:
+    """Return for each attention who looks at whom, and which of the attentions between these two it is, from 1."""
+    counts, found = Counter[str](), dict[str, tuple[str, int]]()
+    for name, attention in known.items():
+        queries, keys, *_ = attention.role
+        between = f"{queries or 'learned'} → {keys or 'memory'}"
+        counts[between] += 1
+        found[name] = between, counts[between]
+    return found
+
+
+def _singly(predictor: Predictor, examples: Examples) -> Iterator[Batch]:
+    """Batches of one example each, or of one part of a long one."""
+    for number in range(count_of(examples)):
+        one = {name: [values[number]] for name, values in examples.items()}
+        for batch in predictor.task.held(one, predictor.batch_tokens):
+            yield batch.to(predictor.model.device)
+
+
+def _judged(
+    predictor: Predictor, examples: Examples, measure: Measure, places: Sequence[Place]
+) -> tuple[float, Statistics]:
+    """The loss and the statistics of the measure without these heads."""
+    with gated(predictor.model, gates_without(places, predictor)):
+        outcome = predictor.outcome(examples)
+        return NATS.value(outcome.losses.sum(axis=0)), measure.statistics(outcome)
+
+
+def _reported(
+    place: Place,
+    label: tuple[str, int],
+    seen: HeadPatterns | None,
+    slopes: torch.Tensor,
+    base: Statistics,
+    without: Statistics,
+) -> HeadReport:
+    change = np.stack([without[:, 0] - base[:, 0], base[:, 1]], axis=1)
+    (module, head), (attention, layer) = place, label
+    return HeadReport(
+        module,
+        attention,
+        layer,
+        head + 1,
+        np.full(len(PATTERNS), np.nan) if seen is None else seen.shares[head],
+        math.nan if seen is None else float(seen.confidence[head]),
+        NATS.value(change.sum(axis=0)),
+        interval_of(NATS, change),
+        compare_statistics(NATS, base, without, "").p_value,
+        float(slopes[head]),
+    )

@@ -1,0 +1,145 @@
+"""Heads of attention as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
+
+import io
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from regard.explain.head_patterns import PATTERNS, pattern_of
+from regard.reports.heads import HeadReport, HeadsReport, Pruned
+from regard.reports.table import NONE, Cell, Table, number
+
+SURE = 0.05  # p-value below which a difference is told
+MIXED = "mixed"  # what a head looks at that follows no pattern clearly
+ORDERS = ("importance", "random")
+
+
+def heads_table(found: HeadsReport) -> Table:
+    """Return a row for each head, in the order of the model; * marks an ablation that is no chance."""
+    names = ["head", *PATTERNS, "weight", "ablation", "gradient", "looks at"]
+    return Table(names, [_row(one) for one in found.heads], texts=1)
+
+
+def pruning_table(found: HeadsReport) -> Table:
+    """Return a row for each number of heads that are out; * marks a score that differs from the whole model's."""
+    by = {(one.order, one.heads): one for one in found.pruning}
+    counts = sorted({one.heads for one in found.pruning})
+    rows = [
+        [Cell(str(count), count), *(cell for order in ORDERS for cell in _scored(by.get((order, count), by["", 0])))]
+        for count in counts
+    ]
+    names = [f"{what}, {order}" for order in ("by importance", "at random") for what in (found.measure, "loss")]
+    return Table(["heads out", *names], rows)
+
+
+def summary(found: HeadsReport) -> str:
+    """Return in one line how many heads matter, and how many can go."""
+    sure = sum(one.ablation > 0 and one.p_value < SURE for one in found.heads)
+    line = f"of {len(found.heads)} heads {sure} are missed when they are taken out alone (p < {SURE})"
+    if not found.pruning:
+        return line
+    free = [one.heads for one in found.pruning if one.order != "random" and one.p_value >= SURE]
+    return f"{line}; {max(free)} can go together before {found.measure} tells a difference"
+
+
+def as_values(found: HeadsReport) -> dict[str, Any]:
+    """Return everything as JSON values."""
+    return {
+        "examples": found.examples,
+        "loss": found.loss,
+        "heads": [_values(one) for one in found.heads],
+        "measure": found.measure,
+        "pruning": [{**one._asdict(), "interval": list(one.interval)} for one in found.pruning],
+    }
+
+
+def plot(found: HeadsReport, *, title: str, kind: str) -> bytes:
+    """Draw a row for each attention, a column for each head, the darker the more it is worth; and what pruning costs.
+
+    Raises ImportError without matplotlib; `regard.reports.bench.report.check_plot` tells so before.
+    """
+    from matplotlib.figure import Figure
+
+    rows = len({(one.module) for one in found.heads})
+    charts = 3 if found.pruning else 2
+    figure = Figure(figsize=(5.2 * charts, max(2.5, 0.42 * rows + 1.6)), dpi=150, layout="constrained")
+    first, second, *others = figure.subplots(1, charts, squeeze=False)[0]
+    _draw_heads(first, found.heads, lambda one: one.ablation, "nats lost without it")
+    _draw_heads(second, found.heads, lambda one: one.gradient, "|∂L / ∂gate|, nats")
+    for axes in others:
+        _draw_pruning(axes, found)
+    figure.suptitle(title, fontsize=10, parse_math=False)
+    file = io.BytesIO()
+    figure.savefig(file, format=kind.removeprefix(".").lower())
+    return file.getvalue()
+
+
+def _row(one: HeadReport) -> list[Cell]:
+    shares = [Cell(NONE if math.isnan(share) else f"{share:.0%}", share) for share in one.shares.tolist()]
+    mark = "*" if one.p_value < SURE else ""
+    return [
+        Cell(f"{one.attention} {one.layer}.{one.head}"),
+        *shares,
+        Cell(NONE if math.isnan(one.confidence) else f"{one.confidence:.2f}", one.confidence),
+        Cell(f"{one.ablation:+.4f}{mark}", one.ablation),
+        Cell(f"{one.gradient:.4f}", one.gradient),
+        Cell(_pattern(one)),
+    ]
+
+
+def _pattern(one: HeadReport) -> str:
+    return NONE if np.isnan(one.shares).all() else pattern_of(one.shares) or MIXED
+
+
+def _scored(one: Pruned) -> tuple[Cell, Cell]:
+    low, high = one.interval
+    mark = "*" if one.p_value < SURE else ""
+    told = f"{number(one.score)} [{number(low)}, {number(high)}]{mark}"
+    return Cell(told, one.score), Cell(f"{one.loss:.3f}", one.loss)
+
+
+def _values(one: HeadReport) -> dict[str, Any]:
+    shares = zip(PATTERNS, one.shares.tolist(), strict=True)
+    return {
+        **one._asdict(),
+        "shares": {name: None if math.isnan(share) else share for name, share in shares},
+        "confidence": None if math.isnan(one.confidence) else one.confidence,
+        "interval": list(one.interval),
+        "pattern": pattern_of(one.shares) or None,
+    }
+
+
+def _draw_heads(axes: Any, heads: Sequence[HeadReport], value: Callable[[HeadReport], float], label: str) -> None:
+    """A heat map with the pattern of each head in its cell."""
+    modules = list(dict.fromkeys(one.module for one in heads))
+    cells = np.full((len(modules), max(one.head for one in heads)), np.nan)
+    for one in heads:
+        cells[modules.index(one.module), one.head - 1] = value(one)
+    highest = max(float(np.nanmax(cells)), 1e-12)
+    image = axes.imshow(cells, cmap="Purples", vmin=0.0, vmax=highest, aspect="auto")
+    for one in heads:
+        dark = value(one) > 0.6 * highest
+        text = "" if _pattern(one) in (MIXED, NONE) else _pattern(one)
+        place = one.head - 1, modules.index(one.module)
+        axes.text(*place, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
+    names = {one.module: f"{one.attention} {one.layer}" for one in heads}
+    axes.set_yticks(range(len(modules)), [names[module] for module in modules], fontsize=7)
+    axes.set_xticks(range(cells.shape[1]), [str(number + 1) for number in range(cells.shape[1])], fontsize=7)
+    axes.set_xlabel("head")
+    axes.set_title(label, fontsize=8)
+    axes.figure.colorbar(image, ax=axes, shrink=0.8)
+
+
+def _draw_pruning(axes: Any, found: HeadsReport) -> None:
+    """The score over the number of heads that are out."""
+    for order, marker in zip(ORDERS, "os", strict=True):
+        steps = [one for one in found.pruning if one.order in ("", order)]
+        sides = [[one.score - one.interval.low for one in steps], [one.interval.high - one.score for one in steps]]
+        counts, scores = [one.heads for one in steps], [one.score for one in steps]
+        axes.errorbar(counts, scores, yerr=np.maximum(sides, 0), marker=marker, markersize=4, capsize=2, label=order)
+    axes.set_xlabel("heads out")
+    axes.set_title(found.measure, fontsize=8)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=7)
