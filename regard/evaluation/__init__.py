@@ -11,6 +11,7 @@ from regard.evaluation.metric import Corpus, Metric, Score
 from regard.evaluation.ranking import MeanAveragePrecision, MeanReciprocalRank
 from regard.evaluation.rates import LengthRatio, RepetitionRate, UntranslatedRate
 from regard.evaluation.relation_f1 import RelationF1
+from regard.evaluation.sentence_bleu import SentenceBleu
 from regard.evaluation.significance import (
     Interval,
     SignificanceTest,
@@ -32,6 +33,7 @@ METRICS: Registry[Metric] = Registry(
     {
         "accuracy": Accuracy,
         "bleu": Bleu,
+        "sentence_bleu": SentenceBleu,
         "calibration_error": CalibrationError,
         "chrf": Chrf,
         "exact_match": ExactMatch,

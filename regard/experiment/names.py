@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
+from inspect import Parameter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -47,7 +48,9 @@ class Meaning(NamedTuple):
     @property
     def choice(self) -> Any:
         """The row as a config names it."""
-        given = {"file": "FILE"} if self.kind == "reader" else {}
+        known = PARTS[self.kind].settings(self.part)
+        needed = [name for name, setting in known.items() if setting.default is Parameter.empty]
+        given = {"file": "FILE"} if self.kind == "reader" else {name: name.upper() for name in needed}
         return {"name": self.part, **given, **self.settings} if given or self.settings else self.part
 
     @property

@@ -12,7 +12,7 @@ from torch.nn import functional
 from regard.attention import EACH, Attended, Recorded, Records, Role, fitting, recording
 from regard.layers.by_sentence import Sentences
 from regard.layers.pooling import Pooling
-from regard.models.model import Model
+from regard.models.model import Distributions, Model
 from regard.records import Batch
 
 POOLED = "pooling"  # the record of what a state saw that alone is read
@@ -52,6 +52,10 @@ class LabelModel(Model):
         log_probs, labels = self.log_probs(batch), batch.columns[self.label]
         losses = functional.nll_loss(log_probs, torch.as_tensor(labels), reduction="none")
         return ((1 - smoothing) * losses - smoothing * log_probs.mean(dim=-1)).unsqueeze(-1)
+
+    def distributions(self, batch: Batch) -> Distributions:
+        """Return all labels of each example."""
+        return Distributions(self.log_probs(batch), torch.as_tensor(batch.columns[self.label]))
 
     def counted(self, batch: Batch) -> Tensor:
         """Return (batch, 1): every example counts once."""

@@ -17,7 +17,7 @@ from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets, draw_uniform
-from regard.models.model import Generator
+from regard.models.model import Distributions, Generator
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -81,6 +81,12 @@ class LanguageModel(Generator):
         targets = batch.sequences(TEXT).items.masked_fill(~counted(batch), PAD)
         losses: Tensor = self.head.nll(self.decode(batch)[0], None, targets, smoothing=smoothing)
         return losses
+
+    def distributions(self, batch: Batch) -> Distributions:
+        """All pieces of the vocabulary, for each that is counted."""
+        keep = counted(batch)
+        log_probs: Tensor = self.head.log_probs(self.decode(batch)[0], None)
+        return Distributions(log_probs[keep], batch.sequences(TEXT).items[keep])
 
     @property
     def max_source(self) -> int | None:

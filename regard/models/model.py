@@ -2,14 +2,27 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from regard.errors import ConfigError
 from regard.layers.embedders.embedder import Embedder
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import Batch, Decoded, Encoded, State, Step
+
+
+class Distributions(NamedTuple):
+    """What a model finds likely for each item that counts, row by row."""
+
+    log_probs: Tensor  # (item, choice)
+    wanted: Tensor  # (item,): the right choice
+
+    def nll(self, smoothing: float = 0.0) -> Tensor:
+        """Return losses (item,) in nats, label-smoothed."""
+        gold = self.log_probs.gather(-1, self.wanted.unsqueeze(-1)).squeeze(-1)
+        return -(1 - smoothing) * gold - smoothing * self.log_probs.mean(dim=-1)
 
 
 class Model(nn.Module, ABC):
@@ -22,6 +35,11 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def counted(self, batch: Batch) -> Tensor:
         """Return the mask (batch, item) of the items that `nll` has a loss of."""
+
+    def distributions(self, batch: Batch) -> Distributions:
+        """Return the log-probabilities of all choices, whose losses `nll` tells. Raises ConfigError where it cannot."""
+        problem = "compares the probabilities of all choices, and this model tells that of the right one alone"
+        raise ConfigError("objective", problem, "objective=likelihood")
 
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return each embedder with the ids that it reads of a batch."""

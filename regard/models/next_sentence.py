@@ -18,6 +18,7 @@ from regard.models.build import draw_uniform
 from regard.models.classifier import PoolingChoice
 from regard.models.label_model import AttentionRecords, LabelModel
 from regard.models.masked_language_model import TiedOutput
+from regard.models.model import Distributions, Model
 from regard.models.pair_classifier import FIRST, LABEL, SECOND
 from regard.models.pair_encoder import PairEncoder, joined_pair, pair_encoder
 from regard.models.settings import (
@@ -55,7 +56,7 @@ class NextSentenceModel(LabelModel):
         return self.pairs.look(batch)
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
-        """Return losses (batch, 2 + n + m) in nats: of the label, times the holes, then of each place of the joint text."""
+        """Return losses (batch, 2 + n + m) in nats: of the label, times the holes, then of each place of both texts."""
         encoded = self.pairs.encode(joined_pair(batch.sequences(FIRST), batch.sequences(SECOND)))
         log_probs, labels = self.pairs.classes(encoded), torch.as_tensor(batch.columns[LABEL])
         label = (1 - smoothing) * functional.nll_loss(log_probs, labels, reduction="none")
@@ -64,6 +65,10 @@ class NextSentenceModel(LabelModel):
         label = label * (filled != PAD).sum(dim=-1).clamp(min=1)
         pieces = self.head.nll(Decoded(encoded.states), None, filled, smoothing=smoothing)
         return torch.cat([label.unsqueeze(-1), pieces.to(label.dtype)], dim=-1)
+
+    def distributions(self, batch: Batch) -> Distributions:
+        """Raise ConfigError: labels and pieces are chosen among different things."""
+        return Model.distributions(self, batch)
 
     def counted(self, batch: Batch) -> Tensor:
         """Return (batch, 2 + n + m): every label, and the pieces that were masked."""

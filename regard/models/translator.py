@@ -18,7 +18,7 @@ from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets, draw_uniform
-from regard.models.model import Generator
+from regard.models.model import Distributions, Generator
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -141,6 +141,13 @@ class Translator(Generator):
         head = self.heads[self.routes[batch.route].head]
         losses: Tensor = head.nll(decoded, encoded, batch.sequences("target").items, smoothing=smoothing)
         return losses
+
+    def distributions(self, batch: Batch) -> Distributions:
+        """All words of the vocabulary, for each target token."""
+        decoded, encoded = self.decode(batch)
+        target = batch.sequences("target")
+        log_probs: Tensor = self.heads[self.routes[batch.route].head].log_probs(decoded, encoded)
+        return Distributions(log_probs[target.mask], target.items[target.mask])
 
     @property
     def max_source(self) -> int | None:

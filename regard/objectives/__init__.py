@@ -3,12 +3,17 @@
 from regard.objectives.class_weighted import ClassWeightedObjective
 from regard.objectives.counted import CountedObjective
 from regard.objectives.likelihood import LikelihoodObjective
+from regard.objectives.minimum_risk import MinimumRiskObjective
 from regard.objectives.objective import Context, Objective
 from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
+from regard.objectives.r_drop import RDropObjective
 from regard.objectives.reinforce import ReinforceObjective
+from regard.objectives.self_critical import SelfCriticalObjective
+from regard.objectives.sequence_distillation import SequenceDistillationObjective
 from regard.objectives.sub_batch import SubBatchObjective, check_norms
 from regard.objectives.with_language_model import WithLanguageModelObjective
+from regard.objectives.word_distillation import WordDistillationObjective
 from regard.registry import Registry
 
 OBJECTIVES: Registry[Objective] = Registry(
@@ -17,9 +22,14 @@ OBJECTIVES: Registry[Objective] = Registry(
         "class_weighted": ClassWeightedObjective,
         "counted": CountedObjective,
         "likelihood": LikelihoodObjective,
+        "minimum_risk": MinimumRiskObjective,
+        "r_drop": RDropObjective,
         "reinforce": ReinforceObjective,
+        "self_critical": SelfCriticalObjective,
+        "sequence_distillation": SequenceDistillationObjective,
         "sub_batch": SubBatchObjective,
         "with_language_model": WithLanguageModelObjective,
+        "word_distillation": WordDistillationObjective,
     },
 )
 

@@ -1,7 +1,8 @@
 """The contract of objectives: what is minimised."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -31,11 +32,18 @@ class Context(NamedTuple):
     task: Any = None  # a row of TASKS, which stand above this floor
     search: Search | None = None
     compiled: bool = False  # True: `recording` would see nothing of the model
+    load: Callable[[Path], Model] | None = None  # run → its model, which has the same vocabularies
 
     def need_records(self, what: str) -> None:
         """Raise ConfigError where `what` could not read what attention saw."""
         if self.compiled:
             raise ConfigError("training.compile", f"compiled code does not tell {what} what attention saw", "use false")
+
+    def teacher(self, run: Path) -> Model:
+        """Return the model of another run, which learns nothing. Raises RegardError where it does not fit."""
+        if self.load is None:
+            raise ConfigError("objective.teacher", "needs runs, and none can be opened here", "Context(…, load=…)")
+        return self.load(run).eval().requires_grad_(False)
 
 
 class Objective(nn.Module, ABC):
@@ -76,3 +84,11 @@ class Objective(nn.Module, ABC):
     @abstractmethod
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Return sums over the batch, never means."""
+
+
+def copied(batch: Batch, copies: int) -> Batch:
+    """Return every row `copies` times, one whole batch after another."""
+    if copies == 1:
+        return batch
+    rows = torch.arange(len(batch.lines), device=batch.lines.device).repeat(copies)
+    return batch.select(rows)._replace(count=copies * batch.count)

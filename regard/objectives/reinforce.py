@@ -11,7 +11,7 @@ from regard.config.bounds import NotNegative, Size
 from regard.config.common_settings import LabelSmoothing
 from regard.errors import ConfigError
 from regard.objectives.attention_roles import query_mask
-from regard.objectives.objective import Context, Objective
+from regard.objectives.objective import Context, Objective, copied
 from regard.records import Batch, Loss
 
 KEPT = 0.9  # of the baseline, at every batch
@@ -46,7 +46,7 @@ class ReinforceObjective(Objective):
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the target tokens of a batch."""
         with recording(self.context.model) as records:
-            copies = _copied(batch, self.samples)
+            copies = copied(batch, self.samples)
             losses = self.context.model.nll(copies, smoothing=self.label_smoothing)
         log_prob, entropy = (_summed(name, records, batch) for name in ("log_prob", "entropy"))
         written, sizes = -losses.sum(dim=-1), self.context.model.counted(copies).sum(dim=-1)
@@ -61,14 +61,6 @@ class ReinforceObjective(Objective):
     @torch.no_grad()
     def _remember(self, written: Tensor) -> None:
         self.baseline.mul_(KEPT).add_((1 - KEPT) * written)
-
-
-def _copied(batch: Batch, copies: int) -> Batch:
-    """Every row `copies` times, one whole batch after another."""
-    if copies == 1:
-        return batch
-    rows = torch.arange(len(batch.lines)).repeat(copies)
-    return batch.select(rows)._replace(count=copies * batch.count)
 
 
 def _summed(term: str, records: Records, batch: Batch) -> Tensor:

@@ -1,5 +1,8 @@
 """Settings and columns → a model, its task and what it is trained to minimise."""
 
+import copy
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -89,8 +92,25 @@ def engine_of(settings: DecodingSettings, model: Model, task: Task, shortlist: S
 
 def objective_of(experiment: Experiment, model: Model, task: Task) -> Objective:
     """What the model is trained to minimise, with the penalties of the settings."""
-    context = Context(model, task, SEARCHES.build(experiment.decoding.search), experiment.training.compile)
+    search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
+    context = Context(model, task, search, experiment.training.compile, load)
     objective = OBJECTIVES.build(experiment.objective, context)
     check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)
     return PenalisedObjective(objective, penalties) if penalties else objective
+
+
+def _other_model(model: Model, task: Task, run: Path) -> Model:
+    """The model of another run. Raises ConfigError where its ids are others than those of the task.
+
+    In a rehearsal, whose vocabularies are not those of the run, it is a copy of the model itself.
+    """
+    other = RunFolder(run)
+    columns = other.columns(other.experiment())
+    if any(column.stands_in for column in task.vocabularies.values()):
+        return copy.deepcopy(model)
+    for name, column in task.vocabularies.items():
+        if name not in columns or columns[name].key() != column.key():
+            problem = f"'{run}' has another vocabulary of the {name}, and what it teaches are ids"
+            raise ConfigError("objective", problem, "train both on the same texts with the same text, or init.run")
+    return assemble(other).model

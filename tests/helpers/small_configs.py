@@ -4,6 +4,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+from regard.experiment import read_experiment
+from regard.runs import train_run
+
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.yaml"))
 PAIRS = [("ein Hund läuft", "a dog runs"), ("zwei Katzen schlafen", "two cats sleep"), ("er liest", "he reads")] * 4
 SMALL = [
@@ -74,7 +77,8 @@ def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
     kind = "pairs" if of_compared(path) else "documents" if of_documents(path) else path.parent.name
     write = WRITERS.get(kind, _pairs_in)
-    return [*_shrunk(path), *write(folder), *_vectors_in(folder, path)]
+    changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path)]
+    return [*changes, *_teacher_in(folder, path, changes)]
 
 
 def _pairs_in(folder: Path) -> list[str]:
@@ -90,6 +94,15 @@ def _vectors_in(folder: Path, path: Path) -> list[str]:
         return []
     (folder / "vectors").write_text("2 3\nhund 1 2 3\ndog 1 0 0\n", encoding="utf-8")
     return [f"model.embedder.vectors={folder / 'vectors'}", "model.embedder.width=3"]
+
+
+def _teacher_in(folder: Path, path: Path, changes: list[str]) -> list[str]:
+    """A run that teaches, where a config learns from one."""
+    if "teacher:" not in path.read_text(encoding="utf-8"):
+        return []
+    teacher = read_experiment(path, [*changes, "objective={name: likelihood}", f"run={folder / 'teacher'}"])
+    assert train_run(teacher, quiet=True)
+    return [f"objective.teacher={folder / 'teacher'}"]
 
 
 def _lines_in(folder: Path) -> list[str]:

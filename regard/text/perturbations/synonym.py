@@ -14,7 +14,7 @@ class SynonymPerturbation(WordPerturbation):
     https://aclanthology.org/P18-1163, section 3.1.
     """
 
-    aliases = "synonyms, lexical_substitution"
+    aliases = "lexical_substitution, embedding_neighbours"
 
     def __init__(
         self,

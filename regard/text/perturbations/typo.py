@@ -9,7 +9,7 @@ class TypoPerturbation(WordPerturbation):
     The first letter stays, and a word of one letter, too. https://arxiv.org/abs/1711.02173, section 3.2.
     """
 
-    aliases = "typos, misspelling, spelling"
+    aliases = "misspelling, spelling"
 
     def __init__(self, vectors: Vectors, *, share: ChangedShare = 0.1, seed: Seed = 1) -> None:
         super().__init__(share, seed)

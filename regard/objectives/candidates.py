@@ -1,0 +1,91 @@
+"""Targets that a model writes while it is trained, as batches to learn from."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor
+
+from regard.data.collate import collate
+from regard.decoding import Hypothesis, Search
+from regard.decoding.sampling import SamplingSearch
+from regard.errors import ConfigError
+from regard.models import Generator, Model
+from regard.objectives.objective import Context
+from regard.records import EOS, Batch, Sequences
+
+TARGET = "target"
+Ids = tuple[int, ...]  # EOS at the end, unless a limit cut it off
+
+
+class Candidates(NamedTuple):
+    """Distinct targets of each sentence of a batch."""
+
+    targets: list[list[Ids]]  # sentence by sentence, the given one first
+    batch: Batch  # a row for each of them
+    mask: Tensor  # (sentence, most): which of so many each sentence has
+
+    def table(self, values: Tensor, fill: float) -> Tensor:
+        """A value for each candidate (rows,) → (sentence, most), `fill` where there is none."""
+        found = values.new_full(self.mask.shape, fill)
+        return found.masked_scatter(self.mask, values)
+
+
+def need_writer(context: Context, name: str) -> Generator:
+    """Return the model. Raises ConfigError for one that writes no targets by a search."""
+    if not isinstance(context.model, Generator) or (context.task and TARGET not in context.task.vocabularies):
+        raise ConfigError(
+            "objective", f"'{name}' is for models that write targets, and this one does not", "objective=likelihood"
+        )
+    return context.model
+
+
+def written(model: Model, search: Search, batch: Batch) -> list[list[Hypothesis]]:
+    """Return what a search finds with a model as it answers, without dropout; the model is left as it was."""
+    with torch.no_grad(), _answering(model):
+        return search.run(cast(Generator, model), batch)
+
+
+def sampling(samples: int) -> SamplingSearch:
+    """Return a search that draws so many targets, other ones at each call."""
+    return SamplingSearch(n_best=samples, seed=int(torch.randint(2**31, ())))
+
+
+def ids_of(hypothesis: Hypothesis) -> Ids:
+    """Return what was written, with its end."""
+    return (*hypothesis.ids, EOS) if hypothesis.finished else tuple(hypothesis.ids)
+
+
+def targets_of(batch: Batch) -> list[Ids]:
+    """Return the given targets."""
+    target = batch.sequences(TARGET)
+    return [tuple(ids[mask].tolist()) for ids, mask in zip(target.items, target.mask, strict=True)]
+
+
+def with_targets(batch: Batch, targets: Sequence[Sequence[Ids]]) -> Batch:
+    """Return a batch with a row for each of the targets of each sentence, sentence by sentence."""
+    rows = torch.arange(len(targets)).repeat_interleave(torch.tensor([len(some) for some in targets]))
+    flat = collate([ids for some in targets for ids in some])
+    device, found = batch.lines.device, batch.select(rows.to(batch.lines.device))
+    target = Sequences(flat.items.to(device), flat.mask.to(device))
+    return found._replace(columns={**found.columns, TARGET: target}, count=int(flat.mask.sum()))
+
+
+def candidates(batch: Batch, drawn: Sequence[Sequence[Ids]]) -> Candidates:
+    """Return the given target and what was drawn beside it, each once."""
+    given = targets_of(batch)
+    targets = [list(dict.fromkeys([one, *some])) for one, some in zip(given, drawn, strict=True)]
+    sizes = torch.tensor([len(some) for some in targets], device=batch.lines.device)
+    mask = torch.arange(max(map(len, targets)), device=sizes.device) < sizes.unsqueeze(1)
+    return Candidates(targets, with_targets(batch, targets), mask)
+
+
+@contextmanager
+def _answering(model: Model) -> Iterator[None]:
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)

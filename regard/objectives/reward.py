@@ -1,0 +1,46 @@
+"""What a written target is worth beside the given one, by a metric of single sentences."""
+
+from collections.abc import Sequence
+from typing import Annotated, cast
+
+import torch
+from torch import Tensor
+
+from regard.config import Doc, PartOf
+from regard.data.columns import TextColumn
+from regard.errors import PartError
+from regard.evaluation import METRICS, Metric
+from regard.evaluation.metric import corpus_of
+from regard.objectives.candidates import TARGET, Ids
+from regard.objectives.objective import Context
+from regard.records import EOS
+from regard.registry import Choice
+
+RewardMetric = Annotated[Choice, PartOf(METRICS), Doc("Metric of texts whose figure of a sentence is the reward.")]
+SENTENCE_BLEU = Choice("sentence_bleu")
+
+
+class Reward:
+    """metric / 100 of each sentence by itself; minus that where less of it is better."""
+
+    def __init__(self, context: Context, choice: Choice) -> None:
+        metric = METRICS.build(choice, place="reward")
+        if metric.judges != "text" or metric.higher_is_better is None:
+            raise PartError(f"'{choice.name}' tells of no text whether it is good", "sentence_bleu", setting="reward")
+        self.metric: Metric = metric
+        self.scale = 0.01 if metric.higher_is_better else -0.01
+        self.column = cast(TextColumn, context.task.vocabularies[TARGET])
+
+    def __call__(self, targets: Sequence[Sequence[Ids]], given: Sequence[Ids]) -> Tensor:
+        """Several targets of each sentence and the given one → rewards (all of them,), sentence by sentence."""
+        known = dict[Ids, str]()
+        references = [self._text(one, known) for one, some in zip(given, targets, strict=True) for _ in some]
+        texts = [self._text(one, known) for some in targets for one in some]
+        statistics = self.metric.statistics(corpus_of(texts, references))
+        return self.scale * torch.tensor([self.metric.value(row) for row in statistics])
+
+    def _text(self, ids: Ids, known: dict[Ids, str]) -> str:
+        if ids not in known:
+            plain = [one for one in ids if one != EOS]
+            known[ids] = " ".join(map(str, plain)) if self.column.stands_in else self.column.decode(plain)
+        return known[ids]

@@ -1,0 +1,56 @@
+"""A student learns what its teacher finds likely, word by word (https://aclanthology.org/D16-1139, section 3.1)."""
+
+from pathlib import Path
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from regard.config import Doc
+from regard.config.bounds import Positive, Share
+from regard.config.common_settings import LabelSmoothing
+from regard.objectives.objective import Context, Objective
+from regard.records import Batch, Loss
+
+TeacherRun = Annotated[Path, Doc("Folder of the run whose model teaches; it has the same vocabularies.")]
+TaughtShare = Annotated[
+    Share, Doc("Share of the loss that is of the teacher's answers; the rest is of the given ones.")
+]
+
+
+class WordDistillationObjective(Objective):
+    """(1 - weight) · L + weight · τ² · Σ_v -q(v) log p(v), q and p the softmax of logits / τ of teacher and student.
+
+    L is the label-smoothed loss of `likelihood`. The teacher reads the given words before each word, and its weights
+    are no part of what is trained or saved. Raises ConfigError for a teacher of other vocabularies, and for models that
+    do not tell the probabilities of all choices.
+    """
+
+    aliases = "knowledge_distillation, word_level_distillation, distillation"
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        teacher: TeacherRun,
+        weight: TaughtShare = 0.5,
+        temperature: Annotated[Positive, Doc("τ: above 1 unlikely words tell more.")] = 1.0,
+        label_smoothing: LabelSmoothing = 0.1,
+    ) -> None:
+        super().__init__(context)
+        self.teachers = (context.teacher(teacher),)  # a tuple, so that it is no submodule
+        self.weight, self.temperature, self.label_smoothing = weight, temperature, label_smoothing
+
+    def loss(self, batch: Batch, turn: str) -> Loss:
+        """Sums over the items that count."""
+        student = self.context.model.distributions(batch)
+        (teacher,) = self.teachers
+        with torch.no_grad():
+            taught = self._softened(teacher.to(batch.lines.device).distributions(batch).log_probs)
+        own = student.nll(self.label_smoothing).sum()
+        cross = -(self.temperature**2) * (taught.exp() * self._softened(student.log_probs)).sum()
+        total = (1 - self.weight) * own + self.weight * cross
+        return Loss(total, batch.count, {"loss": own.detach(), "teacher": cross.detach()})
+
+    def _softened(self, log_probs: Tensor) -> Tensor:
+        return log_probs if self.temperature == 1.0 else (log_probs / self.temperature).log_softmax(dim=-1)
