@@ -28,6 +28,9 @@ Png = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="A pictu
 Json = Annotated[bool, typer.Option("--json", help="One JSON object with all weights.")]
 Grade = Annotated[bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")]
 Lines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
+Twin = Annotated[
+    Path | None, typer.Option(metavar="RUN", help="A run of another seed: do its explanations agree? With --grade.")
+]
 By = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,6 +53,7 @@ def explain_command(
     as_json: Json = False,
     grade: Grade = False,
     lines: Lines = 100,
+    twin: Twin = None,
 ) -> None:
     """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.
 
@@ -71,7 +75,7 @@ def explain_command(
     texts, changes, settings = _sorted(words or [])
     methods = _methods(by or [], settings)
     if grade:
-        _grade(run, texts, changes, methods, lines)
+        _grade(run, texts, changes, methods, lines, twin)
         return
     if not texts:
         raise ConfigError(
@@ -126,7 +130,9 @@ def _sorted(words: list[str]) -> tuple[list[str], list[str], list[str]]:
     return [word for word in words if word not in (*changes, *settings)], changes, settings
 
 
-def _grade(run: Path, texts: list[str], changes: list[str], methods: "list[Choice]", lines: int) -> None:
+def _grade(
+    run: Path, texts: list[str], changes: list[str], methods: "list[Choice]", lines: int, twin: Path | None
+) -> None:
     """A table of methods, and what it says in one line."""
     from regard.reports.explanations import grade_run, ranking, table
 
@@ -134,7 +140,7 @@ def _grade(run: Path, texts: list[str], changes: list[str], methods: "list[Choic
         raise ConfigError(
             "--grade", "is measured on the run's dev part, not on a text", f"regard explain {run} --grade"
         )
-    found = grade_run(run, changes, methods, lines, lambda text: print(text, file=sys.stderr))
+    found = grade_run(run, changes, methods, lines, lambda text: print(text, file=sys.stderr), twin)
     print(table(found))
     print(ranking(found))
 

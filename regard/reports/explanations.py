@@ -1,22 +1,26 @@
 """How far each method of explaining can be trusted with a model: curves over its dev part, with intervals and tests."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.evaluation.metric import Statistics
 from regard.evaluation.significance import compare_statistics, interval_of
-from regard.explain.relevance import RELEVANCES, Relevance
-from regard.explain.relevance.grading import curves
+from regard.explain.relevance import RELEVANCES, Relevance, Relevances
+from regard.explain.relevance.grading import curves, rank_correlation
+from regard.models import Model
 from regard.predictor import Predictor, load
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import RunFolder
+from regard.runs.assembly import model_of
 from regard.runs.grades import keep_grades
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
@@ -24,6 +28,7 @@ from regard.tasks.relevance import question_of
 
 RANDOM, ATTENTION = "random", "attention"  # what methods are set beside
 CURVES = ("deletion", "insertion")
+UNTRAINED, TWIN = "untrained", "twin"  # models whose explanations are set beside those of the run
 SURE = 0.05  # p-value below which a difference is told
 
 
@@ -56,44 +61,84 @@ class Grade(NamedTuple):
     deletion: Figure
     insertion: Figure
     conservation: float | None  # what the words miss of the score, as a share of it; None: nothing is promised
+    correlations: Mapping[str, float] = MappingProxyType(
+        {}
+    )  # of the order of words, with that in other models: UNTRAINED, TWIN
 
     def plain(self) -> dict[str, Any]:
         """Return the same as values of JSON."""
-        return {**{name: getattr(self, name)._asdict() for name in CURVES}, "conservation": self.conservation}
+        curves = {name: getattr(self, name)._asdict() for name in CURVES}
+        return {**curves, "conservation": self.conservation, **self.correlations}
 
 
 def grade_run(
-    run: Path, changes: Sequence[str], methods: Sequence[Choice], lines: int, say: Callable[[str], None]
+    run: Path,
+    changes: Sequence[str],
+    methods: Sequence[Choice],
+    lines: int,
+    say: Callable[[str], None],
+    twin: Path | None = None,
 ) -> dict[str, Grade]:
     """Grade methods, by default all of RELEVANCES, on what a run answers to the first lines of its dev part.
 
-    Where nothing was changed and no method has settings of its own, the run keeps the figures: pages show them. Raises
-    DataError where it has no dev part.
+    Each is also asked about the same network with weights drawn anew, whose explanations should be others
+    (https://arxiv.org/abs/1810.03292), and about a `twin`, a run of another seed, whose explanations of the same
+    answers should be much the same. Where nothing was changed and no method has settings of its own, the run keeps the
+    figures: pages show them. Raises DataError where it has no dev part, ConfigError for a twin that reads other ids.
     """
     folder, predictor = RunFolder(run), load(run, changes)
+    others = _others(folder, predictor, changes, twin)
     examples = dev_examples(folder.experiment(list(changes)), predictor.task, say)
     if examples is None:
         raise DataError(str(run), "has no dev part to grade explanations with", hint="data.dev names one in training")
     given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
     predictions = predictor.predict(given, safeguards=False)
     chosen = methods or [Choice(name) for name in RELEVANCES]
-    found = grades(predictor, predictions, {one.name: one for one in chosen}, say)
+    found = grades(predictor, predictions, {one.name: one for one in chosen}, say, others)
     if not changes and not any(one.settings for one in chosen):
         keep_grades(folder, len(predictions), {name: grade.plain() for name, grade in found.items()})
     return found
 
 
+def _others(folder: RunFolder, predictor: Predictor, changes: Sequence[str], twin: Path | None) -> dict[str, Model]:
+    """The network with weights drawn anew, and that of a twin. Raises ConfigError where it reads other ids."""
+    experiment, columns = folder.experiment(list(changes)), predictor.task.vocabularies
+    training = replace(experiment.training, seed=experiment.training.seed + 1)
+    drawn = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
+    if twin is None:
+        return {UNTRAINED: drawn}
+    other = load(twin, changes)
+    known = {name: column.key() for name, column in other.task.vocabularies.items()}
+    if known != {name: column.key() for name, column in columns.items()}:
+        raise ConfigError("--twin", f"'{twin}' has another vocabulary", "a run of the same settings with another seed")
+    return {UNTRAINED: drawn, TWIN: other.model}
+
+
 def grades(
-    predictor: Predictor, predictions: Sequence[Prediction], methods: Mapping[str, Choice], say: Callable[[str], None]
+    predictor: Predictor,
+    predictions: Sequence[Prediction],
+    methods: Mapping[str, Choice],
+    say: Callable[[str], None],
+    others: Mapping[str, Model] = MappingProxyType({}),
 ) -> dict[str, Grade]:
-    """Grade methods by name on the answers of a model, random order among them; `say` hears of each when it is done."""
+    """Grade methods by name on the answers of a model, random order among them; `say` hears of each when it is done.
+
+    The order of words is compared with that in `others`, models of the same task, by what they stand for.
+    """
     batches = [predictor.task.batch([row]).to(predictor.model.device) for row in predictor.answered(predictions)]
     found, errors = {RANDOM: _random(predictor, batches)}, dict[str, float | None]({RANDOM: None})
+    correlations: dict[str, Mapping[str, float]] = {RANDOM: {}}
     for name, choice in {ATTENTION: Choice(ATTENTION), **methods}.items():
-        found[name], errors[name] = _measured(predictor, batches, RELEVANCES.build(choice))
+        method = RELEVANCES.build(choice)
+        orders, found[name], errors[name] = _measured(predictor, batches, method)
+        correlations[name] = {
+            kind: _correlation(orders, _found(predictor, batches, method, other)) for kind, other in others.items()
+        }
         say(f"{name}: {len(batches)} examples")
+    figures = {name: [_figure(curve, found, name) for curve in CURVES] for name in found}
     return {
-        name: Grade(_figure("deletion", found, name), _figure("insertion", found, name), errors[name]) for name in found
+        name: Grade(deletion, insertion, errors[name], correlations[name])
+        for name, (deletion, insertion) in figures.items()
     }
 
 
@@ -107,10 +152,13 @@ def ranking(found: Mapping[str, Grade]) -> str:
 
 def table(found: Mapping[str, Grade]) -> str:
     """Return Markdown, the best deletion first; * marks what differs from random order, + from attention."""
-    lines = ["| method | deletion | insertion | conservation error |", "|---|---|---|---|"]
+    kinds = [kind for kind in (UNTRAINED, TWIN) if any(kind in grade.correlations for grade in found.values())]
+    names = ["method", "deletion", "insertion", "conservation error", *kinds]
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     for name, grade in sorted(found.items(), key=lambda pair: -pair[1].deletion.value):
         error = "" if grade.conservation is None else f"{grade.conservation:.2g}"
-        lines.append(f"| {name} | {_told(grade.deletion)} | {_told(grade.insertion)} | {error} |")
+        known = [f"{grade.correlations[kind]:.2f}" if kind in grade.correlations else "" for kind in kinds]
+        lines.append(f"| {' | '.join([name, _told(grade.deletion), _told(grade.insertion), error, *known])} |")
     return "\n".join(lines)
 
 
@@ -128,17 +176,31 @@ def _figure(curve: str, found: Mapping[str, Mapping[str, Statistics]], name: str
 
 def _measured(
     predictor: Predictor, batches: Sequence[Batch], method: Relevance
-) -> tuple[dict[str, Statistics], float | None]:
-    """The statistics of each curve, and what words miss of the scores, if these are promised."""
-    model, rows, missed, whole = method.model(predictor.model), list[list[list[float]]](), 0.0, 0.0
-    for batch in batches:
-        found = method.of(question_of(predictor.task, model, batch.to(model.device)))
+) -> tuple[list[torch.Tensor], dict[str, Statistics], float | None]:
+    """The relevance (item, n) of the words read, statistics of each curve, and what words miss of promised scores."""
+    orders, rows, missed, whole = list[torch.Tensor](), list[list[list[float]]](), 0.0, 0.0
+    for batch, found in zip(batches, _found(predictor, batches, method, predictor.model), strict=True):
+        orders.append(found.words[0])
         rows.append(_of(predictor, batch, found.words[0]))
         if found.total is not None:
             sums = torch.stack([words.sum(dim=1) for words in found.words]).sum(dim=0)
             missed += float((sums - found.total).abs().sum())
             whole += float(found.total.abs().sum())
-    return _by_curve(rows), missed / whole if whole else None
+    return orders, _by_curve(rows), missed / whole if whole else None
+
+
+def _found(predictor: Predictor, batches: Sequence[Batch], method: Relevance, asked: Model) -> Iterator[Relevances]:
+    """What a method finds of each example in a model."""
+    model = method.model(asked)
+    for batch in batches:
+        yield method.of(question_of(predictor.task, model, batch.to(model.device)))
+
+
+def _correlation(orders: Sequence[torch.Tensor], others: Iterable[Relevances]) -> float:
+    """The mean rank correlation of words over all items that have an order in both; nan: none has."""
+    pairs = zip(orders, others, strict=True)
+    found = torch.cat([rank_correlation(one.cpu(), other.words[0].cpu()) for one, other in pairs])
+    return float(found[found.isfinite()].mean())
 
 
 def _random(predictor: Predictor, batches: Sequence[Batch]) -> dict[str, Statistics]:

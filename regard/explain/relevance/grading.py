@@ -35,3 +35,19 @@ def curves(question: Question, relevance: Tensor, baseline: Baseline = "unknown"
         alone = question.scores([torch.where(top, shown[0], covers[0]), *shown[1:]]).exp()
         deletion, insertion = deletion + (whole - without) / len(SHARES), insertion + alone / len(SHARES)
     return Curves(deletion, insertion)
+
+
+def rank_correlation(one: Tensor, other: Tensor) -> Tensor:
+    """Return Spearman's correlation (item,) of the relevance (item, n) of words by two explanations.
+
+    Equal ones share their mean rank; nan where one explanation has no order.
+    """
+    ranks = [_ranks(relevance.double()) for relevance in (one, other)]
+    first, second = (each - each.mean(dim=1, keepdim=True) for each in ranks)
+    return (first * second).sum(dim=1) / (first.norm(dim=1) * second.norm(dim=1))
+
+
+def _ranks(relevance: Tensor) -> Tensor:
+    """How many are smaller, those that are equal counted half."""
+    own, others = relevance.unsqueeze(2), relevance.unsqueeze(1)
+    return (own > others).double().sum(dim=2) + (own == others).double().sum(dim=2) / 2
