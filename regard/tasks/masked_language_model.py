@@ -13,6 +13,7 @@ from regard.config import Doc
 from regard.config.bounds import Share, Size
 from regard.data import Corpus, Reader, Stretch
 from regard.data.columns import Column, Columns, TextColumn
+from regard.data.columns.masked_text import mask_of
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transformed
 from regard.data.transforms.masking import ANSWERS, STAGE, Masking, WordBorders
@@ -103,7 +104,7 @@ class MaskedLanguageModelTask(Task):
         if masked + random > 1:
             raise PartError(f"is {random:g}, and task.masked is {masked:g}", "1 in all, or less", setting="random")
         self.max_pieces = max_pieces
-        self.mask = cast(int, self.text.tokenizer.mask)
+        self.mask = mask_of(self.text)
         words = word_borders(self.text) if whole_words else None
         self._masking = Masking(TEXT, self.mask, share=share, masked=masked, random=random, words=words)
 

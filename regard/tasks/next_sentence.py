@@ -10,6 +10,7 @@ from regard.config import Doc
 from regard.config.bounds import Share
 from regard.data import Corpus
 from regard.data.columns import Columns, TextColumn
+from regard.data.columns.masked_text import mask_of
 from regard.data.readers.next_sentence import cycle_of
 from regard.data.streams import PlannedStream
 from regard.data.transforms import Draws, Transform, Transformed
@@ -63,7 +64,7 @@ class NextSentenceTask(LabelTask):
         share: Annotated[Share, Doc("Share of the pieces that are to be filled in, drawn anew in each epoch.")] = 0.15,
     ) -> None:
         super().__init__(columns)
-        mask = cast(int, cast(TextColumn, columns[FIRST]).tokenizer.mask)
+        mask = mask_of(cast(TextColumn, columns[FIRST]))
         self._masking = MaskingOfPairs(
             [
                 Masking(name, mask, share=share, masked=0.8, random=0.1, answers=filled)

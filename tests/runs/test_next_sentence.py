@@ -56,3 +56,14 @@ def test_texts_without_enough_documents_are_refused_in_a_line(tmp_path):
     text.write_text("a b\n\nc d\n\n" * 20)
     told = f"{text}:1: a document of one sentence", "and 31 more (lines 3, 5, 7 …)", "join it with another"
     assert unsaid(regard(*words), *told) == []
+
+
+def test_a_vocabulary_without_a_mask_is_refused_in_a_line(tmp_path):
+    (tmp_path / "text").write_text("\n\n".join("\n".join(one) for one in DOCUMENTS))
+    words = ["train", "--text", tmp_path / "text", "task.window=4", "model.dim=8", *STEP, "--run", tmp_path / "run"]
+    done = regard(*words, "model.decoder={num_layers: 1, feedforward_dim: 8}", "model.self_attention={num_heads: 2}")
+    assert done.code == 0, done.said
+    for task in ("masked_language_model", "next_sentence"):
+        again = ["train", "--text", tmp_path / "text", f"task={task}", "--from", tmp_path / "run", *STEP]
+        told = "task: the vocabulary of the run", "has no <mask>", "masked text first"
+        assert unsaid(regard(*again, "--run", tmp_path / task), *told) == []

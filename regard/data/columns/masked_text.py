@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import Self
 
 from regard.data.columns.text import TextColumn
+from regard.errors import PartError
+from regard.pieces import MASK_PIECE
 from regard.registry import Choice
 from regard.text import MaskedTokenizer, train_tokenizer
 
@@ -19,3 +21,11 @@ class MaskedTextColumn(TextColumn):
         """Learn a tokenizer from the texts and reserve the piece."""
         learnt = train_tokenizer(tokenizer, map(cls.learnt_from, values))
         return cls(MaskedTokenizer(learnt) if learnt.mask is None else learnt)
+
+
+def mask_of(column: TextColumn) -> int:
+    """Return the id of <mask>. Raises PartError where there is none, as in the vocabulary of a run of another task."""
+    if column.tokenizer.mask is None:
+        problem = f"the vocabulary of the run that this one starts from has no {MASK_PIECE}, so nothing can be masked"
+        raise PartError(problem, "no --from, or the other way round: masked text first, then the other task from it")
+    return column.tokenizer.mask
