@@ -137,10 +137,14 @@ class Translator(Generator):
 
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Losses (batch, target) in nats per target token, 0 at padding."""
+        return self.nll_with_states(batch, smoothing=smoothing)[0]
+
+    def nll_with_states(self, batch: Batch, *, smoothing: float = 0.0) -> tuple[Tensor, Encoded]:
+        """The losses of `nll`, and what the encoder saw in the same pass."""
         decoded, encoded = self.decode(batch)
         head = self.heads[self.routes[batch.route].head]
         losses: Tensor = head.nll(decoded, encoded, batch.sequences("target").items, smoothing=smoothing)
-        return losses
+        return losses, encoded
 
     def distributions(self, batch: Batch) -> Distributions:
         """All words of the vocabulary, for each target token."""

@@ -1,5 +1,6 @@
 """Objectives: what is minimised. One file a row, built with its Context."""
 
+from regard.objectives.adversarial_stability import AdversarialStabilityObjective
 from regard.objectives.class_weighted import ClassWeightedObjective
 from regard.objectives.counted import CountedObjective
 from regard.objectives.likelihood import LikelihoodObjective
@@ -19,6 +20,7 @@ from regard.registry import Registry
 OBJECTIVES: Registry[Objective] = Registry(
     "objective",
     {
+        "adversarial_stability": AdversarialStabilityObjective,
         "class_weighted": ClassWeightedObjective,
         "counted": CountedObjective,
         "likelihood": LikelihoodObjective,

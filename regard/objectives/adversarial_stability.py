@@ -1,0 +1,150 @@
+"""Translations that small changes of the source leave as they are (https://aclanthology.org/P18-1163)."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import Annotated, Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.config import Doc
+from regard.config.bounds import NotNegative, Share, Size
+from regard.config.common_settings import LabelSmoothing
+from regard.errors import ConfigError, PartError
+from regard.models import Translator
+from regard.objectives.objective import Context, Objective, copied
+from regard.pieces import SPECIALS
+from regard.records import Batch, Encoded, Loss, Sequences
+
+SOURCE = "source"
+
+
+class AdversarialStabilityObjective(Objective):
+    """L(x, y) + noisy · L(x', y) + invariance · (log D(h) + log(1 - D(h'))), h the mean of the encoder's states of x.
+
+    x' is x with noise: "lexical", a share of the pieces becomes near ones, drawn by exp(cosine) among the nearest;
+    "feature", N(0, std²) on every number of the vectors that the encoder reads. The discriminator D learns, in the same
+    step, to tell h from h', and the encoder to prevent it: D's gradient reaches the encoder with its sign turned. L is
+    the label-smoothed loss of `likelihood`. Raises ConfigError for models that are no translators.
+    """
+
+    aliases = "ast, adversarial_stability_training, gradient_reversal"
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        noise: Annotated[Literal["lexical", "feature"], Doc("What changes the source.")] = "lexical",
+        share: Annotated[Share, Doc("Share of the pieces that lexical noise changes.")] = 0.1,
+        nearest: Annotated[Size, Doc("Near pieces that one is drawn from.")] = 10,
+        std: Annotated[NotNegative, Doc("Standard deviation of noise on features.")] = 0.01,
+        noisy: Annotated[NotNegative, Doc("Weight of the loss with noise.")] = 1.0,
+        invariance: Annotated[NotNegative, Doc("Weight of the discriminator, for a sentence.")] = 1.0,
+        label_smoothing: LabelSmoothing = 0.1,
+    ) -> None:
+        super().__init__(context)
+        if not isinstance(context.model, Translator):
+            problem = "changes the source of a translation, and this model reads none"
+            raise ConfigError("objective", problem, "objective=likelihood")
+        source = context.task.vocabularies[SOURCE]
+        if noise == "lexical" and source.tokenizer is None:
+            raise PartError("'lexical' replaces pieces of a text, and this source is none", "feature", setting="noise")
+        self.model: tuple[Translator] = (context.model,)  # a tuple, so that it is no submodule
+        self.pieces = len(source)
+        self.lexical, self.share, self.nearest = noise == "lexical", share, nearest
+        self.std, self.noisy, self.invariance, self.label_smoothing = std, noisy, invariance, label_smoothing
+        dim = next(iter(context.model.encoders.values())).encoder.dim
+        self.discriminator = nn.Sequential(nn.Linear(dim, dim), nn.Tanh(), nn.Linear(dim, 1))
+
+    def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
+        """Return those of the model and of the discriminator."""
+        return chain(self.context.model.parameters(), self.discriminator.parameters())
+
+    def loss(self, batch: Batch, turn: str) -> Loss:
+        """Sums over the target tokens of a batch, and over its sentences for the discriminator."""
+        (model,), both = self.model, copied(batch, 2)
+        if self.lexical:
+            items, mask = both.sequences(SOURCE)
+            given, copies = items.chunk(2)
+            source = Sequences(torch.cat([given, self.replaced(copies, batch.route)]), mask)
+            both = both._replace(columns={**both.columns, SOURCE: source})
+        with self._blurred(batch):
+            losses, encoded = model.nll_with_states(both, smoothing=self.label_smoothing)
+        clean, noisy = (half.sum() for half in losses.chunk(2))
+        turned: Tensor = ReversedGradient.apply(pooled(encoded))  # type: ignore[no-untyped-call]  # untyped in torch
+        found = self.discriminator(turned).squeeze(-1)
+        real = torch.cat([half.new_full(half.shape, value) for half, value in zip(found.chunk(2), (1, 0), strict=True)])
+        told = functional.binary_cross_entropy_with_logits(found, real, reduction="sum")
+        total = clean + self.noisy * noisy + self.invariance * told
+        parts = {"loss": clean, "noisy": noisy, "discriminator": told}
+        return Loss(total, batch.count, {name: part.detach() for name, part in parts.items()})
+
+    @torch.no_grad()
+    def replaced(self, ids: Tensor, route: str) -> Tensor:
+        """ids (batch, n) → the same with a share of the pieces replaced by near ones; specials stay."""
+        (model,) = self.model
+        chosen = (torch.rand(ids.shape, device=ids.device) < self.share) & (ids >= len(SPECIALS))
+        if not chosen.any():
+            return ids
+        embedder = model.encoders[model.routes[route].encoder].embedder
+        table = embedder.word_vectors(torch.arange(self.pieces, device=ids.device))
+        found = ids.clone()
+        found[chosen] = near_pieces(ids[chosen], table, self.nearest)
+        return found
+
+    @contextmanager
+    def _blurred(self, batch: Batch) -> Iterator[None]:
+        """Add noise to what the encoder reads of the second half of the rows, in the lines below."""
+        (model,) = self.model
+        encoder: nn.Module = model.encoders[model.routes[batch.route].encoder].encoder
+        if self.lexical:
+            yield
+            return
+
+        def blur(module: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
+            read, *others = given
+            vectors = read.items
+            half = len(vectors) // 2
+            noise = torch.randn_like(vectors[half:]) * self.std
+            return (read._replace(items=torch.cat([vectors[:half], vectors[half:] + noise])), *others)
+
+        hook = encoder.register_forward_pre_hook(blur)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+
+class ReversedGradient(torch.autograd.Function):
+    """The identity, whose gradient has its sign turned (https://arxiv.org/abs/1409.7495)."""
+
+    @staticmethod
+    def forward(context: Any, states: Tensor) -> Tensor:
+        """States as they are."""
+        return states.view_as(states)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        """Minus the gradient."""
+        return -gradients[0]
+
+
+def pooled(encoded: Encoded) -> Tensor:
+    """The mean of the states of words: (batch, dim)."""
+    mask = encoded.mask.unsqueeze(-1).to(encoded.states)
+    return (encoded.states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+
+
+def near_pieces(ids: Tensor, table: Tensor, nearest: int) -> Tensor:
+    """ids (n,) → for each one of the `nearest` other pieces of a table (vocab, dim), drawn by exp(cosine)."""
+    directions = functional.normalize(table.float(), dim=-1)
+    cosines = directions[ids] @ directions.T
+    cosines[:, : len(SPECIALS)] = -torch.inf
+    cosines.scatter_(1, ids.unsqueeze(1), -torch.inf)
+    found, places = cosines.topk(min(nearest, cosines.shape[1]), dim=-1)
+    shares = found.exp()
+    shares[shares.sum(dim=-1) == 0] = 1.0  # there is no other piece: whatever is drawn is replaced below
+    drawn = places.gather(1, torch.multinomial(shares, 1)).squeeze(1)
+    return drawn.where(drawn >= len(SPECIALS), ids)

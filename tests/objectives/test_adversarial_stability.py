@@ -1,0 +1,124 @@
+"""Adversarial stability training: signs of gradients, noise that spares specials, and plain likelihood without it."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+from networks import build_translator, columns_of
+from torch.nn import functional
+from torch.testing import assert_close
+
+from regard.errors import ConfigError
+from regard.models import ROUTE
+from regard.objectives import OBJECTIVES, Context
+from regard.objectives.adversarial_stability import near_pieces, pooled
+from regard.objectives.objective import copied
+from regard.records import EOS, PAD, Batch, Sequences
+from regard.registry import Choice
+
+VOCAB = 30
+PART = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
+
+
+def task(tokenizer=True) -> Any:
+    column = columns_of(source=VOCAB)["source"]
+    vars(column)["tokenizer"] = tokenizer or None
+    return cast(Any, SimpleNamespace(vocabularies={"source": column, "target": column}))
+
+
+@pytest.fixture
+def model():
+    settings = dict(dim=8, encoder=PART, decoder=PART, dropout=0.0)
+    return build_translator(settings, VOCAB, VOCAB).double()
+
+
+def objective(model, **settings):
+    return OBJECTIVES.build(Choice("adversarial_stability", settings), Context(model, task())).double()
+
+
+@pytest.fixture
+def batch():
+    ids = torch.tensor([[5, 6, 7, 3, EOS], [24, EOS, PAD, PAD, PAD], [8, 9, EOS, PAD, PAD]])
+    rows = Sequences(ids, ids != PAD)
+    return Batch({"source": rows, "target": rows}, ROUTE, torch.arange(3), 10)
+
+
+def test_the_encoder_gets_the_discriminators_gradient_with_its_sign_turned(model, batch, assert_agrees):
+    """Against the losses one by one, the discriminator's without any reversal."""
+    built = objective(model, share=0.5, noisy=0.7, invariance=1.3, label_smoothing=0.2)
+    torch.manual_seed(4)
+    loss = built.loss(batch, "model")
+    torch.manual_seed(4)
+    changed = built.replaced(batch.sequences("source").items, ROUTE)
+    assert bool((changed != batch.sequences("source").items).any())
+    noisy = batch._replace(columns={**batch.columns, "source": Sequences(changed, batch.sequences("source").mask)})
+    own, other = (model.nll(one, smoothing=0.2).sum() for one in (batch, noisy))
+    real, false = (built.discriminator(pooled(model.encode(one))) for one in (batch, noisy))
+    told = -(functional.logsigmoid(real) + functional.logsigmoid(-false)).sum()
+    assert_agrees("F16", loss.sum, own + 0.7 * other + 1.3 * told, 1e-9)
+    reader = [*model.encoders.parameters()]
+    wanted = torch.autograd.grad(own + 0.7 * other - 1.3 * told, reader, retain_graph=True)
+    for found, exact in zip(torch.autograd.grad(loss.sum, reader, retain_graph=True), wanted, strict=True):
+        assert_agrees("F16", found, exact, 1e-9)
+    judge = [*built.discriminator.parameters()]
+    wanted = torch.autograd.grad(1.3 * told, judge)
+    for found, exact in zip(torch.autograd.grad(loss.sum, judge), wanted, strict=True):
+        assert_agrees("F16", found, exact, 1e-9)
+    assert loss.count == 10
+
+
+def test_without_noise_and_weights_it_is_likelihood(model, batch):
+    plain = OBJECTIVES.build(Choice("likelihood"), Context(model)).loss(batch, "model")
+    assert_close(objective(model, noisy=0.0, invariance=0.0).loss(batch, "model").sum, plain.sum)
+    assert_close(objective(model, share=0.0, noisy=1.0, invariance=0.0).loss(batch, "model").sum, 2 * plain.sum)
+    feature = objective(model, noise="feature", std=0.0, invariance=0.0)
+    assert_close(feature.loss(batch, "model").sum, 2 * plain.sum)
+
+
+def test_lexical_noise_spares_specials_and_takes_near_pieces(model, batch):
+    ids = batch.sequences("source").items
+    built = objective(model, share=1.0, nearest=2)
+    found = built.replaced(ids, ROUTE)
+    specials = ids < 4
+    assert torch.equal(found[specials], ids[specials])
+    table = functional.normalize(model.encoders[ROUTE].embedder.output_weight().detach(), dim=-1)
+    for before, after in zip(ids[~specials].tolist(), found[~specials].tolist(), strict=True):
+        order = sorted(set(range(4, VOCAB)) - {before}, key=lambda one: -float(table[before] @ table[one]))
+        assert after in order[:2]
+
+
+def test_near_pieces_are_drawn_by_the_exponential_of_the_cosine():
+    table = torch.zeros(8, 2)
+    table[4:] = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    drawn = near_pieces(torch.full((20_000,), 4), table, 3).bincount(minlength=8) / 20_000
+    wanted = torch.tensor([1.0, 0.0, -1.0]).softmax(dim=0)
+    assert_close(drawn[5:], wanted, atol=0.02, rtol=0)
+    assert_close(near_pieces(torch.tensor([4]), table[:5], 3), torch.tensor([4]))  # there is no other piece
+
+
+def test_feature_noise_is_of_the_copies_alone(model, batch):
+    built = objective(model, noise="feature", std=0.3)
+    seen = []
+    hook = model.encoders[ROUTE].encoder.register_forward_hook(lambda module, given, out: seen.append(given[0].items))
+    with built._blurred(batch):
+        model.encode(copied(batch, 2))
+    model.encode(copied(batch, 2))
+    hook.remove()
+    blurred, plain = seen
+    assert torch.equal(blurred[:3], plain[:3])
+    assert abs(float((blurred[3:] - plain[3:]).detach().std()) - 0.3) < 0.1
+
+
+def test_the_discriminator_is_trained_and_saved(model):
+    built = objective(model)
+    known = {id(parameter) for parameter in built.parameters_of("model")}
+    assert known == {id(one) for one in (*model.parameters(), *built.discriminator.parameters())}
+    assert {name.partition(".")[0] for name in built.state_dict()} == {"discriminator"}
+
+
+def test_what_reads_no_text_is_refused(model):
+    with pytest.raises(ConfigError, match="objective: changes the source of a translation"):
+        OBJECTIVES.build(Choice("adversarial_stability"), Context(torch.nn.Linear(1, 1), task()))
+    with pytest.raises(ConfigError, match=r"objective\.noise: 'lexical' replaces pieces"):
+        OBJECTIVES.build(Choice("adversarial_stability"), Context(model, task(tokenizer=False)))
