@@ -19,6 +19,9 @@ class LabelledArray(NamedTuple):
     labels: tuple[list[str], ...]  # of each axis, as many as it is long
 
 
+Place = list[int]  # [first, behind] of some characters of a text
+
+
 def as_line(values: Iterable[str]) -> str:
     """Return the line that stands for the values of several columns: tabs between them, and none in them."""
     return "\t".join(value.replace("\t", " ") for value in values)
@@ -186,10 +189,18 @@ class TextPrediction(Prediction):
 
     ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
     terms: TermReport | None = field(default=None, kw_only=True)  # of a glossary; None: none stands in the source
+    uncovered: list[Place] | None = field(default=None, kw_only=True)  # in the source; None: nothing was checked
+    shares: Mapping[str, float] = field(
+        default_factory=dict, kw_only=True
+    )  # of the score: model and features; {}: none
 
     def details(self) -> dict[str, Any]:
-        """The terms of a glossary, where there are some."""
-        return {**super().details(), **({} if self.terms is None else self.terms.details())}
+        """The terms of a glossary, what features add to the score, and words that may be untranslated."""
+        told = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
+        if self.uncovered is not None:
+            places = self.uncovered
+            told["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]
+        return told if self.terms is None else {**told, **self.terms.details()}
 
 
 @dataclass(frozen=True, repr=False)

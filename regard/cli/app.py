@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from regard.cli.adequacy import adequacy_command
 from regard.cli.align import align_command
 from regard.cli.attention import attention_app
 from regard.cli.catalogue import list_command
@@ -54,6 +55,7 @@ app.add_typer(attention_app, name="attention")
 app.add_typer(data_app, name="data")
 app.add_typer(embeddings_app, name="embeddings")
 app.command("shortlist")(shortlist_command)
+app.command("adequacy")(adequacy_command)
 app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)

@@ -11,6 +11,7 @@ from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.evaluation import METRICS
 from regard.experiment.data import DataSettings
+from regard.explain.adequacy import ADEQUACIES
 from regard.models import MODELS
 from regard.objectives import OBJECTIVES, PENALTIES
 from regard.registry import Choice
@@ -62,6 +63,9 @@ class DecodingSettings:
     shortlist: Annotated[
         bool, Doc("Choose among the words that may translate those of the source; first: regard shortlist RUN.")
     ] = False
+    adequacy: Annotated[
+        Annotated[Choice, PartOf(ADEQUACIES)] | None, Doc("What tells words that may be untranslated; null: nothing.")
+    ] = None
     max_source: Annotated[Size, Doc("Pieces of the longest text that is accepted.")] = 1024
     ensemble: Annotated[
         tuple[Path, ...], OneOrMany(), Doc("Folders of other runs of the same vocabularies, to write together with.")

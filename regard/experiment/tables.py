@@ -11,6 +11,7 @@ from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
+from regard.explain.adequacy import ADEQUACIES
 from regard.explain.relevance import RELEVANCES
 from regard.heads import HEADS
 from regard.heads.tagging import TAG_HEADS
@@ -61,6 +62,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "schedule": SCHEDULES,
     "search": SEARCHES,
     "feature": FEATURES,
+    "adequacy": ADEQUACIES,
     "metric": METRICS,
 }
 IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none

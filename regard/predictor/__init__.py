@@ -10,7 +10,7 @@ from regard.experiment import OPEN, Experiment, too_long_sources
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
-from regard.runs.assembly import engine_of, features_of, shortlist_of
+from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of
 
 __all__ = ["Predictor", "load"]
 
@@ -40,6 +40,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
         engine,
         search=SEARCHES.build(settings.search),
         features=features_of(settings),
+        adequacy=adequacy_of(folder, settings, task.vocabularies),
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,
         term_cost=settings.term_cost,

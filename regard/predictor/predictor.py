@@ -18,6 +18,7 @@ from regard.documents.document import Document, nth
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError, RegardError, TooLongError
+from regard.explain.adequacy import Adequacy, checked
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
 from regard.models import Model
@@ -61,6 +62,7 @@ class Predictor:
         *,
         search: Search | None = None,
         features: Sequence[Feature] = (),
+        adequacy: Adequacy | None = None,
         batch_tokens: int = 8192,
         max_source: int = 1024,
         term_cost: float = 1.0,
@@ -68,10 +70,10 @@ class Predictor:
     ) -> None:
         """`search` is that of the run; `features` go with every search that a call of `predict` names.
 
-        Terms of a glossary may cost `term_cost` nats a word before a warning tells; `languages` are codes, where known.
+        `adequacy` tells words left out; terms may cost `term_cost` nats a word before a warning; `languages` are codes.
         """
         keep_memory()
-        self.search, self.term_cost = search or BeamSearch(), term_cost
+        self.search, self.term_cost, self.adequacy = search or BeamSearch(), term_cost, adequacy
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [max_source, model.max_source, engine.max_source]
         self.languages = languages
@@ -102,8 +104,8 @@ class Predictor:
 
         Where a task reads several columns, an example by column stands in for a text. A translator answers nothing with
         nothing; a language model, which goes on with a text, begins one. `search` stands in for that of the run.
-        With `safeguards` a text in a script that training never saw is copied, and a loop in a translation is cut; the
-        prediction's `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
+        With `safeguards` texts in a script that training never saw are copied, loops cut and words left out looked for;
+        a `warning` says so. `lines` of the batches that a search sees are the places of the texts, from 0.
         Terms of a `glossary` are translated as it says, by a beam search, and `terms` of a prediction tells which were
         found and used; the answer to each text begins with its own of the `prefixes`.
         Batched by length; a text's answer does not depend on the others. Raises TooLongError for a text that is longer
@@ -123,6 +125,7 @@ class Predictor:
             wanted = Wanted.of(glossary, prefixes, len(examples))
             beam = (search or self.search).as_beam()
             found = with_terms(predicted, beam, self.term_phrases, wanted, self.term_cost)
+        found = checked(found, self.adequacy if safeguards else None, self._linked)
         return self.explained(found) if explain else Predictions(found)
 
     def _predicted(
@@ -305,8 +308,7 @@ class Predictor:
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
         """The same predictions, each with what its pieces looked at as they were written."""
         rows = self.answered(predictions)
-        explain = partial(self.task.explain, self.model)
-        explanations = self._in_batches(rows, explain, width=WIDTH_OF_MAPS, alone=True)
+        explanations = self._in_batches(rows, partial(self.task.explain, self.model), width=WIDTH_OF_MAPS, alone=True)
         return Predictions(map(self._with, predictions, explanations))
 
     def answered(self, predictions: Sequence[Prediction]) -> list[Ids]:

@@ -13,6 +13,7 @@ from regard.decoding.shortlist import FILE as SHORTLIST
 from regard.decoding.shortlist import Shortlist
 from regard.errors import ConfigError
 from regard.experiment import DecodingSettings, Experiment
+from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.ops.kernels.packing import set_precision
@@ -65,14 +66,25 @@ def shortlist_of(folder: RunFolder, settings: DecodingSettings, columns: Columns
     """
     if not settings.shortlist:
         return None
-    check_translates(columns)
+    check_translates(columns, "decoding.shortlist")
     return Shortlist.load(folder.path / SHORTLIST, len(columns["source"]), len(columns["target"]))
 
 
-def check_translates(columns: Columns) -> None:
-    """Raise ConfigError where there is nothing for a shortlist to learn from."""
+def adequacy_of(folder: RunFolder, settings: DecodingSettings, columns: Columns) -> Adequacy | None:
+    """What tells words that a run's translations leave out, where the settings name a check.
+
+    Raises ConfigError for a model that does not translate, CheckpointError where a check has to be learnt first.
+    """
+    if settings.adequacy is None:
+        return None
+    check_translates(columns, ADEQUACIES.place)
+    return ADEQUACIES.build(settings.adequacy, folder.path)
+
+
+def check_translates(columns: Columns, setting: str) -> None:
+    """Raise ConfigError for a setting that has nothing to learn from where there are no translations."""
     if not {"source", "target"} <= columns.keys():
-        raise ConfigError("decoding.shortlist", "is for models that translate, and this one does not", "leave it out")
+        raise ConfigError(setting, "is for models that translate, and this one does not", "leave it out")
 
 
 def engine_of(settings: DecodingSettings, model: Model, task: Task, shortlist: Shortlist | None = None) -> Engine:

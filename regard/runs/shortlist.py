@@ -43,7 +43,7 @@ def learn_shortlist(
     """
     experiment = folder.experiment()
     columns = folder.columns(experiment)
-    check_translates(columns)
+    check_translates(columns, "decoding.shortlist")
     sizes = len(columns["source"]), len(columns["target"])
     pairs = list(islice(_pairs(experiment, columns), MOST_PAIRS))
     say(f"learning which of {sizes[1]:,} pieces translate which, from {len(pairs):,} pairs")

@@ -46,6 +46,16 @@ def test_packed_texts_are_read_and_a_file_is_written(files):
     assert (folder / "links").read_text("utf-8") == told(source, target, "--lowercase")
 
 
+def test_words_with_no_break_spaces_are_one_word(files):
+    folder, *_ = files
+    space, lines = "\u00a0", "\u2028"  # neither parts words here, nor the second one lines
+    (folder / "b.fr").write_text(f"{space}la maison{lines}\n\n10{space}000 maisons !\nla maison\n", "utf-8")
+    (folder / "b.en").write_text("the house\n\n10,000 houses !\nthe house\n", "utf-8")
+    found = told(folder / "b.fr", folder / "b.en", "--model", "ibm1").splitlines()
+    assert found[1] == "" and len(found) == 4
+    assert [len({source for source, _ in parse_pharaoh(line)}) for line in found] == [2, 0, 3, 2]
+
+
 def test_other_texts_are_learnt_from_and_not_linked(files):
     folder, source, target = files
     for side, line in (("de", "Haus ein"), ("en", "a house")):

@@ -1,0 +1,42 @@
+"""Words that no word of the translation looked at."""
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from regard.config import Doc
+from regard.config.bounds import Share
+from regard.explain.adequacy.adequacy import Adequacy
+from regard.explain.alignment import word_alignment
+from regard.results import Place, Prediction
+
+
+class AttentionAdequacy(Adequacy):
+    """A word is uncovered where the weights of all target words on it sum to less than `below`.
+
+    The coverage of https://arxiv.org/abs/1609.08144, equation 14. How much it tells depends on the model: words look
+    at what they miss, too.
+    """
+
+    needs_explanation: ClassVar[bool] = True
+
+    def __init__(
+        self, folder: Path, *, below: Annotated[Share, Doc("Sum of weights under which a word is uncovered.")] = 0.2
+    ) -> None:
+        self.below = below
+
+    def uncovered(self, prediction: Prediction) -> list[Place]:
+        """Sum what looked at each word; a model that tells no weights has no uncovered words."""
+        found = prediction.explanation
+        if found is None or not found.weights:
+            return []
+        aligned = word_alignment(found.source_tokens, found.target_tokens, found.weights)
+        places, end = list[Place](), 0
+        for number, word in enumerate(aligned.source_words):
+            start = prediction.source.find(word.text, end)
+            if start < 0:  # a piece that spells its text in another way
+                continue
+            end = start + len(word.text)
+            looked = sum(row[number] for row in aligned.weights)
+            if looked < self.below and any(map(str.isalpha, word.text)):
+                places.append([start, end])
+        return places

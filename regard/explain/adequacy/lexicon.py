@@ -1,0 +1,67 @@
+"""Words whose known translations are all missing."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from regard.config import Doc
+from regard.config.bounds import Count, Share
+from regard.errors import CheckpointError
+from regard.explain.adequacy.adequacy import Adequacy
+from regard.results import Place, Prediction
+from regard.statistical.translations import Translations
+from regard.text.words import cut_words
+
+FILE = "translations.tsv.gz"  # in a run's folder
+
+
+class LexiconAdequacy(Adequacy):
+    """A word is uncovered where no translation has it that was counted twice or more in training.
+
+    Judged are words that were seen `least` times, and in `certain` of them had such a translation. A word that stands
+    in the translation as it is, a name or a number, is covered.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        certain: Annotated[
+            Share, Doc("Share of a word's occurrences with a usual translation that has it judged.")
+        ] = 0.9,
+        least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = 5,
+    ) -> None:
+        if not (folder / FILE).exists():
+            hint = f"learn it from the training texts: regard adequacy {folder}"
+            raise CheckpointError(folder / FILE, "is missing", hint)
+        translations = Translations.read(folder / FILE)
+
+        @cache
+        def usual(word: str) -> tuple[frozenset[str], ...]:
+            """The usual translations of a word, each as its words; none for a word that is not judged."""
+            counts = translations.counts.get(word, {})
+            known = {target: count for target, count in counts.items() if target and count > 1}
+            total = sum(counts.values())
+            judged = total >= least and sum(known.values()) >= certain * total
+            return tuple(frozenset(target.split(" ")) for target in known) if judged else ()
+
+        self.usual = usual
+
+    def uncovered(self, prediction: Prediction) -> list[Place]:
+        """Look all words up."""
+        written = {word for word, _ in folded_words(prediction.text)}
+        return [
+            place
+            for word, place in folded_words(prediction.source)
+            if (known := self.usual(word)) and word not in written and not any(one <= written for one in known)
+        ]
+
+
+def folded_words(text: str) -> Iterator[tuple[str, Place]]:
+    """Yield the words and signs of a text in lower case, with their places."""
+    end = -1  # of the space that stands before the text
+    for piece in cut_words(text):
+        start, end = end + len(piece) - len(piece.lstrip(" ")), end + len(piece)
+        if word := piece.strip():
+            yield word.lower(), [start, end]
