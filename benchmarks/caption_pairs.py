@@ -1,0 +1,52 @@
+"""Documents of two texts that say much the same, to learn from how texts are compared.
+
+    python benchmarks/caption_pairs.py CAPTIONS LABELLED > pairs.txt
+
+A line of CAPTIONS (.gz) is followed by a copy that has lost one word in six and, half of the time, has its end first.
+Behind them stand the pairs of LABELLED, a table for `regard pretrain-finetune`, without their labels and without its
+test part.
+"""
+
+import argparse
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from regard.data.readers.lines import read_lines
+from regard.recipes.labelled_parts import ALL, cut, labelled_examples
+
+LOST, TURNED = 1 / 6, 0.5  # shares of words, and of copies
+LENGTHS = range(3, 31)  # words
+
+
+def main() -> None:
+    """Prints documents, an empty line behind each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("captions", type=Path)
+    parser.add_argument("labelled", type=Path)
+    wanted = parser.parse_args()
+    _, examples = labelled_examples(wanted.labelled, {"pairs"})
+    for first, second in copies(wanted.captions):
+        print(first, second, "", sep="\n")
+    for texts in cut(examples, [ALL])[ALL]:
+        print(texts["first"], texts["second"], "", sep="\n")
+
+
+def copies(file: Path) -> Iterator[tuple[str, str]]:
+    """Each caption without its punctuation, and its copy."""
+    draws = random.Random(1)
+    for line in read_lines(file):
+        words = line.strip().rstrip(".").replace(",", "").split()
+        if len(words) in LENGTHS:
+            yield " ".join(words), " ".join(changed(words, draws))
+
+
+def changed(words: Sequence[str], draws: random.Random) -> Sequence[str]:
+    """A copy of words with some lost, and with what stands behind a border before the rest."""
+    kept = [word for word in words if draws.random() > LOST] or words
+    border = draws.randrange(len(kept)) if draws.random() < TURNED else 0
+    return [*kept[border:], *kept[:border]]
+
+
+if __name__ == "__main__":
+    main()
