@@ -29,6 +29,7 @@ from regard.cli.schema import schema_command
 from regard.cli.serve import serve_command
 from regard.cli.shortlist import shortlist_command
 from regard.cli.train import train_command
+from regard.cli.tune import tune_command
 
 SPINS = "2000"  # about as long as waking a thread takes
 COLLECT_AFTER = 10_000  # new objects; Python's own 700 has it look for cycles 500 times while torch is loaded
@@ -55,6 +56,7 @@ app.add_typer(attention_app, name="attention")
 app.add_typer(data_app, name="data")
 app.add_typer(embeddings_app, name="embeddings")
 app.command("shortlist")(shortlist_command)
+app.command("tune")(tune_command)
 app.command("adequacy")(adequacy_command)
 app.command("list")(list_command)
 app.command("help")(help_command)

@@ -35,9 +35,7 @@ class Kept:
         """Raises DataError for terms that are too long, ConfigError for a model that translates nothing."""
         if self.glossary is None and self.prefix is None:
             return
-        if predictor.task.translated is None:
-            option = "--prefix" if self.glossary is None else "--glossary"
-            raise ConfigError(option, "is for models that translate", "leave it out")
+        predictor.task.check_terms("--prefix" if self.glossary is None else "--glossary")
         if self.glossary is not None:
             predictor.term_phrases.check([self.glossary])
 

@@ -3,7 +3,7 @@
 from regard.decoding.beam import BeamSearch
 from regard.decoding.constrained import ConstrainedBeamSearch
 from regard.decoding.engine import Engine, SearchEngine
-from regard.decoding.features import FEATURES, Feature
+from regard.decoding.features import FEATURES, Feature, Surroundings
 from regard.decoding.forced import forced
 from regard.decoding.greedy import GreedySearch
 from regard.decoding.phrases import Requirement, Requirements
@@ -33,6 +33,7 @@ __all__ = [
     "Requirements",
     "Search",
     "SearchEngine",
+    "Surroundings",
     "Unwanted",
     "forced",
 ]

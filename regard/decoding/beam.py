@@ -80,7 +80,7 @@ class BeamSearch(Search):
         """Itself."""
         return self
 
-    def norm(self, lengths: Array | int) -> Any:
+    def norm(self, lengths: Any) -> Any:
         """What a sum of log-probabilities is divided by."""
         return ((5.0 + lengths) / 6.0 if self.gnmt else lengths * 1.0) ** self.length_penalty
 

@@ -1,7 +1,7 @@
 """Beam search whose targets contain what is required, with a beam that is shared out anew at every step."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -49,6 +49,10 @@ class ConstrainedBeamSearch(Search):
             if len(kept):
                 guided.go_on(torch.from_numpy(words[kept]).to(device), torch.from_numpy(rows[kept]).to(device))
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
+
+    def norm(self, lengths: Any) -> Any:
+        """That of the beam."""
+        return self.beam.norm(lengths)
 
     def _width(self, requirement: Requirement) -> int:
         """Hypotheses of an example."""

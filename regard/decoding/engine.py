@@ -5,6 +5,7 @@ from typing import Protocol
 
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Hypothesis, Search
+from regard.decoding.shares import with_shares
 from regard.decoding.shortlist import Shortlist, ShortlistedWriter
 from regard.models import Generator
 from regard.records import Batch
@@ -46,4 +47,5 @@ class SearchEngine:
     def answer(self, batch: Batch) -> list[list[Hypothesis]]:
         """Search."""
         writer = self.writer if self.shortlist is None else ShortlistedWriter(self.writer, self.shortlist)
-        return self.search.run(writer, batch, features=self.features)
+        found = self.search.run(writer, batch, features=self.features)
+        return with_shares(writer, self.search, self.features, batch, found) if self.features else found

@@ -2,8 +2,9 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class Hypothesis(NamedTuple):
     score: float  # what hypotheses are ranked by
     log_probs: list[float]  # per id, that of EOS at the end if it is finished
     finished: bool  # False: the length limit cut it off
+    shares: Mapping[str, float] = MappingProxyType({})  # what the model and features add to the score; {}: untold
 
 
 class Likeliest(NamedTuple):
@@ -69,6 +71,10 @@ class Search(ABC):
         other = copy.copy(self)
         other.unwanted = unwanted
         return other
+
+    def norm(self, lengths: Any) -> Any:
+        """What the sum of a hypothesis of so many words, EOS counted, is divided by to be its score."""
+        return lengths * 0 + 1.0
 
     def as_beam(self) -> "BeamSearch":
         """The beam search that stands in for it where something is required. Raises ConfigError where none can."""

@@ -63,6 +63,9 @@ class DecodingSettings:
     shortlist: Annotated[
         bool, Doc("Choose among the words that may translate those of the source; first: regard shortlist RUN.")
     ] = False
+    tuned: Annotated[
+        bool, Doc("Search and features as regard tune left them; what is said of either besides counts more.")
+    ] = False
     adequacy: Annotated[
         Annotated[Choice, PartOf(ADEQUACIES)] | None, Doc("What tells words that may be untranslated; null: nothing.")
     ] = None

@@ -10,7 +10,7 @@ from regard.experiment import OPEN, Experiment, too_long_sources
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
-from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of
+from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 
 __all__ = ["Predictor", "load"]
 
@@ -29,7 +29,8 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     model, task, experiment = assemble(folder, wanted)
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
-    engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies))
+    features = features_of(settings, surroundings_of(folder, task.vocabularies))
+    engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies), features)
     if any("max_source" in change for change in wanted) and (
         faults := [*too_long_sources(experiment, model.max_source)]
     ):
@@ -39,7 +40,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
         task,
         engine,
         search=SEARCHES.build(settings.search),
-        features=features_of(settings),
+        features=features,
         adequacy=adequacy_of(folder, settings, task.vocabularies),
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,

@@ -87,7 +87,7 @@ class Predictor:
     def replica(self) -> "Predictor":
         """Another one for another thread: the same weights in modules of its own, so that hooks stay apart."""
         weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
-        shared: dict[int, Any] = {id(one): one for one in (*weights, self.task)}
+        shared: dict[int, Any] = {id(one): one for one in (*weights, self.task, *self.features)}
         return copy.deepcopy(self, shared)
 
     def predict(
@@ -116,8 +116,7 @@ class Predictor:
         if glossary is None and prefixes is None:
             found = self._predicted(examples, range(len(examples)), search, safeguards)
         else:
-            if self.task.translated is None:
-                raise ConfigError("glossary", "is for models that translate, as prefixes are", "leave it out")
+            self.task.check_terms("prefixes" if glossary is None else "glossary")
 
             def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
                 return self._predicted([examples[row] for row in rows], rows, other or search, safeguards)

@@ -1,6 +1,7 @@
 """Settings and columns → a model, its task and what it is trained to minimise."""
 
 import copy
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,7 @@ import torch
 
 from regard.data.columns import Columns
 from regard.decoding import FEATURES, SEARCHES, Engine, Feature, SearchEngine
+from regard.decoding.features import Surroundings
 from regard.decoding.shortlist import FILE as SHORTLIST
 from regard.decoding.shortlist import Shortlist
 from regard.errors import ConfigError
@@ -18,7 +20,7 @@ from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
 from regard.ops.kernels.packing import set_precision
 from regard.ops.skip_init import skip_init
-from regard.runs.folder import RunFolder, choose_device
+from regard.runs.folder import TUNING, RunFolder, choose_device
 from regard.tasks import TASKS, Task
 from regard.training import checkpoint as files
 
@@ -54,9 +56,20 @@ def task_of(experiment: Experiment, columns: Columns) -> Task:
     return TASKS.build(experiment.task, columns)
 
 
-def features_of(settings: DecodingSettings) -> list[Feature]:
-    """The features of a log-linear model that every search adds up."""
-    return [FEATURES.build(choice) for choice in settings.features]
+def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> list[Feature]:
+    """The features of a log-linear model that every search adds up; without a run those that read no tables."""
+    features = [FEATURES.build(choice) for choice in settings.features]
+    return [one for one in features if not one.reads_tables] if run is None else [one.bind(run) for one in features]
+
+
+def surroundings_of(folder: RunFolder, columns: Columns) -> Surroundings:
+    """What features may read of a run."""
+
+    def open_run(path: Path) -> tuple[Model, Columns]:
+        model, task, _ = assemble(RunFolder(path))
+        return model, task.vocabularies
+
+    return Surroundings(columns, folder.path / TUNING, open_run)
 
 
 def shortlist_of(folder: RunFolder, settings: DecodingSettings, columns: Columns) -> Shortlist | None:
@@ -87,12 +100,21 @@ def check_translates(columns: Columns, setting: str) -> None:
         raise ConfigError(setting, "is for models that translate, and this one does not", "leave it out")
 
 
-def engine_of(settings: DecodingSettings, model: Model, task: Task, shortlist: Shortlist | None = None) -> Engine:
-    """What answers with a model: the search of the settings and its features, among the words of a shortlist.
+def engine_of(
+    settings: DecodingSettings,
+    model: Model,
+    task: Task,
+    shortlist: Shortlist | None = None,
+    features: Sequence[Feature] | None = None,
+) -> Engine:
+    """What answers with a model: the search of the settings and features, among the words of a shortlist.
 
-    Raises ConfigError for a shortlist where no search chooses the words.
+    `features`: None: those of the settings that read no tables. Raises ConfigError for a shortlist where no search
+    chooses the words.
     """
-    engine = task.engine(model, SEARCHES.build(settings.search), features_of(settings))
+    engine = task.engine(
+        model, SEARCHES.build(settings.search), features_of(settings) if features is None else features
+    )
     if shortlist is None:
         return engine
     if not isinstance(engine, SearchEngine):

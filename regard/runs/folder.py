@@ -8,7 +8,8 @@ manifest.json     the digests of all that, see regard.runs.manifest
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
-grades.json       how far explanations can be trusted, see regard.runs.grades
+tuning/           what `regard tune` has learnt: tables, and the weights of features
+grades.json       how far explanations can be trusted, see regard.runs.measurements
 final.json        which checkpoint to use, once training has ended
 .lock             held by who trains there
 
@@ -41,6 +42,7 @@ from regard.training import checkpoint as files
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
+TUNING, DECODING = "tuning", "decoding.yaml"  # what regard tune learnt, and the search and features that it chose
 TRAIN, LAST_SETTING = "train", "format"  # a part that every run has; the end of every settings file
 Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
 
@@ -164,7 +166,17 @@ class RunFolder:
         if not has_manifest(self.path) and LAST_SETTING not in read_yaml(file):
             problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
             raise CheckpointError(file, problem, "take it from a copy of the run")
-        return replace(load_experiment(file, changes or []), run=self.path)
+        experiment = load_experiment(file, changes or [])
+        if experiment.decoding.tuned:
+            experiment = load_experiment(file, [*self._tuned(), *(changes or [])])
+        return replace(experiment, run=self.path)
+
+    def _tuned(self) -> list[str]:
+        """What `regard tune` left, as changes. Raises CheckpointError where there is none."""
+        path = self.path / TUNING / DECODING
+        if not path.is_file():
+            raise CheckpointError(path, "is missing", f"tune the run first: regard tune {quote(str(self))}")
+        return [f"decoding.{name}={json.dumps(value)}" for name, value in read_yaml(path).items()]
 
     def columns(self, experiment: Experiment) -> Columns:
         """As they were saved. Raises CheckpointError."""

@@ -45,7 +45,7 @@ def learn_shortlist(
     columns = folder.columns(experiment)
     check_translates(columns, "decoding.shortlist")
     sizes = len(columns["source"]), len(columns["target"])
-    pairs = list(islice(_pairs(experiment, columns), MOST_PAIRS))
+    pairs = list(islice(training_pieces(experiment, columns), MOST_PAIRS))
     say(f"learning which of {sizes[1]:,} pieces translate which, from {len(pairs):,} pairs")
     bitext = Bitext.of((list(map(str, source)), list(map(str, target))) for source, target in pairs)
     lexicon = fit(bitext, Ibm1(), iterations=ITERATIONS, warm_up=0).lexicon
@@ -61,7 +61,7 @@ def learn_shortlist(
     return _judged(shortlist, experiment, columns, len(pairs), say)
 
 
-def _pairs(experiment: Experiment, columns: Columns) -> Iterator[tuple[Ids, Ids]]:
+def training_pieces(experiment: Experiment, columns: Columns) -> Iterator[tuple[Ids, Ids]]:
     """The pieces of both sides of all training pairs."""
     texts = (example.texts for reader in training_readers(experiment).values() for example in reader)
     while some := list(islice(texts, ROUND)):

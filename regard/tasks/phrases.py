@@ -93,6 +93,11 @@ class PhrasesTask(TranslationTask):
             raise ConfigError("decoding.features", problem, "leave them out")
         return PhraseEngine(cast(PhraseBased, model), search, self.ids)
 
+    def check_terms(self, option: str = "glossary") -> None:
+        """Raise ConfigError: phrases are found as a whole, and none can be asked for."""
+        problem = "is for models that write word by word, and this one joins phrases of its table"
+        raise ConfigError(option, problem, "leave it out, or use a network")
+
     def fit(
         self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None
     ) -> None:

@@ -107,6 +107,11 @@ class Task(ABC):
         """Return the given answers as predictions: their score is their log-probability, in nats."""
         raise ConfigError("task", "has no answers that could be forced", "predict instead")
 
+    def check_terms(self, option: str = "glossary") -> None:
+        """Raise ConfigError where answers cannot be made to hold given words; `option` is what asks for that."""
+        if self.translated is None:
+            raise ConfigError(option, "is for models that translate", "leave it out")
+
     # examples → batches
 
     def encode(self, examples: Sequence[Mapping[str, str]]) -> list[Ids]:

@@ -20,7 +20,15 @@ AGAIN = 6  # pieces of a loop that have stood there before, at least: two pieces
 def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColumn) -> TextPrediction:
     """Return the best hypothesis as a prediction, the rest of the n best as its alternatives."""
     best, *rest = [
-        TextPrediction(source, target.decode(one.ids), one.score, list(one.log_probs), one.finished, ids=list(one.ids))
+        TextPrediction(
+            source,
+            target.decode(one.ids),
+            one.score,
+            list(one.log_probs),
+            one.finished,
+            ids=list(one.ids),
+            shares=dict(one.shares),
+        )
         for one in ranked
     ]
     return best if not rest else TextPrediction(**{**vars(best), "alternatives": rest})
@@ -53,7 +61,14 @@ def without_loop(prediction: TextPrediction, source: Sequence[int], target: Text
     if math.isclose(score, math.fsum(prediction.log_probs), abs_tol=1e-9):
         score = math.fsum(log_probs)
     return replace(
-        prediction, text=text, ids=ids[:end], log_probs=log_probs, score=score, finished=False, warning=LOOPED
+        prediction,
+        text=text,
+        ids=ids[:end],
+        log_probs=log_probs,
+        score=score,
+        shares={},
+        finished=False,
+        warning=LOOPED,
     )
 
 

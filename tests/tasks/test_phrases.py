@@ -5,6 +5,7 @@ import torch
 
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
+from regard.documents.glossary import Glossary
 from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.models.phrase_based import CountedArrays
@@ -102,6 +103,14 @@ def test_features_of_other_searches_are_refused(predictor):
     feature = FEATURES.build(Choice("length"))
     with pytest.raises(ConfigError, match="phrases have features of their own"):
         predictor.task.engine(predictor.model, SEARCHES.build(Choice("greedy")), [feature])
+
+
+def test_terms_and_prefixes_are_refused(predictor):
+    """Phrases are found as a whole: none can be asked for, so nothing is left out in silence."""
+    with pytest.raises(ConfigError, match="glossary: is for models that write word by word"):
+        predictor.predict(["der Hund"], glossary=Glossary.of_lines(["Hund\tcat"]))
+    with pytest.raises(ConfigError, match="prefixes: is for models that write word by word"):
+        predictor.predict(["der Hund"], prefixes=["a"])
 
 
 def test_given_translations_have_no_probability(predictor):

@@ -30,6 +30,8 @@ class CoverageFeature(Feature):
     Beside a mean over the words it outweighs the model, which then says things twice: there take about 0.02.
     """
 
+    name = "coverage"
+    weight: float
     needs_weights = True
 
     def __init__(
@@ -41,7 +43,6 @@ class CoverageFeature(Feature):
         least: Annotated[float, Gt(0), Le(1), Doc("Least attention that a source piece counts with.")] = 0.01,
     ) -> None:
         self.weight = weight
-        self.rewards = weight < 0
         self.least = least  # what a word that was never looked at counts as: log 0 would forbid it
 
     def start(self, batch: Batch) -> CoverageState:

@@ -1,18 +1,48 @@
 """The contract of log-linear features of a search (He et al. 2016)."""
 
+import copy
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 from torch import Tensor
 
+from regard.data.columns import Columns
+from regard.models import Model
 from regard.records import Batch, State, Step
+
+
+class Surroundings(NamedTuple):
+    """The run that a feature works for."""
+
+    columns: Columns
+    learnt: Path  # the folder of what `regard tune` has learnt
+    open_run: Callable[[Path], tuple[Model, Columns]]  # another run's model and vocabularies
 
 
 class Feature(ABC):
     """Adds to the score of each continuation, and once more to a finished hypothesis."""
 
-    rewards = False  # True: may add more than 0, so a search cannot tell early that nothing better will come
+    name: str  # of its row
+    weight: float | None = None  # what its values are multiplied by; None: nothing that could be tuned
     needs_weights = False  # True: reads the writer's alignment
+    reads_tables = False  # True: `bind` has to come before anything else
+
+    @property
+    def rewards(self) -> bool:
+        """Whether it may add more than 0, so that a search cannot tell early that nothing better will come."""
+        return self.weight is not None and self.weight < 0
+
+    def weighted(self, weight: float) -> Self:
+        """Return the same feature with another weight."""
+        other = copy.copy(self)
+        other.weight = weight
+        return other
+
+    def bind(self, run: Surroundings) -> "Feature":
+        """Return the feature with the tables that it reads for a run: itself, if it reads none."""
+        return self
 
     @abstractmethod
     def start(self, batch: Batch) -> State:

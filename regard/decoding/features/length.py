@@ -14,11 +14,18 @@ from regard.records import EOS, Batch, Step
 class LengthFeature(Feature):
     """`weight` nats for each word but EOS: above 0 longer targets win, below 0 shorter ones."""
 
+    name = "length"
+    weight: float
+
     def __init__(
         self, *, weight: Annotated[AnyFloat, Doc("Nats for each piece; above 0 longer answers win.")] = 0.5
     ) -> None:
         self.weight = weight
-        self.rewards = weight > 0
+
+    @property
+    def rewards(self) -> bool:
+        """Whether longer targets win."""
+        return self.weight > 0
 
     def start(self, batch: Batch) -> "_Nothing":
         """Nothing to remember."""

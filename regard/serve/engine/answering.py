@@ -12,7 +12,7 @@ import torch
 
 from regard.decoding import SEARCHES, Search, Unwanted
 from regard.documents.glossary import Glossary
-from regard.errors import DataError, RegardError
+from regard.errors import ConfigError, DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
 from regard.predictor.reasons import with_reasons
@@ -179,7 +179,7 @@ def _one_by_one(
     try:
         return dict(zip(rows, ask(rows), strict=True)), {}, 0
     except Exception as error:  # whatever a model raises is the fault of some text, not of the others
-        short, wrong, reason = lacks_memory(error), isinstance(error, DataError), line_of(error)
+        short, wrong, reason = lacks_memory(error), isinstance(error, DataError | ConfigError), line_of(error)
         if len(rows) == 1 and not (short or wrong):
             _LOG.exception("a text could not be answered")
     if short and torch.cuda.is_available():  # the error is gone here, and with it the frames that held tensors

@@ -50,6 +50,13 @@ def test_it_answers_as_the_predictor_does(tiny_run, answering):
     assert done.out_of_memory == 0
 
 
+def test_terms_that_a_search_cannot_keep_are_refused(tiny_run):
+    """As a request that is wrong, not as a fault of the server."""
+    answering, _ = Answering.load(tiny_run, batch_tokens=8192, changes=["decoding.search=sampling"])
+    done = answering.predict(["a dog runs"], Options(glossary=("dog\tHund",)))
+    assert done.refused == {0: Refused("wrong", "decoding.search: cannot keep terms and prefixes (--search beam)")}
+
+
 def test_maps_go_along_only_when_they_are_wanted(answering):
     (plain,) = predictions(answering.predict(["yes"], Options()))
     (told,) = predictions(answering.predict(["yes"], Options(explain=True)))

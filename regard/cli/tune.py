@@ -1,0 +1,53 @@
+"""regard tune"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained translator.")]
+Changes = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes: decoding.features=[length, coverage]")
+]
+Method = Annotated[str, typer.Option(metavar="NAME", help="mert, or random: weights drawn at random.")]
+Rounds = Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Rounds of translating and searching, at most.")]
+Best = Annotated[
+    int, typer.Option("--n-best", min=2, max=1000, metavar="N", help="Translations of a sentence a round.")
+]
+Lines = Annotated[int, typer.Option(min=1, metavar="N", help="Dev sentences, at most.")]
+
+
+def tune_command(
+    run: Run,
+    changes: Changes = None,
+    *,
+    method: Method = "mert",
+    rounds: Rounds = 4,
+    n_best: Best = 30,
+    lines: Lines = 1000,
+) -> None:
+    """Find weights of features that make a translator's beam better: language model, lexicon, phrases, length ...
+
+    It learns an n-gram model, a lexicon and a phrase table from the texts that the run was trained on, and searches the
+    weights by BLEU on the run's dev part. All goes into the folder RUN/tuning; the run itself stays as it is.
+
+    regard tune runs/en-de
+
+    regard predict runs/en-de decoding.tuned=true
+    """
+    from regard.recipes.tuning import tune
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    found = tune(run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, say=say)
+    print(f"BLEU on the dev part: {found.before:.2f} before, {found.after:.2f} after")
+    print(f"words for each one of the references: {found.lengths[0]:.3f} before, {found.lengths[1]:.3f} after")
+    for name, weight in found.weights.items():
+        print(f"  {name:<16}{weight:>10.4f}")
+    if found.path is None:
+        print("that is no better, so nothing was written: use the run as it is")
+    else:
+        print(f"wrote {found.path}")
+        print(f"use it: regard predict {run} decoding.tuned=true")

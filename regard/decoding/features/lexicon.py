@@ -1,0 +1,74 @@
+"""How well each piece translates the source by a lexicon (He et al. 2016, https://ojs.aaai.org/index.php/AAAI/article/view/9983)."""
+
+import copy
+from typing import Annotated, Literal, NamedTuple
+
+import torch
+from annotated_types import Gt, Le
+from torch import Tensor
+
+from regard.config import Doc
+from regard.config.bounds import AnyFloat
+from regard.decoding.features.feature import Feature, Surroundings
+from regard.decoding.features.tables import LEXICON, LexiconFile, PieceTranslations, learnt_file
+from regard.pieces import SPECIALS
+from regard.records import EOS, Batch, Step
+
+COUNT = 20  # translations of a source piece
+
+
+class Sources(NamedTuple):
+    """The translations of each source piece of each row."""
+
+    ids: Tensor  # (rows, source, count)
+    values: Tensor  # (rows, source, count)
+    mask: Tensor  # (rows, source): pieces, not the end symbol
+
+    def select(self, rows: Tensor) -> "Sources":
+        """Rows in that order."""
+        return Sources(self.ids[rows], self.values[rows], self.mask[rows])
+
+
+class LexiconFeature(Feature):
+    """`weight` · log sum_j a_j p(piece | source piece j), a_j where the model looks, or the same for each j."""
+
+    name = "lexicon"
+    weight: float
+    reads_tables = True
+
+    def __init__(
+        self,
+        *,
+        weight: Annotated[AnyFloat, Doc("How much the lexicon counts beside the translator.")] = 0.1,
+        file: LexiconFile = None,
+        look: Annotated[
+            Literal["attention", "everywhere"], Doc("Weigh source pieces by the model's attention, or all the same.")
+        ] = "attention",
+        least: Annotated[float, Gt(0), Le(1), Doc("Least probability that a piece counts with.")] = 1e-3,
+    ) -> None:
+        self.weight, self.file, self.least = weight, file, least
+        self.needs_weights = look == "attention"
+        self._likely: PieceTranslations
+
+    def bind(self, run: Surroundings) -> "LexiconFeature":
+        """Read the lexicon. Raises DataError for a file that is cut off or missing."""
+        other = copy.copy(self)
+        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, COUNT)
+        return other
+
+    def start(self, batch: Batch) -> Sources:
+        """Look up each source."""
+        source = batch.sequences("source")
+        ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
+        return Sources(ids, values, source.mask & (source.items >= len(SPECIALS)))
+
+    def step(self, step: Step, ids: Tensor, state: Sources) -> tuple[Tensor, Sources]:
+        """Add up the translations of what is looked at; the end of a target has no score."""
+        looks = step.weights if self.needs_weights and step.weights is not None else state.mask
+        shares = looks.to(state.values) * state.mask
+        shares = shares / shares.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+        found = torch.zeros(len(ids), step.log_probs.shape[-1], device=ids.device)
+        found.scatter_add_(-1, state.ids.flatten(1), (state.values * shares.unsqueeze(-1)).flatten(1))
+        added = self.weight * found.clamp(self.least, 1.0).log()
+        added[:, EOS] = 0.0
+        return added.to(step.log_probs), state

@@ -1,0 +1,71 @@
+"""A penalty for source words of which no translation is written, by a look-up in a lexicon."""
+
+import copy
+from typing import Annotated, NamedTuple
+
+import torch
+from annotated_types import Gt, Le
+from torch import Tensor
+
+from regard.config import Doc
+from regard.config.bounds import AnyFloat
+from regard.decoding.features.feature import Feature, Surroundings
+from regard.decoding.features.tables import LEXICON, LexiconFile, PieceTranslations, learnt_file
+from regard.pieces import SPECIALS
+from regard.records import Batch, Step
+
+COUNT = 20  # translations of a source piece
+
+
+class Untranslated(NamedTuple):
+    """Which source pieces wait for a translation."""
+
+    ids: Tensor  # (rows, source, count): translations, -1 where there is none
+    waits: Tensor  # (rows, source)
+
+    def select(self, rows: Tensor) -> "Untranslated":
+        """Rows in that order."""
+        return Untranslated(self.ids[rows], self.waits[rows])
+
+
+class MissingWordsFeature(Feature):
+    """-`weight` · number of source pieces of whose translations in a lexicon none is written, added at the end.
+
+    A translation counts if its probability is `least` or more; a piece without any is not missed.
+    """
+
+    name = "missing_words"
+    weight: float
+    reads_tables = True
+
+    def __init__(
+        self,
+        *,
+        weight: Annotated[AnyFloat, Doc("Nats for each source piece that nothing translates.")] = 0.02,
+        file: LexiconFile = None,
+        least: Annotated[float, Gt(0), Le(1), Doc("Least probability of what counts as a translation.")] = 0.03,
+    ) -> None:
+        self.weight, self.file, self.least = weight, file, least
+        self._likely: PieceTranslations
+
+    def bind(self, run: Surroundings) -> "MissingWordsFeature":
+        """Read the lexicon. Raises DataError for a file that is cut off or missing."""
+        other = copy.copy(self)
+        other._likely = PieceTranslations.read(learnt_file(self.file, run, LEXICON), run, COUNT)
+        return other
+
+    def start(self, batch: Batch) -> Untranslated:
+        """All wait that have a translation."""
+        source = batch.sequences("source")
+        ids, values = (table.to(source.items.device)[source.items] for table in self._likely)
+        known = (values >= self.least) & (source.mask & (source.items >= len(SPECIALS))).unsqueeze(-1)
+        return Untranslated(ids.masked_fill(~known, -1), known.any(dim=-1))
+
+    def step(self, step: Step, ids: Tensor, state: Untranslated) -> tuple[Tensor, Untranslated]:
+        """What the last piece translates waits no longer; scores of words are left alone."""
+        written = (state.ids == ids.unsqueeze(-1)).any(dim=-1)
+        return step.log_probs.new_zeros(1, 1), state._replace(waits=state.waits & ~written)
+
+    def finish(self, state: Untranslated) -> Tensor:
+        """(rows,) for what still waits."""
+        return -self.weight * state.waits.sum(dim=-1).to(torch.float32)

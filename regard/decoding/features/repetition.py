@@ -1,0 +1,39 @@
+"""A penalty for saying something twice; `no_repeat` forbids it."""
+
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from regard.config import Doc
+from regard.config.bounds import AnyFloat, Size
+from regard.decoding.features.feature import Feature
+from regard.decoding.features.no_repeat import Written
+from regard.records import Batch, Step
+
+
+class RepetitionFeature(Feature):
+    """-`weight` · number of n-grams of `size` pieces that stood in the target before."""
+
+    name = "repetition"
+    weight: float
+
+    def __init__(
+        self,
+        *,
+        weight: Annotated[AnyFloat, Doc("Nats for each n-gram that stood there before.")] = 0.1,
+        size: Annotated[Size, Doc("Length of the n-grams.")] = 2,
+    ) -> None:
+        self.weight, self.size = weight, size
+
+    def start(self, batch: Batch) -> Written:
+        """Nothing is written."""
+        return Written([[] for _ in batch.lines])
+
+    def step(self, step: Step, ids: Tensor, state: Written) -> tuple[Tensor, Written]:
+        """Look up which pieces would repeat an n-gram."""
+        state = state.extended(ids)
+        added = torch.zeros_like(step.log_probs)
+        for row, repeats in enumerate(state.repeats(self.size)):
+            added[row, repeats] = -self.weight
+        return added, state

@@ -1,0 +1,128 @@
+"""`regard tune`: tables of a run's own texts, weights by BLEU on its dev part, and what uses them."""
+
+import json
+import random
+
+import pytest
+import yaml
+from small_runs import SMALL, regard, unsaid
+from typer.testing import CliRunner
+
+from regard.cli.app import app
+from regard.decoding.features.tables import LEXICON
+from regard.predictor import load
+from regard.recipes import tuning
+from regard.statistical.arpa import read_arpa
+from regard.statistical.lexicon import Lexicon
+
+NUMBERS = ["one", "two", "three", "four", "five", "six"]
+ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs"]
+TUNED = "decoding.tuned=true"
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """Numbers in two languages, word by word: some in any order to learn words from, the others in their order."""
+    place, draw = tmp_path_factory.mktemp("counting"), random.Random(3)
+    drawn = [[draw.randrange(6) for _ in range(draw.randrange(1, 5))] for _ in range(200)]
+    counted = [[(first + place) % 6 for place in range(4 + first % 3)] for first in range(200)]
+    for part, rows in (("train", drawn + counted), ("dev", counted[:12])):
+        for side, words in (("en", NUMBERS), ("de", ZAHLEN)):
+            lines = "".join(" ".join(words[one] for one in row) + "\n" for row in rows)
+            (place / f"{part}.{side}").write_text(lines, encoding="utf-8")
+    return place
+
+
+def trained(texts, run, *changes):
+    sides = ["--source", texts / "train.en", "--target", texts / "train.de"]
+    done = regard(
+        "train",
+        "text.tokenizer=words",
+        *SMALL,
+        *sides,
+        *("training.max_updates=60", "training.validate_every=60"),
+        *("training.learning_rate=0.01", "training.schedule=constant"),
+        *changes,
+        "--run",
+        run,
+        "-q",
+    )
+    assert done.code == 0, done.said
+    return run
+
+
+@pytest.fixture(scope="module")
+def dev(texts):
+    return [f"data.dev.source={texts / 'dev.en'}", f"data.dev.target={texts / 'dev.de'}"]
+
+
+@pytest.fixture(scope="module")
+def run(texts, dev, tmp_path_factory):
+    """A model of sixty updates, which says little that is right, and its tuning."""
+    place = trained(texts, tmp_path_factory.mktemp("runs") / "run", *dev)
+    done = CliRunner().invoke(app, ["tune", str(place), "--rounds", "3", "--n-best", "10"])
+    assert done.exit_code == 0, done.stderr
+    return place, done.stdout
+
+
+def test_tables_are_learnt_of_the_training_texts(run):
+    lexicon = Lexicon.read(run[0] / "tuning" / LEXICON)
+    for word, wort in zip(NUMBERS, ZAHLEN, strict=True):
+        assert lexicon.best(f"▁{word}")[0][0] == f"▁{wort}"
+    model = read_arpa(run[0] / "tuning" / "language.arpa.gz")
+    assert {f"▁{wort}" for wort in ZAHLEN} <= {*model.words}
+
+
+def test_features_make_a_poor_model_better(run):
+    """The figures told are those of the run with and without them, on the same sentences."""
+    line = next(line for line in run[1].splitlines() if line.startswith("BLEU"))
+    before, after = (float(word) for word in line.split() if word[0].isdigit())
+    assert after > before + 5
+    assert TUNED in run[1]
+    kept = yaml.safe_load((run[0] / "tuning" / "decoding.yaml").read_text("utf-8"))
+    assert [one["name"] for one in kept["features"]] == [one.name for one in tuning.FIRST]
+
+
+def test_shares_of_the_score_are_told(run):
+    done = CliRunner().invoke(app, ["predict", str(run[0]), TUNED, "--json", "--raw"], input="two three\n")
+    told = json.loads(done.stdout)
+    assert [*told["shares"]] == ["model", *(one.name for one in tuning.FIRST)]
+    assert sum(told["shares"].values()) == pytest.approx(told["score"])
+    assert "shares" not in CliRunner().invoke(app, ["predict", str(run[0]), "--json"], input="two three\n").stdout
+
+
+def test_the_command_line_counts_more_than_the_tuning(run):
+    predictor = load(run[0], [TUNED, "decoding.search.size=7", "decoding.features=length"])
+    assert predictor.search.size == 7
+    assert [one.name for one in predictor.features] == ["length"]
+
+
+def test_the_run_stays_as_it_was(run):
+    assert load(run[0]).features == ()
+
+
+def test_random_search_and_features_of_ones_own(run):
+    words = ["tune", run[0], "decoding.features=[lexicon, {name: no_repeat, size: 2}]", "--method", "random"]
+    done = regard(*words, "--rounds", "2", "--n-best", "5", "--lines", "9")
+    assert (done.code, "9 dev sentences" in done.said) == (0, True)
+
+
+def test_bad_input_is_one_line(run, texts, tmp_path):
+    alone = trained(texts, tmp_path / "alone", "data.dev_share=0", "data.test_share=0")
+    for words, told in (
+        ([alone], "data.dev: the run has no dev part to tune on"),
+        ([run[0], "--method", "guess"], "--method: there is no 'guess'"),
+        ([run[0], "decoding.search=greedy"], "decoding.search: 'greedy' finds one translation alone"),
+        ([run[0], "decoding.features=no_repeat"], "decoding.features: has no weight that could be tuned"),
+        ([tmp_path / "nothing"], "nothing"),
+    ):
+        assert unsaid(regard("tune", *words), told) == []
+    assert unsaid(regard("predict", alone, TUNED, given="one\n"), "decoding.yaml: is missing", "regard tune") == []
+    language = run[0] / "tuning" / "language.arpa.gz"
+    (tmp_path / "cut.arpa.gz").write_bytes(language.read_bytes()[:200])
+    cut = f"decoding.features={{name: ngram_model, file: {tmp_path / 'cut.arpa.gz'}}}"
+    assert unsaid(regard("predict", run[0], cut, given="one\n"), "cut.arpa.gz") == []
+    phrases = tmp_path / "cut.txt"
+    phrases.write_text("▁one ||| ▁eins ||| 0.5 0.5", encoding="utf-8")
+    cut = f"decoding.features={{name: phrases, file: {phrases}}}"
+    assert unsaid(regard("predict", run[0], cut, given="one\n"), "cut.txt:1", "cut off") == []
