@@ -20,6 +20,7 @@ WITHIN = {  # how a config names a part that stands inside of another
     "comparison": "model={{name: pair_classifier, comparison: {1}}}",
     "fusion": "model={{name: reader, fusion: {1}}}",
     "tag_head": "model={{name: tagger, head: {1}}}",
+    "posterior_feature": "objective={{name: posterior_regularisation, features: {1}}}",
     "reader": "data.train={1}",
     "cell": "model.{0}={{name: recurrent, cell: {1}}}",
     "feedforward": "model.encoder={{name: transformer, feedforward: {1}}}",

@@ -26,7 +26,7 @@ from regard.layers.recurrent import RECURRENT
 from regard.models import MODELS
 from regard.models.comparisons import COMPARISONS
 from regard.models.fusions import FUSIONS
-from regard.objectives import OBJECTIVES, PENALTIES
+from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES
 from regard.registry import Registry
 from regard.statistical import ALIGNERS
 from regard.tasks import TASKS
@@ -58,6 +58,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "tag_head": TAG_HEADS,
     "objective": OBJECTIVES,
     "penalty": PENALTIES,
+    "posterior_feature": POSTERIOR_FEATURES,
     "optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
     "search": SEARCHES,

@@ -8,6 +8,8 @@ from regard.objectives.minimum_risk import MinimumRiskObjective
 from regard.objectives.objective import Context, Objective
 from regard.objectives.penalised import PenalisedObjective
 from regard.objectives.penalties import PENALTIES, build_penalties
+from regard.objectives.posterior_features import POSTERIOR_FEATURES
+from regard.objectives.posterior_regularisation import PosteriorRegularisationObjective
 from regard.objectives.r_drop import RDropObjective
 from regard.objectives.reinforce import ReinforceObjective
 from regard.objectives.self_critical import SelfCriticalObjective
@@ -25,6 +27,7 @@ OBJECTIVES: Registry[Objective] = Registry(
         "counted": CountedObjective,
         "likelihood": LikelihoodObjective,
         "minimum_risk": MinimumRiskObjective,
+        "posterior_regularisation": PosteriorRegularisationObjective,
         "r_drop": RDropObjective,
         "reinforce": ReinforceObjective,
         "self_critical": SelfCriticalObjective,
@@ -35,4 +38,13 @@ OBJECTIVES: Registry[Objective] = Registry(
     },
 )
 
-__all__ = ["OBJECTIVES", "PENALTIES", "Context", "Objective", "PenalisedObjective", "build_penalties", "check_norms"]
+__all__ = [
+    "OBJECTIVES",
+    "PENALTIES",
+    "POSTERIOR_FEATURES",
+    "Context",
+    "Objective",
+    "PenalisedObjective",
+    "build_penalties",
+    "check_norms",
+]

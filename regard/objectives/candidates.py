@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.data.collate import collate
+from regard.data.columns import TextColumn
 from regard.decoding import Hypothesis, Search
 from regard.decoding.sampling import SamplingSearch
 from regard.errors import ConfigError
@@ -70,6 +71,12 @@ def with_targets(batch: Batch, targets: Sequence[Sequence[Ids]]) -> Batch:
     device, found = batch.lines.device, batch.select(rows.to(batch.lines.device))
     target = Sequences(flat.items.to(device), flat.mask.to(device))
     return found._replace(columns={**found.columns, TARGET: target}, count=int(flat.mask.sum()))
+
+
+def text_of(column: TextColumn, ids: Ids) -> str:
+    """Return what ids say; in a rehearsal, whose column knows few of them, their numbers."""
+    words = [one for one in ids if one != EOS]
+    return " ".join(map(str, words)) if column.stands_in else column.decode(words)
 
 
 def candidates(batch: Batch, drawn: Sequence[Sequence[Ids]]) -> Candidates:

@@ -11,9 +11,8 @@ from regard.data.columns import TextColumn
 from regard.errors import PartError
 from regard.evaluation import METRICS, Metric
 from regard.evaluation.metric import corpus_of
-from regard.objectives.candidates import TARGET, Ids
+from regard.objectives.candidates import TARGET, Ids, text_of
 from regard.objectives.objective import Context
-from regard.records import EOS
 from regard.registry import Choice
 
 RewardMetric = Annotated[Choice, PartOf(METRICS), Doc("Metric of texts whose figure of a sentence is the reward.")]
@@ -41,6 +40,5 @@ class Reward:
 
     def _text(self, ids: Ids, known: dict[Ids, str]) -> str:
         if ids not in known:
-            plain = [one for one in ids if one != EOS]
-            known[ids] = " ".join(map(str, plain)) if self.column.stands_in else self.column.decode(plain)
+            known[ids] = text_of(self.column, ids)
         return known[ids]

@@ -78,7 +78,7 @@ def small(path: Path, folder: Path) -> list[str]:
     kind = "pairs" if of_compared(path) else "documents" if of_documents(path) else path.parent.name
     write = WRITERS.get(kind, _pairs_in)
     changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path)]
-    return [*changes, *_teacher_in(folder, path, changes)]
+    return [*changes, *_teacher_in(folder, path, changes), *_lexicon_in(folder, path)]
 
 
 def _pairs_in(folder: Path) -> list[str]:
@@ -103,6 +103,14 @@ def _teacher_in(folder: Path, path: Path, changes: list[str]) -> list[str]:
     teacher = read_experiment(path, [*changes, "objective={name: likelihood}", f"run={folder / 'teacher'}"])
     assert train_run(teacher, quiet=True)
     return [f"objective.teacher={folder / 'teacher'}"]
+
+
+def _lexicon_in(folder: Path, path: Path) -> list[str]:
+    """A lexicon, where an objective reads one."""
+    if "word_pairs" not in path.read_text(encoding="utf-8"):
+        return []
+    (folder / "lexicon").write_text("hund\tdog\t1\n", encoding="utf-8")
+    return [f"objective.features=[length_ratio, {{name: word_pairs, lexicon: '{folder / 'lexicon'}'}}]"]
 
 
 def _lines_in(folder: Path) -> list[str]:

@@ -1,0 +1,105 @@
+"""What is known of good translations teaches the model (https://aclanthology.org/P17-1139, arXiv:1811.01100)."""
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Annotated, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import Doc, OneOrMany, PartOf
+from regard.config.bounds import NotNegative, Positive
+from regard.config.common_settings import LabelSmoothing
+from regard.data.columns import TextColumn
+from regard.objectives.candidates import (
+    TARGET,
+    Candidates,
+    Ids,
+    candidates,
+    ids_of,
+    need_writer,
+    sampling,
+    text_of,
+    written,
+)
+from regard.objectives.minimum_risk import LikelihoodWeight, Samples
+from regard.objectives.objective import Context, Objective
+from regard.objectives.posterior_features import POSTERIOR_FEATURES
+from regard.records import Batch, Loss
+from regard.registry import Choice
+
+SOURCE = "source"
+
+
+class PosteriorRegularisationObjective(Objective):
+    """likelihood · L + weight · KL(Q ‖ P) over S: P(y) ∝ p(y | x)^sharpness, Q(y) ∝ exp(Σ_k γ_k φ_k(x, y)).
+
+    S has the given target and `samples` drawn ones, each once; φ are features of whole translations, whose weights γ
+    are learnt with the model; L is the label-smoothed loss of a piece. To train a model that translates already: start
+    from a run. Raises ConfigError for models that write no targets.
+    """
+
+    aliases = "pr, posterior_regularization"
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        features: Annotated[
+            tuple[Annotated[Choice, PartOf(POSTERIOR_FEATURES)], ...],
+            OneOrMany(),
+            Doc("What a good translation has."),
+        ] = (Choice("length_ratio"),),
+        weight: Annotated[NotNegative, Doc("Weight of the divergence, for a sentence.")] = 1.0,
+        samples: Samples = 10,
+        sharpness: Annotated[
+            Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")
+        ] = 0.2,
+        likelihood: LikelihoodWeight = 1.0,
+        label_smoothing: LabelSmoothing = 0.1,
+    ) -> None:
+        super().__init__(context)
+        need_writer(context, "posterior_regularisation")
+        self.features = {one.name: POSTERIOR_FEATURES.build(one, place="features") for one in features}
+        self.strengths = nn.Parameter(torch.tensor([one.weight for one in self.features.values()]))
+        source, target = (context.task.vocabularies[name] for name in (SOURCE, TARGET))
+        self.source, self.target = cast(TextColumn, source), cast(TextColumn, target)
+        self.weight, self.samples, self.sharpness = weight, samples, sharpness
+        self.likelihood, self.label_smoothing = likelihood, label_smoothing
+
+    def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
+        """Return those of the model and the weights of the features."""
+        return chain(self.context.model.parameters(), [self.strengths])
+
+    def loss(self, batch: Batch, turn: str) -> Loss:
+        """Sums over the sentences of a batch."""
+        model = self.context.model
+        found = candidates(batch, self.drawn(batch))
+        log_probs = found.table(-model.nll(found.batch).sum(dim=-1), float("-inf"))
+        values = self.values(found, batch).to(log_probs)
+        wanted = (values @ self.strengths.to(values)).masked_fill(~found.mask, float("-inf")).log_softmax(dim=-1)
+        held = (self.sharpness * log_probs).log_softmax(dim=-1)
+        apart = (wanted - held).masked_fill(~found.mask, 0.0)
+        divergence = (wanted.exp() * apart).sum()
+        losses = model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1)
+        given = (losses / model.counted(batch).sum(dim=-1).clamp(min=1)).sum()
+        expected = (held.exp().unsqueeze(-1) * values).sum(dim=(0, 1)).detach()
+        parts = {"divergence": divergence.detach(), "likelihood": given.detach()}
+        parts |= dict(zip(self.features, expected, strict=True))
+        return Loss(self.likelihood * given + self.weight * divergence, len(batch.lines), parts)
+
+    def drawn(self, batch: Batch) -> list[list[Ids]]:
+        """Return so many targets of each sentence as the model writes them by chance."""
+        search = sampling(self.samples)
+        return [[ids_of(one) for one in some] for some in written(self.context.model, search, batch)]
+
+    def values(self, found: Candidates, batch: Batch) -> Tensor:
+        """(sentence, candidate, feature), 0 where there is no candidate."""
+        source = batch.sequences(SOURCE)
+        read = [text_of(self.source, tuple(ids[mask].tolist())) for ids, mask in zip(*source, strict=True)]
+        said = [[text_of(self.target, ids) for ids in some] for some in found.targets]
+        rows = [
+            torch.tensor([one for text, some in zip(read, said, strict=True) for one in feature(text, some)])
+            for feature in self.features.values()
+        ]
+        return torch.stack([found.table(row.to(found.mask.device), 0.0) for row in rows], dim=-1)
