@@ -17,7 +17,7 @@ from regard.decoding import BeamSearch, Engine, Feature, Search
 from regard.documents.document import Document, nth
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
-from regard.errors import ConfigError, DataError, RegardError, TooLongError
+from regard.errors import DataError, RegardError, TooLongError
 from regard.explain.adequacy import Adequacy, checked
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
