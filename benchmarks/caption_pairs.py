@@ -1,6 +1,6 @@
 """Documents of two texts that say much the same, to learn from how texts are compared.
 
-    python benchmarks/caption_pairs.py CAPTIONS LABELLED > pairs.txt
+    python benchmarks/caption_pairs.py CAPTIONS [LABELLED] > pairs.txt
 
 A line of CAPTIONS (.gz) is followed by a copy that has lost one word in six and, half of the time, has its end first.
 Behind them stand the pairs of LABELLED, a table for `regard pretrain-finetune`, without their labels and without its
@@ -23,11 +23,13 @@ def main() -> None:
     """Prints documents, an empty line behind each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("captions", type=Path)
-    parser.add_argument("labelled", type=Path)
+    parser.add_argument("labelled", type=Path, nargs="?")
     wanted = parser.parse_args()
-    _, examples = labelled_examples(wanted.labelled, {"pairs"})
     for first, second in copies(wanted.captions):
         print(first, second, "", sep="\n")
+    if wanted.labelled is None:
+        return
+    _, examples = labelled_examples(wanted.labelled, {"pairs"})
     for texts in cut(examples, [ALL])[ALL]:
         print(texts["first"], texts["second"], "", sep="\n")
 
