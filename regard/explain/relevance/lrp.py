@@ -71,7 +71,7 @@ class LayerwiseRelevance(Relevance):
         _mark_factors(tape)
         found = tape.values[answer.number]
         chosen = question.chosen(found)
-        _check(found * chosen, question, vectors)
+        _check((found * chosen)[:1], question.alone())
         slopes: list[Slope] = [None] * len(tape.values)
         slopes[answer.number] = chosen
         total = (found * chosen).flatten(1).sum(dim=1)
@@ -106,12 +106,17 @@ def _shift(step: Step, given: Sequence[Slope], read: Sequence[Slope], tape: Tape
     """What a normaliser that is held takes from or adds to each row."""
     (number,), (slope,) = step.outputs, given
     assert number is not None and slope is not None  # it has relevance
-    lost = -slope * tape.values[number]
+    own = slope.flatten(0, -2)
+    places = own.any(dim=-1).nonzero().squeeze(1)  # few of a translation's: others have none to lose
+    own = own[places]
+    lost = -own * tape.values[number].flatten(0, -2)[places]
     if read[0] is not None:
-        lost = lost + read[0] * tape.values[step.inputs[0]].masked_fill(slope == 0, 0.0)
-    if len(lost) == rows:
-        return lost.flatten(1).sum(dim=1)
-    items = lost.flatten(0, -2)[slope.flatten(0, -2).any(dim=-1)].sum(dim=-1)
+        inputs = tape.values[step.inputs[0]].flatten(0, -2)[places].masked_fill(own == 0, 0.0)
+        lost = lost + read[0].flatten(0, -2)[places] * inputs
+    items = lost.sum(dim=-1)
+    if len(slope) == rows:
+        each = slope.shape[:-1].numel() // rows
+        return items.new_zeros(rows).index_add(0, places // each, items)
     if len(items) != rows:
         raise RegardError("relevance: lrp cannot tell the scores of this model's items apart; try another method")
     return items
@@ -138,9 +143,9 @@ def _mark_factors(tape: Tape) -> None:
             tape.marked.update(number for number in step.outputs if number is not None)
 
 
-def _check(scores: Tensor, question: Question, vectors: Sequence[Tensor]) -> None:
-    """Raise RegardError where the tape tells of another answer than the model gives."""
+def _check(score: Tensor, question: Question) -> None:
+    """Raise RegardError where the tape tells of another answer (1, ...) than the model gives to the question."""
     with torch.no_grad():
-        right = question.scores(vectors)
-    if not torch.allclose(scores.flatten(1).sum(dim=1), right, rtol=SAME, atol=SAME):
+        right = question.scores(question.vectors)
+    if not torch.allclose(score.sum(), right, rtol=SAME, atol=SAME):
         raise RegardError("relevance: this model changes memory that lrp cannot see; try another method")

@@ -1,8 +1,9 @@
 """What is explained: some items of one example, as a function of the vectors of the words that are read."""
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,13 @@ class Question:
         self.reads = model.reads(self.batch)
         if len(self.reads) != len(self.columns):
             raise RegardError("relevance: this model does not tell which words it reads, so none can be weighed")
+
+    def alone(self) -> Self:
+        """Return the same question about its first item, to which the others do not matter."""
+        found = copy.copy(self)
+        found.items, found.batch = self.items[:1], self.batch.select(torch.zeros_like(self.items[:1]))
+        found.reads = self.model.reads(found.batch)
+        return found
 
     @property
     def vectors(self) -> list[Tensor]:

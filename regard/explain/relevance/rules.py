@@ -83,11 +83,14 @@ def matrix_product(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propaga
     (slope,), values = slopes, [tape.values[one] for one in step.inputs]
     places = [place for place, leaf in enumerate(step.leaves) if isinstance(leaf, Tensor)]
     factors, bias = (places[1:], places[0]) if step.name.startswith(("addm", "badd")) else (places[:2], None)
-    slope = slope if slope is None else _unbiased(step, slope, tape, how, bias)
     if slope is None:
         return [None] * len(step.inputs)
     if bias is not None and bias in step.active:
         raise RegardError(f"relevance: {step.name} adds what depends on the words, and lrp has no rule for that")
+    outputs, constant = tape.values[_only(step.outputs)], None if bias is None else step.leaves[bias]
+    if how.alpha is None and step.active == factors[:1] and slope.dim() == 2 and len(step.leaves) == len(places):
+        return [_by_rows(slope, outputs, constant, step.leaves[factors[1]], how)]
+    slope = _unbiased(slope, outputs, constant, how)
     if len(step.inputs) == 1 and how.alpha is not None:
         return [_alpha_beta(step, slope, tape, how.alpha, factors)]
     found = _pulled(step.again, values, [slope])
@@ -96,11 +99,10 @@ def matrix_product(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propaga
 
 def convolution(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> Sequence[Slope]:
     """x * w + b: by the ε rule."""
-    (slope,), bias = slopes, None if step.leaves[2] is None else 2
+    (slope,), bias = slopes, step.leaves[2]
     assert slope is not None  # else nothing goes back through it
-    weighed = step.leaves[2] if bias is None else step.leaves[2].view(-1, *[1] * (slope.dim() - 2))
-    straight = step._replace(leaves=[*step.leaves[:2], weighed, *step.leaves[3:]])
-    slope = _unbiased(straight, slope, tape, how, bias)
+    weighed = None if bias is None else bias.view(-1, *[1] * (slope.dim() - 2))
+    slope = _unbiased(slope, tape.values[_only(step.outputs)], weighed, how)
     return _pulled(step.again, [tape.values[one] for one in step.inputs], [slope])
 
 
@@ -114,14 +116,21 @@ def stop(step: Step, slopes: Sequence[Slope], tape: Tape, how: Propagation) -> S
     return [None] * len(step.inputs)
 
 
-def _unbiased(step: Step, slope: Tensor, tape: Tape, how: Propagation, bias: int | None) -> Tensor:
+def _unbiased(slope: Tensor, outputs: Tensor, constant: Tensor | None, how: Propagation) -> Tensor:
     """Relevance by unit of what a product sums up: of all of it, or of the sum without the constant that is added."""
-    outputs = tape.values[_only(step.outputs)]
     sums = outputs
-    if bias is not None and how.biases == "distributed":
-        sums = outputs - step.leaves[bias]
+    if constant is not None and how.biases == "distributed":
+        sums = outputs - constant
         slope = slope * _ratio(outputs, sums)
     return slope if how.epsilon == 0 else slope * _ratio(sums, sums + how.epsilon * _sign(sums))
+
+
+def _by_rows(slope: Tensor, outputs: Tensor, constant: Tensor | None, weight: Tensor, how: Propagation) -> Tensor:
+    """x W + b of x (n, inputs): of the words of a vocabulary only those rows are asked for that have relevance."""
+    chosen = slope.any(dim=1).nonzero().squeeze(1)
+    found = slope.new_zeros(len(slope), len(weight))
+    part = _unbiased(slope[chosen], outputs[chosen], constant, how)
+    return found.index_copy(0, chosen, part @ weight.t())
 
 
 def _alpha_beta(step: Step, slope: Tensor, tape: Tape, alpha: float, factors: Sequence[int]) -> Tensor:

@@ -24,6 +24,9 @@ class Net(Question):
     def vectors(self):
         return [self.words]
 
+    def alone(self):
+        return self
+
     def answer(self, vectors):
         return self.function(vectors[0].flatten(1))
 

@@ -1,0 +1,146 @@
+"""Gradients of the words of dev sentences by our methods and by Captum's (pip install --no-deps captum tqdm).
+
+    python benchmarks/captum_peer.py RUN [--lines 20] [--rounds 3]
+
+Both ask the same network about the same items of the same answers: all items of a sentence at once, as ours do, and one
+by one, as Captum's methods take a target. Told are the largest difference of a word's relevance, as a share of the
+largest relevance of its sentence, and the median of the processor time a sentence; and that of layer-wise relevance
+propagation beside them.
+"""
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard import load
+from regard.explain.relevance import RELEVANCES, Question
+from regard.models import Model
+from regard.registry import Choice
+from regard.runs import RunFolder
+from regard.runs.texts import dev_examples
+from regard.tasks.examples import as_rows
+from regard.tasks.relevance import question_of
+
+STEPS = 32  # of integrated gradients
+ALONE = "lrp"  # what Captum has not for such networks
+
+Attribution = Callable[[Question], list[Tensor]]  # → relevance (item, n) of the words of each column
+
+
+def need_captum() -> None:
+    """End with one line where the peer is not installed."""
+    if importlib.util.find_spec("captum") is None:
+        raise SystemExit("benchmark: Captum is missing, which Regard is measured against: pip install captum")
+
+
+def ours(name: str) -> Attribution:
+    """Return a row of RELEVANCES; integrated gradients with as many steps as Captum's."""
+    method = RELEVANCES.build(Choice(name, {"steps": STEPS} if name == "integrated_gradients" else {}))
+    return lambda question: method.of(question).words
+
+
+def captums() -> Mapping[str, Attribution]:
+    """Return Captum's methods by the names of our rows."""
+    from captum.attr import InputXGradient, IntegratedGradients, Saliency
+
+    def by(make: Any, words: Callable[[Tensor], Tensor], **settings: Any) -> Attribution:
+        def attribute(question: Question) -> list[Tensor]:
+            def forward(*vectors: Tensor) -> Tensor:
+                return question.scores(vectors)
+
+            more = {name: value(question) for name, value in settings.items()}
+            given = tuple(one.requires_grad_() for one in question.vectors)
+            found = make(forward).attribute(given, **more)
+            return question.of_words([words(one.detach()) for one in found])
+
+        return attribute
+
+    def summed(one: Tensor) -> Tensor:
+        return one.sum(dim=-1)
+
+    return {
+        "saliency": by(Saliency, lambda one: one.norm(dim=-1), abs=lambda question: False),
+        "gradient_times_input": by(InputXGradient, summed),
+        "integrated_gradients": by(
+            IntegratedGradients,
+            summed,
+            baselines=lambda question: tuple(question.baseline("unknown")),
+            n_steps=lambda question: STEPS,
+            method=lambda question: "gausslegendre",
+            internal_batch_size=lambda question: len(question.items),
+        ),
+    }
+
+
+def one_by_one(attribution: Attribution) -> Attribution:
+    """Return the same for each item in a call of its own."""
+
+    def attribute(question: Question) -> list[Tensor]:
+        first = question.batch.select(torch.tensor([0]))
+        alone = [Question(question.model, first, question.columns, item) for item in question.items.split(1)]
+        return [torch.cat(rows) for rows in zip(*map(attribution, alone), strict=True)]
+
+    return attribute
+
+
+def compared(question: Question, ways: Sequence[Attribution], rounds: int) -> tuple[float, list[float]]:
+    """Return by how much ways differ from the first, as a share of its largest relevance, and each one's median seconds."""
+    seconds: list[list[float]] = [[] for _ in ways]
+    found = [torch.empty(0) for _ in ways]
+    for _ in range(rounds):
+        for number, attribution in enumerate(ways):
+            start = time.process_time()
+            words = attribution(question)
+            seconds[number].append(time.process_time() - start)
+            found[number] = torch.cat(words, dim=1)
+    most = found[0].abs().max().clamp(min=1e-30)
+    difference = max(float((other - found[0]).abs().max() / most) for other in found)
+    return difference, [statistics.median(times) for times in seconds]
+
+
+def questions(run: Path, lines: int, kind: Callable[[Model], Model]) -> Iterator[Question]:
+    """Return what is asked about each answer to the first dev examples, in a model as a method wants it."""
+    predictor = load(run, ["device=cpu", "decoding.search=greedy"])
+    examples = dev_examples(RunFolder(run).experiment([]), predictor.task, print)
+    if examples is None:
+        raise SystemExit(f"{run} has no dev part")
+    model = kind(predictor.model)
+    given = as_rows({name: examples[name][:lines] for name in predictor.task.inputs})
+    for ids in predictor.answered(predictor.predict(given, safeguards=False)):
+        yield question_of(predictor.task, model, predictor.task.batch([ids]))
+
+
+def report(run: Path, lines: int, rounds: int) -> Iterator[str]:
+    """Markdown, a line for each method when it is done."""
+    yield f"| {run.name} | largest difference | ms a sentence, ours | Captum, all items at once | one by one |"
+    yield "|---|---|---|---|---|"
+    for name, other in captums().items():
+        ways = [ours(name), other, one_by_one(other)]
+        rows = [compared(one, ways, rounds) for one in questions(run, lines, lambda model: model)]
+        own, *peer = (1e3 * statistics.median(times[number] for _, times in rows) for number in range(len(ways)))
+        worst = max(difference for difference, _ in rows)
+        yield f"| {name} | {worst:.1e} | {own:.0f} | {' | '.join(f'{each:.0f} ({each / own:.1f}×)' for each in peer)} |"
+    method = RELEVANCES.build(Choice(ALONE))
+    asked = list(questions(run, lines, method.model))
+    times = [compared(one, [ours(ALONE)], rounds)[1][0] for one in asked]
+    yield f"| {ALONE} |  | {1e3 * statistics.median(times):.0f} |  |  |"
+    pieces = [sum(ids.shape[1] for _, ids in one.reads) for one in asked]
+    yield f"\n{len(asked)} sentences of {statistics.mean(pieces):.0f} pieces, both sides together, on average."
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("run", type=Path, metavar="RUN")
+    parser.add_argument("--lines", type=int, default=20, metavar="N", help="Dev examples.")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="Turns of each method with each.")
+    options = parser.parse_args()
+    need_captum()
+    for line in report(options.run, options.lines, options.rounds):
+        print(line, flush=True)
