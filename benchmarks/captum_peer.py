@@ -91,7 +91,7 @@ def one_by_one(attribution: Attribution) -> Attribution:
 
 
 def compared(question: Question, ways: Sequence[Attribution], rounds: int) -> tuple[float, list[float]]:
-    """Return by how much ways differ from the first, as a share of its largest relevance, and each one's median seconds."""
+    """Return how far ways are from the first, as a share of its largest relevance, and each one's median seconds."""
     seconds: list[list[float]] = [[] for _ in ways]
     found = [torch.empty(0) for _ in ways]
     for _ in range(rounds):
