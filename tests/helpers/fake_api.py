@@ -201,6 +201,7 @@ class FakeServer(ThreadingHTTPServer):
         self.most_maps = 1000  # bytes of texts that maps are told of
         self.seems = ""  # a text that seems to be in the target's language
         self.learnt: dict[str, Any] = {}  # what /v1/models tells of each besides
+        self.details: dict[str, Any] = {}  # what is told of each sentence besides
         self.mute = False  # whether no method can weigh the words
         self.first = "de", "en"  # the pair that is proposed
         self.address = f"http://127.0.0.1:{self.server_address[1]}/"
@@ -297,6 +298,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.tell(400, {"error": f"{body['target']} is not supported"})
         seems = {"seems": {"language": body["target"], "confidence": 95.0}} if body["q"] == self.server.seems else {}
         told = {**answer(body["q"], model, n_best=body["n_best"]), **detected, **seems, "model": model}
+        for sentence in told["sentences"] if self.server.details else ():
+            sentence["details"] = self.server.details
         return self.tell(200, {"model": model, "source": source, "target": body["target"], "texts": [told]})
 
     def predict(self, body: dict[str, Any]) -> None:

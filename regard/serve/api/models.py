@@ -120,9 +120,8 @@ class PredictionAnswer(BaseModel):
     alternatives: list[dict[str, Any]]
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
-    details: dict[
-        str, Any
-    ] = {}  # probabilities of labels; tags of words and their offsets; place of a span; a warning; terms
+    # probabilities of labels; tags of words and their offsets; place of a span; a warning; terms; shares of a score
+    details: dict[str, Any] = {}
 
 
 class SentenceAnswer(PredictionAnswer):

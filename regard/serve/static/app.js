@@ -15,6 +15,7 @@ import { drawSource, light } from "./source.js";
 import { drawStart } from "./start.js";
 import { Suggesting } from "./suggesting.js";
 import { Tabs } from "./tabs.js";
+import { terms } from "./terms.js";
 import { TEXTS } from "./texts.js";
 
 const PAUSE = 250; // milliseconds of rest in typing before a translation is asked for
@@ -69,9 +70,10 @@ async function translate({ pause = 0 } = {}) {
     const start = performance.now();
     const key = byId("key").value;
     const models = pairs.other ? [pairs.model, pairs.other] : [pairs.model];
+    const glossary = terms(byId("terms"));
     const answers = await Promise.all(models.map((model) => patiently(() => ask("v1/translate", { signal, body: {
       q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: true,
-      ...(model ? { model } : {}), ...(key ? { api_key: key } : {}) } }), signal, (seconds) => tellFault(waiting(seconds)))));
+      ...(model ? { model } : {}), ...(glossary ? { glossary } : {}), ...(key ? { api_key: key } : {}) } }), signal, (seconds) => tellFault(waiting(seconds)))));
     if (signal.aborted) return undefined;
     tellFault(null);
     show(answers, { asked, took: t("ready", ((performance.now() - start) / 1000).toFixed(2)), key });
@@ -245,6 +247,8 @@ async function start() {
 
 // While signs are put together from keys there is no text yet.
 text.addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: PAUSE }); });
+byId("terms").addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: 2 * PAUSE }); });
+byId("terms").addEventListener("compositionend", () => translate({ pause: PAUSE }));
 text.addEventListener("compositionend", () => translate({ pause: PAUSE }));
 byId("key").addEventListener("change", () => { keepKey(byId("key").value); models.ask(); return pairs ? translate() : start(); });
 byId("clear").addEventListener("click", clear);

@@ -6,6 +6,7 @@ import { Viewer } from "./explain/viewer.js";
 import { ask, patiently, rest } from "./api.js";
 import { Alternatives } from "./alternatives.js";
 import { cut, lit, starts } from "./marks.js";
+import { drawReport } from "./terms.js";
 
 const LOOKED = "attention"; // the method that every explanation comes with
 const REST = 150; // milliseconds before the maps of a new sentence are asked for
@@ -26,7 +27,8 @@ export class Output {
     this.note = element("p", { class: "same", role: "status", hidden: "" });
     const suggest = () => suggested({ q: this.asked, source: this.from(), target: this.answer.target, ...(this.key ? { api_key: this.key } : {}) }, this.whole());
     this.buttons = { suggest: button({}, suggest), share: button({}, shared), copy: button({}, () => copied(this.whole())) };
-    this.pane = element("div", { class: "translation" }, this.title, this.note, this.text,
+    this.report = element("div", { class: "report", hidden: "" });
+    this.pane = element("div", { class: "translation" }, this.title, this.note, this.text, this.report,
       element("div", { class: "foot" }, this.status, element("span", { class: "buttons" }, ...Object.values(this.buttons))));
     this.alternatives = new Alternatives(this.pane, { t, chosen: (found) => this.replace(found), refused });
     this.heading = element("h2", { class: "why" });
@@ -169,6 +171,7 @@ export class Output {
     this.bar.hidden = !this.heading.textContent;
     this.steps.forEach((each, at) => { each.hidden = !several; each.disabled = !this.sentences()[this.at + (at ? 1 : -1)]; });
     this.drawNote();
+    drawReport(this.report, t, this.shown(this.at) ?? {});
     for (const each of Object.values(this.buttons)) each.hidden = !answer;
     this.buttons.suggest.hidden = !this.offered || !this.sentences().length;
     const drawn = JSON.stringify(answer && [this.at, t("tag"), answer.texts[0].translatedText, this.sentences().map((_, at) => this.cut(at))]);

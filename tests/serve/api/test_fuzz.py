@@ -43,12 +43,15 @@ FIELDS = {
     "examples": st.lists(st.dictionaries(st.sampled_from(["text", "first", "second", "source"]), texts), max_size=3),
     "source_text": texts,
     "target_text": texts,
+    "glossary": texts | st.sampled_from(["Hello\tHallo", "Hello\tHallo\nHello\tTag", "en\t", "\t", "a\tb|c\r\n"]),
+    "target_prefix": texts | st.lists(texts, max_size=3),
+    "reasons": st.lists(texts | st.just("lrp"), max_size=2),
     "api_key": texts,
 }
 questions = st.fixed_dictionaries({}, optional={name: values | anything for name, values in FIELDS.items()})
 likely = st.fixed_dictionaries(
     {name: FIELDS[name] for name in ("q", "source", "target")},
-    optional={name: FIELDS[name] for name in ("format", "alternatives", "api_key")},
+    optional={name: FIELDS[name] for name in ("format", "alternatives", "api_key", "glossary", "target_prefix")},
 )
 
 
