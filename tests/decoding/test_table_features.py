@@ -6,6 +6,7 @@ import random
 
 import pytest
 import torch
+from language import model_of
 from torch.testing import assert_close
 
 from regard.data.columns import TextColumn
@@ -18,7 +19,7 @@ from regard.decoding.features.phrases import PhrasesFeature
 from regard.decoding.features.repetition import RepetitionFeature
 from regard.decoding.features.tables import spelled_pieces
 from regard.errors import ConfigError, DataError
-from regard.records import BOS, EOS, Step
+from regard.records import BOS, EOS, Batch, Sequences, Step
 from regard.registry import Choice
 from regard.statistical.arpa import write_arpa
 from regard.statistical.kneser_ney import kneser_ney
@@ -152,6 +153,27 @@ def test_arpa_file_of_other_pieces_is_refused(run, tmp_path):
         NgramModelFeature(file=tmp_path / "letters.arpa").bind(run)
 
 
+@torch.no_grad()
+def test_neural_language_model_scores_as_it_would_alone(columns, writers, tmp_path):
+    """Summed over a text: weight times its log-likelihood by the other run, the end included."""
+    model, size = model_of("transformer", len(columns["target"])), len(columns["target"])
+    run = Surroundings(columns, tmp_path, lambda path: (model, {"text": columns["target"]}))
+    feature, ids = LanguageModelFeature(run=tmp_path, weight=0.3).bind(run), [*ids_of(columns["target"], WRITTEN), EOS]
+    state, found = feature.start(writers.batch_of([[EOS]])), 0.0
+    for before, word in itertools.pairwise([BOS, *ids]):
+        added, state = feature.step(Step(torch.zeros(1, size).double()), torch.tensor([[before]]), state)
+        found += added[0, word].item()
+    text = Sequences(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))
+    wanted = -model.nll(Batch({"text": text}, "write", torch.zeros(1).long(), len(ids))).sum().item()
+    assert found == pytest.approx(0.3 * wanted)
+
+
+def test_language_model_of_another_vocabulary_is_refused(columns, tmp_path):
+    run = Surroundings(columns, tmp_path, lambda path: (model_of("transformer", 9), {"text": columns["source"]}))
+    with pytest.raises(ConfigError, match="another vocabulary than the target"):
+        LanguageModelFeature(run=tmp_path).bind(run)
+
+
 class Stub(torch.nn.Module):
     """No language model."""
 
@@ -208,6 +230,18 @@ def test_shares_sum_to_the_score(bound, writers, columns):
                                      "repetition 2", "coverage"]  # fmt: skip
             assert one.shares["model"] == pytest.approx(sum(one.log_probs) / len(one.log_probs), abs=1e-5)
             assert sum(one.shares.values()) == pytest.approx(one.score)
+
+
+@torch.no_grad()
+def test_batch_mates_do_not_matter(bound, writers, columns):
+    tree = writers.drawn(len(columns["target"]), 9, 2.0)
+    sources = [[*ids_of(columns["source"], text), EOS] for text in (READ, "a dog", "the cat runs", "")]
+    search = BeamSearch(size=3, n_best=2, max_extra=3)
+    together = search.run(tree, writers.batch_of(sources), features=bound)
+    for source, found in zip(sources, together, strict=True):
+        [alone] = search.run(tree, writers.batch_of([source]), features=bound)
+        assert [one.ids for one in alone] == [one.ids for one in found]
+        assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-6)
 
 
 def test_missing_table_says_how_to_learn_it(run):
