@@ -48,6 +48,8 @@ class AdversarialStabilityObjective(Objective):
         if not isinstance(context.model, Translator):
             problem = "changes the source of a translation, and this model reads none"
             raise ConfigError("objective", problem, "objective=likelihood")
+        if noise == "feature" and context.compiled:
+            raise ConfigError("training.compile", "compiled code takes no noise between its parts", "use false")
         source = context.task.vocabularies[SOURCE]
         if noise == "lexical" and source.tokenizer is None:
             raise PartError("'lexical' replaces pieces of a text, and this source is none", "feature", setting="noise")

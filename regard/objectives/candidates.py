@@ -34,7 +34,9 @@ class Candidates(NamedTuple):
 
 
 def need_writer(context: Context, name: str) -> Generator:
-    """Return the model. Raises ConfigError for one that writes no targets by a search."""
+    """Return the model. Raises ConfigError for one that writes no targets by a search, and for compiled code."""
+    if context.compiled:
+        raise ConfigError("training.compile", f"a search, as '{name}' needs it, cannot be compiled", "use false")
     if not isinstance(context.model, Generator) or (context.task and TARGET not in context.task.vocabularies):
         raise ConfigError(
             "objective", f"'{name}' is for models that write targets, and this one does not", "objective=likelihood"

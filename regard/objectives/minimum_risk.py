@@ -25,6 +25,7 @@ class MinimumRiskObjective(Objective):
     """
 
     aliases = "mrt, expected_risk, minimum_bayes_risk_training"
+    writes = True
 
     def __init__(
         self,

@@ -54,6 +54,7 @@ class Objective(nn.Module, ABC):
     """
 
     turns: tuple[str, ...] = (MAIN,)
+    writes = False  # True: it reads targets that a model writes, so what attention saw is not of the batch alone
 
     def __init__(self, context: Context, *, rewards_draws: bool = False) -> None:
         """`rewards_draws`: attention that only draws learns by their `log_prob`; otherwise it learns nothing."""

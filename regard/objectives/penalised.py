@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from torch import nn
 
 from regard.attention import Attended, Recorded, Records, recording
+from regard.errors import ConfigError
 from regard.objectives.objective import MAIN, Objective
 from regard.objectives.penalties.penalty import Penalty
 from regard.ops.modules import module_dict
@@ -16,6 +17,11 @@ class PenalisedObjective(Objective):
 
     def __init__(self, objective: Objective, penalties: Mapping[str, Penalty]) -> None:
         objective.context.need_records("penalties")
+        if objective.writes:
+            problem = (
+                "weigh what attention saw of given targets, and this objective also reads targets that are written"
+            )
+            raise ConfigError("penalties", problem, "leave them out, or objective=likelihood")
         super().__init__(objective.context, rewards_draws=True)  # `objective` has told where it does not
         self.objective, self.penalties = objective, module_dict(penalties)
         self.turns = objective.turns

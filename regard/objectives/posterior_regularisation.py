@@ -40,6 +40,7 @@ class PosteriorRegularisationObjective(Objective):
     """
 
     aliases = "pr, posterior_regularization"
+    writes = True
 
     def __init__(
         self,

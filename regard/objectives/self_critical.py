@@ -20,6 +20,7 @@ class SelfCriticalObjective(Objective):
     """
 
     aliases = "scst, self_critical_sequence_training, sequence_reinforce"
+    writes = True
 
     def __init__(
         self,

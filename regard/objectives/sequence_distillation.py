@@ -17,6 +17,7 @@ class SequenceDistillationObjective(Objective):
     """
 
     aliases = "sequence_level_distillation"
+    writes = True
 
     def __init__(
         self,

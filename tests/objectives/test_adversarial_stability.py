@@ -120,5 +120,8 @@ def test_the_discriminator_is_trained_and_saved(model):
 def test_what_reads_no_text_is_refused(model):
     with pytest.raises(ConfigError, match="objective: changes the source of a translation"):
         OBJECTIVES.build(Choice("adversarial_stability"), Context(torch.nn.Linear(1, 1), task()))
+    with pytest.raises(ConfigError, match=r"training\.compile"):
+        choice = Choice("adversarial_stability", {"noise": "feature"})
+        OBJECTIVES.build(choice, Context(model, task(), compiled=True))
     with pytest.raises(ConfigError, match=r"objective\.noise: 'lexical' replaces pieces"):
         OBJECTIVES.build(Choice("adversarial_stability"), Context(model, task(tokenizer=False)))

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from regard.decoding import GreedySearch
 from regard.errors import ConfigError
 from regard.evaluation import METRICS
-from regard.objectives import OBJECTIVES, Context
+from regard.objectives import OBJECTIVES, Context, PenalisedObjective, build_penalties
 from regard.objectives.candidates import ids_of, written
 from regard.records import EOS
 from regard.registry import Choice
@@ -141,6 +141,17 @@ def test_the_reward_rises_where_it_is_trained(model):
         built.loss(batch_of([GIVEN]), "model").sum.backward()
         optimizer.step()
     assert (log_probs(model, every).exp() * rewards(every, GIVEN)).sum().item() > before + 0.2
+
+
+def test_compiled_code_is_refused(model):
+    with pytest.raises(ConfigError, match=r"training\.compile: a search, as 'minimum_risk' needs it"):
+        OBJECTIVES.build(Choice("minimum_risk"), Context(model, told(), compiled=True))
+
+
+@pytest.mark.parametrize("name", ["minimum_risk", "self_critical"])
+def test_penalties_beside_drawn_targets_are_refused(name, model):
+    with pytest.raises(ConfigError, match="penalties: weigh what attention saw of given targets"):
+        PenalisedObjective(objective(name, model), build_penalties([Choice("overlap")]))
 
 
 @pytest.mark.parametrize("name", ["minimum_risk", "self_critical"])
