@@ -1,14 +1,18 @@
 """What translations leave out: by known translations, by what words looked at; the warning, and a run's command."""
 
+import json
+
 import pytest
 from small_runs import PAIRS, SMALL, regard, unsaid, write_texts
 
 from regard.errors import CheckpointError
 from regard.explain.adequacy import ADEQUACIES, checked
 from regard.explain.adequacy.lexicon import FILE, folded_words
+from regard.explain.page import to_json
 from regard.predictor import load
 from regard.registry import Choice
 from regard.results import DocumentPrediction, Explanation, TextPrediction
+from regard.serve.engine.wire import from_plain, to_plain
 from regard.statistical.translations import Translations
 
 COUNTS = {
@@ -83,6 +87,15 @@ def test_a_prediction_tells_its_uncovered_words(folder):
     assert (second.warning, second.details()) == ("", {"uncovered": []})
     assert third.warning.endswith("'dogs' and 2 others") and len(third.uncovered) == 7
     assert checked(given, None, lambda some: some) == given and "uncovered" not in given[0].details()
+
+
+def test_a_server_tells_them_too(folder):
+    """Between its processes, and in the `details` of an answer under /v1."""
+    given = TextPrediction("Two dogs", "Hunde", 0.0)
+    [one] = checked([given], ADEQUACIES.build(Choice("lexicon"), folder), lambda some: some)
+    assert from_plain(json.loads(json.dumps(to_plain(one)))) == one
+    [answer] = to_json([one])["predictions"]
+    assert answer["details"] == {"warning": one.warning, "uncovered": [{"word": "Two", "place": [0, 3]}]}
 
 
 @pytest.fixture(scope="module")

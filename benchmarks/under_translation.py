@@ -1,0 +1,154 @@
+"""What a translator leaves out: does translation entropy tell it (F10), and are missing words found?
+
+    regard adequacy RUN
+    python benchmarks/under_translation.py RUN
+
+RUN is a translator of Multi30k, English to German; what is translated is test2016. Links are those of an HMM that is
+learnt from the training pairs. A source word is dropped where its translation has no link to it.
+"""
+
+import gzip
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import regard
+from regard.config import Choice
+from regard.explain.adequacy import ADEQUACIES
+from regard.explain.adequacy.lexicon import FILE, folded_words
+from regard.results import Prediction, TextPrediction
+from regard.statistical import ALIGNERS
+from regard.statistical.aligner import BothWays, fit_both
+from regard.statistical.bitext import Bitext
+from regard.statistical.symmetrisation import SYMMETRISATIONS
+from regard.statistical.translations import Translations, linked
+
+Pair = tuple[list[str], list[str]]
+
+DATA = Path(os.environ.get("REGARD_DATA", "data")) / "multi30k"
+LEAST, FIFTHS = 5, 5  # occurrences of a word in the test part; parts of the words by their entropy
+PERMUTATIONS = 10_000
+LETTERS = 4  # of a word that is taken out, at least
+
+
+def lines(name: str) -> list[str]:
+    with gzip.open(DATA / name, "rt", encoding="utf-8", newline="\n") as file:
+        return [line.rstrip("\n") for line in file]
+
+
+def words(text: str) -> list[str]:
+    return [word for word, _ in folded_words(text)]
+
+
+def pairs_of(sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
+    return [(words(source), words(target)) for source, target in zip(sources, targets, strict=True)]
+
+
+def drop_rates(models: BothWays, pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
+    """(dropped, seen) of each source word."""
+    seen, dropped = Counter[str](), Counter[str]()
+    for (source, _), row in zip(pairs, links_of(models, pairs), strict=True):
+        for word, places in zip(source, linked(row, len(source)), strict=True):
+            seen[word] += 1
+            dropped[word] += not places
+    return {word: (dropped[word], count) for word, count in seen.items() if any(map(str.isalpha, word))}
+
+
+def links_of(models: BothWays, pairs: Sequence[Pair]) -> list[list[tuple[int, int]]]:
+    return models.links(Bitext.of(pairs), SYMMETRISATIONS["grow-diag-final-and"])
+
+
+def tell_entropy(name: str, rates: dict[str, tuple[int, int]], translations: Translations) -> None:
+    """Spearman's correlation of entropy and drop rate over words, and the rate of each fifth of the occurrences."""
+    often = {word: one for word, one in rates.items() if one[1] >= LEAST and translations.count(word) >= LEAST}
+    entropies = [translations.entropy(word) for word in often]
+    value, p_value = spearman(entropies, [dropped / seen for dropped, seen in often.values()])
+    print(f"{name}: Spearman {value:.2f}, p {p_value:.1g}, {len(often):,} words")
+    ordered = sorted((translations.entropy(word), *one) for word, one in rates.items() if translations.count(word))
+    parts, total, so_far = [[0, 0] for _ in range(FIFTHS)], sum(seen for *_, seen in ordered), 0
+    for _, dropped, seen in ordered:
+        part = parts[min(FIFTHS * so_far // total, FIFTHS - 1)]
+        part[0], part[1], so_far = part[0] + dropped, part[1] + seen, so_far + seen
+    print("  dropped, by fifths of rising entropy:", *(f"{dropped / seen:.1%}" for dropped, seen in parts))
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """The correlation of ranks, and how often chance is as far from 0, by permutations."""
+    a, b = ranks(one), ranks(other)
+    found, draw = float(np.corrcoef(a, b)[0, 1]), np.random.default_rng(1)
+    chance = [abs(float(np.corrcoef(a, draw.permutation(b))[0, 1])) for _ in range(PERMUTATIONS)]
+    return found, (1 + sum(value >= abs(found) for value in chance)) / (1 + PERMUTATIONS)
+
+
+def ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """From 0; equal values have the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts + 1) / 2)[places]
+
+
+def without_a_word(models: BothWays, source: str, target: str, draw: random.Random) -> tuple[str, list[int]] | None:
+    """A reference without what one source word is linked to, and the place of that word; None where none can go."""
+    places = [*folded_words(source)]
+    [row] = links_of(models, [(words(source), words(target))])
+    shared = Counter(target for _, target in row)
+    alone = [
+        (number, gone)
+        for number, gone in enumerate(linked(row, len(places)))
+        if len(places[number][0]) >= LETTERS and gone and all(shared[place] == 1 for place in gone)
+    ]
+    if not alone:
+        return None
+    number, gone = draw.choice(alone)
+    spans = [place for _, place in folded_words(target)]
+    text = target
+    for place in reversed(gone):
+        text = text[: spans[place][0]] + text[spans[place][1] :]
+    return " ".join(text.split()), places[number][1]
+
+
+def tell_checks(run: Path, predictor: regard.Predictor, models: BothWays, sources: list[str], given: list[str]) -> None:
+    """How many of the words that are taken out of references are found, and how many words are told of references."""
+    draw = random.Random(1)
+    cut = [
+        (source, without_a_word(models, source, target, draw)) for source, target in zip(sources, given, strict=True)
+    ]
+    changed = [(TextPrediction(source, one[0], 0.0), one[1]) for source, one in cut if one is not None]
+    whole = [TextPrediction(source, target, 0.0) for source, target in zip(sources, given, strict=True)]
+    ours = predictor.predict(sources)
+    count = sum(sum(any(map(str.isalpha, word)) for word in words(source)) for source in sources)
+    checks = [("lexicon", {"certain": value}) for value in (0.7, 0.8, 0.9, 0.95)]
+    checks += [("attention", {"below": value}) for value in (0.1, 0.2, 0.4)]
+    explained: dict[str, Sequence[Prediction]] = {
+        name: predictor.explained(some)
+        for name, some in (("changed", [one for one, _ in changed]), ("whole", whole), ("ours", ours))
+    }
+    for name, settings in checks:
+        check = ADEQUACIES.build(Choice(name, settings), run)
+        hits = sum(place in check.uncovered(one) for one, (_, place) in zip(explained["changed"], changed, strict=True))
+        told = {kind: [len(check.uncovered(one)) for one in explained[kind]] for kind in ("whole", "ours")}
+        shares = {kind: (sum(some) / count, sum(map(bool, some)) / len(some)) for kind, some in told.items()}
+        print(f"{name} {settings}: {hits / len(changed):.1%} of {len(changed):,} missing words found")
+        for kind, (share, sentences) in shares.items():
+            print(f"  {kind}: {share:.1%} of the words, in {sentences:.1%} of the sentences")
+
+
+def main() -> None:
+    """Prints both parts."""
+    run = Path(sys.argv[1])
+    translations, predictor = Translations.read(run / FILE), regard.load(run)
+    models = fit_both(Bitext.of(pairs_of(lines("train.en.gz"), lines("train.de.gz"))), ALIGNERS.build(Choice("hmm")))
+    sources, given = lines("test2016.en.gz"), lines("test2016.de.gz")
+    answers = [one.text for one in predictor.predict(sources)]
+    tell_entropy("translations", drop_rates(models, pairs_of(sources, answers)), translations)
+    tell_entropy("references", drop_rates(models, pairs_of(sources, given)), translations)
+    tell_checks(run, predictor, models, sources, given)
+
+
+if __name__ == "__main__":
+    main()
