@@ -30,6 +30,7 @@ from regard.cli.serve import serve_command
 from regard.cli.shortlist import shortlist_command
 from regard.cli.train import train_command
 from regard.cli.tune import tune_command
+from regard.cli.words import words_command
 
 SPINS = "2000"  # about as long as waking a thread takes
 COLLECT_AFTER = 10_000  # new objects; Python's own 700 has it look for cycles 500 times while torch is loaded
@@ -50,6 +51,7 @@ app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("explain")(explain_command)
 app.command("heads")(heads_command)
+app.command("words")(words_command)
 app.command("serve")(serve_command)
 app.command("align")(align_command)
 app.add_typer(attention_app, name="attention")

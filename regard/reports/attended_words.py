@@ -1,0 +1,210 @@
+"""Which words a classifier looks at most, and whether these speak for a label."""
+
+import io
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from regard.data.columns import TextColumn
+from regard.errors import DataError, RegardError
+from regard.explain.token_weights import token_weights
+from regard.explain.tokens import visible_line, words_of
+from regard.pieces import SPECIALS
+from regard.predictor import Predictor, load
+from regard.reports.table import Cell, Table
+from regard.results import Explanation
+from regard.runs import RunFolder
+from regard.runs.texts import test_examples, training_readers
+from regard.tasks.examples import as_rows, count_of
+
+TWICE = math.log(2)  # log-odds from which on a word is polar
+SURE = 1.96  # and by how many standard errors
+COMMON = 100  # words that are called common: the most frequent of the training part
+AT_ONCE = 256  # texts whose weights are in memory
+ANNOTATED = 25  # words of a picture that are named
+
+Say = Callable[[str], None]
+
+
+class Polarity(NamedTuple):
+    """For which label a word speaks: by how much the odds of the label are higher in texts that have the word."""
+
+    label: str
+    log_odds: float
+    error: float  # standard error of these
+
+    @property
+    def polar(self) -> bool:
+        """Whether the odds are at least twice as high, and not by chance (p < 0.05)."""
+        return self.log_odds >= TWICE and self.log_odds >= SURE * self.error
+
+
+class AttendedWord(NamedTuple):
+    """A word and how much it is looked at."""
+
+    word: str
+    times: int  # that it was read
+    attention: float  # mean weight, 1 being an equal share of a text
+    polarity: Polarity
+
+
+class AttendedWords(NamedTuple):
+    """What the first learned question of a model looks at."""
+
+    words: list[AttendedWord]  # that were read often enough, the most attended first
+    texts: int
+    common: frozenset[str]  # the most frequent words of the training part
+    shares: tuple[float, float]  # of the words read and of the weights: those of common words
+
+    def polar_share(self, top: int) -> float:
+        """Return the share of polar words among the first."""
+        return sum(one.polarity.polar for one in self.words[:top]) / max(len(self.words[:top]), 1)
+
+
+def attended_words(run: Path, changes: Sequence[str], lines: int, at_least: int, say: Say) -> AttendedWords:
+    """Look at the first texts of a run's test part, and judge words by the labels of its training part.
+
+    Words that were read fewer than `at_least` times are left out. Raises RegardError where no learned question looks
+    at words, and DataError where there is no test part.
+    """
+    predictor, experiment = load(run, changes), RunFolder(run).experiment(list(changes))
+    task = predictor.task
+    examples = test_examples(experiment, task)
+    if examples is None:
+        raise DataError(str(run), "has no test part", hint="data.test names one in training")
+    sums, counts = _looked(predictor, {name: examples[name][:lines] for name in task.inputs}, str(run))
+    say(f"{min(lines, count_of(examples)):,} texts looked at")
+    texts, labels, frequencies = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
+    for example in training_readers(experiment)["train"]:
+        words = _words(task.vocabularies[task.first], example.texts[task.first])
+        frequencies.update(words)
+        texts.update((word, example.texts[task.last]) for word in set(words))
+        labels[example.texts[task.last]] += 1
+    say(f"{sum(labels.values()):,} training texts counted")
+    known = [
+        AttendedWord(word, count, sums[word] / count, polarity(word, texts, labels))
+        for word, count in counts.items()
+        if count >= at_least
+    ]
+    common = frozenset(word for word, _ in frequencies.most_common(COMMON))
+    shares = [sum(each.get(word, 0) for word in common) / max(sum(each.values()), 1e-12) for each in (counts, sums)]
+    ranked = sorted(known, key=lambda one: (-one.attention, one.word))
+    return AttendedWords(ranked, min(lines, count_of(examples)), common, (shares[0], shares[1]))
+
+
+def polarity(word: str, texts: Mapping[tuple[str, str], int], labels: Mapping[str, int]) -> Polarity:
+    """Return the label that a word speaks for most, by the numbers of training texts with word and label, and by label.
+
+    log-odds ratio of the label in texts with the word and without, half a text added to each of the four numbers.
+    """
+    whole, own = sum(labels.values()), sum(texts.get((word, label), 0) for label in labels)
+    found = []
+    for label, count in labels.items():
+        both = texts.get((word, label), 0)
+        cells = both, own - both, count - both, whole - count - own + both
+        with_it, without, label_alone, neither = (cell + 0.5 for cell in cells)
+        log_odds = math.log(with_it * neither / (without * label_alone))
+        found.append(Polarity(label, log_odds, math.sqrt(sum(1 / (cell + 0.5) for cell in cells))))
+    return max(found, key=lambda one: one.log_odds)
+
+
+def words_table(found: AttendedWords, top: int) -> Table:
+    """Return the first words; * marks those that are polar."""
+    rows = [
+        [
+            Cell(one.word),
+            Cell(f"{one.times:,}", one.times),
+            Cell(f"{one.attention:.2f}", one.attention),
+            Cell(f"{one.polarity.log_odds:.2f}{'*' if one.polarity.polar else ''}", one.polarity.log_odds),
+            Cell(one.polarity.label),
+        ]
+        for one in found.words[:top]
+    ]
+    return Table(["word", "count", "attention", "log-odds", "label"], rows, texts=1)
+
+
+def summary(found: AttendedWords, top: int) -> str:
+    """Return what the table says in two lines."""
+    shown, (read, looked) = found.words[:top], found.shares
+    common = sum(one.word in found.common for one in shown)
+    return (
+        f"of the {len(shown)} words that are looked at most {found.polar_share(top):.0%} are polar, of all "
+        f"{len(found.words):,} words {found.polar_share(len(found.words)):.0%}\n"
+        f"the {len(found.common)} commonest words are {read:.0%} of what is read, have {looked:.0%} of the attention, "
+        f"and are {common} of these {len(shown)}"
+    )
+
+
+def as_values(found: AttendedWords, top: int) -> dict[str, Any]:
+    """Return the same as JSON values, of all words that were read often enough."""
+    words = [
+        {**one._asdict(), "polarity": {**one.polarity._asdict(), "polar": one.polarity.polar}} for one in found.words
+    ]
+    polar = {"top": found.polar_share(top), "all": found.polar_share(len(found.words))}
+    return {"texts": found.texts, "polar": polar, "common": sorted(found.common), "words": words}
+
+
+def plot(found: AttendedWords, *, title: str, kind: str) -> bytes:
+    """Draw attention over polarity, a point for each word; the first are named. Needs matplotlib: see `check_plot`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5), dpi=150, layout="constrained")
+    axes, labels = figure.subplots(), sorted({one.polarity.label for one in found.words})
+    for label in labels:
+        own = [one for one in found.words if one.polarity.label == label]
+        axes.scatter(
+            [_signed(one, labels) for one in own],
+            [one.attention for one in own],
+            s=8,
+            alpha=0.5,
+            label=visible_line(label),
+        )
+    for one in found.words[:ANNOTATED]:
+        name = visible_line(one.word).replace("$", r"\$")
+        axes.annotate(
+            name, (_signed(one, labels), one.attention), fontsize=7, xytext=(2, 2), textcoords="offset points"
+        )
+    axes.axhline(1.0, color="grey", linewidth=0.8)
+    axes.set_xlabel("log-odds of the label" if len(labels) > 2 else f"log-odds of {labels[-1]}", parse_math=False)
+    axes.set_ylabel("attention, 1: an equal share")
+    axes.legend(fontsize=8)
+    axes.set_title(visible_line(title), fontsize=10, parse_math=False)
+    file = io.BytesIO()
+    figure.savefig(file, format=kind.removeprefix(".").lower())
+    return file.getvalue()
+
+
+def _looked(
+    predictor: Predictor, texts: Mapping[str, Sequence[str]], run: str
+) -> tuple[dict[str, float], Counter[str]]:
+    """By word the sum of its weights, 1 being an equal share of its text, and how often it was read."""
+    rows, sums, counts = as_rows(texts), defaultdict[str, float](float), Counter[str]()
+    for start in range(0, len(rows), AT_ONCE):
+        for one in predictor.predict(rows[start : start + AT_ONCE], explain=True, safeguards=False):
+            for word, weight in _weighed(one.explanation, run):
+                sums[word] += weight
+                counts[word] += 1
+    return sums, counts
+
+
+def _weighed(found: Explanation | None, run: str) -> Iterable[tuple[str, float]]:
+    """The words of a text with their weights. Raises RegardError where no learned question looks at them."""
+    views = [] if found is None else [one for one in token_weights(found) if not one.of_units]
+    if not views:
+        hint = "of a classifier whose pooling is attention this tells"
+        raise RegardError(f"{run}: no learned question of this model looks at words ({hint})")
+    words, weights = views[0].words, views[0].of_words()
+    pairs = zip(words, weights, strict=True)
+    return [(word.text, weight * len(words)) for word, weight in pairs if word.text not in SPECIALS]
+
+
+def _words(column: Any, text: str) -> list[str]:
+    pieces = cast(TextColumn, column)
+    return [word.text for word in words_of(pieces.pieces(pieces.encode(text)))]
+
+
+def _signed(one: AttendedWord, labels: Sequence[str]) -> float:
+    """Of two labels the log-odds of the second."""
+    return -one.polarity.log_odds if len(labels) == 2 and one.polarity.label == labels[0] else one.polarity.log_odds
