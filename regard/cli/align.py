@@ -1,9 +1,10 @@
 """regard align"""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -12,6 +13,7 @@ from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from regard.evaluation.alignments import GoldAlignment, Link
+    from regard.recipes.word_alignment import Pairs
     from regard.statistical.alignment_model import AlignmentModel
 
 Source = Annotated[
@@ -20,7 +22,23 @@ Source = Annotated[
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Its translation, line by line.")]
 Also = Annotated[tuple[Path, Path] | None, typer.Option(metavar="SOURCE TARGET", help="Further texts to learn from.")]
 Model = Annotated[
-    str, typer.Option(metavar="NAME", help="hmm, diagonal (fast_align), ibm2, ibm1; {name: hmm, null_share: 0.2}")
+    str,
+    typer.Option(
+        metavar="NAME|RUN",
+        help="hmm, diagonal (fast_align), ibm2, ibm1; {name: hmm, null_share: 0.2}; or a trained translator.",
+    ),
+]
+Reverse = Annotated[
+    Path | None, typer.Option(metavar="RUN", help="A translator into the other direction, beside that of --model.")
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="METHOD",
+        help="What links the words of a translator: attention (its best head), saliency, lrp … (default: the best of "
+        "these three on the run's dev part)",
+    ),
 ]
 Method = Annotated[
     str,
@@ -58,6 +76,8 @@ def align_command(  # noqa: PLR0913  an option each
     *,
     also: Also = None,
     model: Model = "hmm",
+    reverse: Reverse = None,
+    by: By = None,
     symmetrise: Method = "grow-diag-final-and",
     iterations: Iterations = 5,
     warm_up: WarmUp = 5,
@@ -75,33 +95,104 @@ def align_command(  # noqa: PLR0913  an option each
 
     regard align train.de train.en > links.txt
 
+    regard align test.en test.de --model runs/en-de --reverse runs/de-en > links.txt
+
     With --gold the alignment error rate is printed in place of the links.
     """
     from regard.recipes.word_alignment import read_gold_of, read_pairs
-    from regard.statistical.aligner import fit_both
     from regard.statistical.bitext import Bitext
     from regard.statistical.phrase_scores import phrase_table
-    from regard.statistical.symmetrisation import SYMMETRISATIONS
 
-    aligner, tables = _aligner(model), {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
+    run, tables = _run(model), {"--lexicon": lexicon_file, "--phrases": phrases, "--reordering": reordering}
     _check(symmetrise, {"--output": output_file, **tables})
+    _check_run(run, {"--reverse": reverse, "--by": by}, {"--lexicon": lexicon_file, "--also": also})
+    aligner = None if run else _aligner(model)
     pairs = read_pairs((source, target), also, lowercase=lowercase)
     known = read_gold_of(gold, pairs.written) if gold else None
-    with _progress((2 - agree) * (warm_up + iterations), quiet) as told:
-        both = fit_both(
-            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=told
-        )
-    links = both.links(pairs.given, SYMMETRISATIONS[symmetrise])
-    if lexicon_file:
-        both.forward.lexicon.write(lexicon_file)
+    if aligner is None:
+        links = _translated_links([Path(model), reverse], pairs, by, symmetrise, quiet=quiet)
+    else:
+        settings = _Settings(iterations, warm_up, alpha, agree, symmetrise)
+        links = _learnt_links(aligner, pairs, settings, lexicon_file, quiet=quiet)
     if phrases:
         phrase_table(Bitext.of(pairs.written), links).write(phrases, reordering)
+    _tell(links, known, output_file)
+
+
+def _tell(links: "list[list[Link]]", known: "list[GoldAlignment] | None", output_file: Path | None) -> None:
+    """Write or print links; where some are known, print how far these agree with them."""
     if output_file:
         output_file.write_text(_lines(links), encoding="utf-8")
     elif not known:
         print(_lines(links), end="")
     if known:
         _print_rates(links, known)
+
+
+class _Settings(NamedTuple):
+    """How a statistical aligner learns."""
+
+    iterations: int
+    warm_up: int
+    alpha: float
+    agree: bool
+    symmetrise: str
+
+
+def _learnt_links(
+    aligner: "AlignmentModel[Any]", pairs: "Pairs", settings: _Settings, lexicon_file: Path | None, *, quiet: bool
+) -> "list[list[Link]]":
+    """Links of a model that learns from the texts, whose lexicon may be kept."""
+    from regard.statistical.aligner import fit_both
+    from regard.statistical.symmetrisation import SYMMETRISATIONS
+
+    iterations, warm_up, alpha, agree, symmetrise = settings
+    with _progress((2 - agree) * (warm_up + iterations), quiet) as told:
+        both = fit_both(
+            pairs.learnt, aligner, iterations=iterations, warm_up=warm_up, alpha=alpha, agree=agree, told=told
+        )
+    if lexicon_file:
+        both.forward.lexicon.write(lexicon_file)
+    return both.links(pairs.given, SYMMETRISATIONS[symmetrise])
+
+
+def _translated_links(
+    runs: "list[Path | None]", pairs: "Pairs", by: str | None, symmetrise: str, *, quiet: bool
+) -> "list[list[Link]]":
+    """Links of a translator, or of one for each direction, made into one."""
+    from regard.predictor import load
+    from regard.recipes.translator_alignment import SpannedText, chosen_way, translator_links, turned
+    from regard.runs import RunFolder
+    from regard.statistical.symmetrisation import SYMMETRISATIONS
+
+    def told(line: str) -> None:
+        if not quiet:
+            print(line, file=sys.stderr)
+
+    spanned = [(SpannedText.of_words(source), SpannedText.of_words(target)) for source, target in pairs.written]
+    directions: list[list[list[Link]]] = []
+    for run, given in zip(runs, (spanned, [(target, source) for source, target in spanned]), strict=True):
+        if run is not None:
+            predictor = load(run)
+            way = chosen_way(RunFolder(run), predictor, by, told)
+            told(f"{run}: {way}")
+            directions.append(translator_links(predictor, given, way))
+    forward, *others = directions
+    method = SYMMETRISATIONS[symmetrise]
+    return [method(*both) for both in zip(forward, turned(others[0]), strict=True)] if others else forward
+
+
+def _run(model: str) -> bool:
+    """Whether a model is the folder of a run, rather than a name."""
+    return "/" in model or Path(model).is_dir()
+
+
+def _check_run(run: bool, of_runs: Mapping[str, Any], of_names: Mapping[str, Any]) -> None:
+    """Raises ConfigError for what a translator, or a statistical model, cannot do."""
+    for option, value in (of_names if run else of_runs).items():
+        if value:
+            problem = "is for a model that learns from these texts" if run else "is for a translator"
+            raise ConfigError(option, problem, "--model hmm" if run else "--model RUN")
 
 
 def _print_rates(links: "list[list[Link]]", gold: "list[GoldAlignment]") -> None:

@@ -108,7 +108,7 @@ def _draw(
     """Write the page and the pictures that are wanted."""
     from regard.explain import page, png_of, svg_of, to_json
     from regard.runs import RunFolder
-    from regard.runs.grades import kept_grades
+    from regard.runs.measurements import kept_grades
 
     found = predictions[0].explanation
     title = "Attention" if found is None or found.weights else "Attention to the words before"

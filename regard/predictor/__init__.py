@@ -11,6 +11,7 @@ from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
+from regard.runs.measurements import alignment_head_of
 
 __all__ = ["Predictor", "load"]
 
@@ -29,6 +30,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     model, task, experiment = assemble(folder, wanted)
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
+    task.alignment_head = alignment_head_of(folder)
     features = features_of(settings, surroundings_of(folder, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies), features)
     if any("max_source" in change for change in wanted) and (

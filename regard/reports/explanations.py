@@ -21,7 +21,7 @@ from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import model_of
-from regard.runs.grades import keep_grades
+from regard.runs.measurements import keep_grades
 from regard.runs.texts import dev_examples
 from regard.tasks.examples import as_rows
 from regard.tasks.relevance import question_of

@@ -22,6 +22,7 @@ from regard.errors import ConfigError, DataError, nearest
 from regard.evaluation import METRICS
 from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
+from regard.explain.alignment_head import AlignmentHead
 from regard.explain.maps import POOLING
 from regard.models import ROUTE, Generator, Model
 from regard.pieces import END
@@ -66,6 +67,7 @@ class Task(ABC):
 
     def __init__(self, columns: Columns) -> None:
         self.vocabularies, self.route = columns, ROUTE
+        self.alignment_head: AlignmentHead | None = None  # that links words; None: the decoder's own alignment does
         self.first, self.last = ends(self.columns)
         self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
         if not all(map(self.reads, columns.values())):

@@ -64,6 +64,20 @@ def test_other_texts_are_learnt_from_and_not_linked(files):
     assert told(*one, "--also", source, target) == "0-1 1-0\n" != told(*one)
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--by", "lrp"], "--by: is for a translator"),
+        (["--reverse", "runs/x"], "--reverse: is for a translator"),
+        (["--model", "runs/x", "--lexicon", "l.tsv"], "--lexicon: is for a model that learns from these texts"),
+        (["--model", "runs/x"], "runs/x"),
+    ],
+)
+def test_options_of_translators_and_of_aligners_are_told_apart(files, options, problem):
+    folder, source, target = files
+    assert problem in told(source, target, *[folder / one if one == "l.tsv" else one for one in options], code=2)
+
+
 def test_the_error_rate_takes_the_place_of_links(files):
     folder, source, target = files
     assert (

@@ -8,6 +8,8 @@ from torch.testing import assert_close
 from regard.data.columns import LabelColumn, TextColumn
 from regard.errors import ConfigError
 from regard.explain import show, to_json
+from regard.explain.alignment import align
+from regard.explain.alignment_head import heads_of
 from regard.explain.alignment_view import alignment_view
 from regard.models import MODELS
 from regard.predictor import Predictor
@@ -138,3 +140,14 @@ def test_long_answers_are_weighed_in_portions(translator, monkeypatch):
     for name in ("source", "target"):
         assert_close(portions.array(name).values, whole.array(name).values)
     assert_close(portions.totals, whole.totals)
+
+
+def test_a_head_links_words_in_place_of_the_last_layer(translator):
+    (before,) = translator.predict(["two cats"], explain=True)
+    task, found = translator.task, before.explanation
+    written = len(found.maps[-1].weights[0]) - before.finished  # without the end symbol
+    for head in (one for one in heads_of(found.maps) if not one.ahead):
+        task.alignment_head = head
+        (one,) = translator.explained([before])
+        assert one.explanation.weights == found.weights
+        assert one.explanation.alignment == align([line[:-1] for line in head.weights(found.maps)[:written]])

@@ -9,7 +9,7 @@ from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.grades import kept_grades
+from regard.runs.measurements import kept_grades
 from regard.serve.engine.model_card import learnt_of
 
 

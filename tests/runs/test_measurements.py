@@ -1,6 +1,6 @@
 """Grades that a run keeps: of these weights alone, those of the same lines together."""
 
-from regard.runs.grades import GRADES, keep_grades, kept_grades
+from regard.runs.measurements import GRADES, keep_grades, kept_grades
 
 
 class Folder:

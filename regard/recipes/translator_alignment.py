@@ -1,0 +1,200 @@
+"""`regard align --model RUN`: sentence pairs are forced through a translator, and words linked by what they rest on.
+
+Of a subword model the weights of a word's pieces are their mean, and those of a source word their sum. Which head of
+the attention, or which other method, links best is chosen on dev texts that a statistical aligner has linked, and kept.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.columns import TextColumn
+from regard.errors import DataError, RegardError
+from regard.evaluation.alignments import GoldAlignment, Link, link_rates
+from regard.explain.alignment_head import AlignmentHead, heads_of
+from regard.explain.relevance import method_of
+from regard.predictor import Predictor
+from regard.runs import RunFolder
+from regard.runs.measurements import ALIGNMENT, ATTENTION, keep_measured, kept_measured
+from regard.runs.texts import dev_examples, training_readers
+from regard.statistical.aligner import fit_both
+from regard.statistical.bitext import Bitext
+from regard.statistical.hmm import Hmm
+from regard.statistical.symmetrisation import Links, grow_diag_final_and, intersection
+from regard.text.offsets import Place
+from regard.text.words import cut_words
+
+TRIED = (ATTENTION, "saliency", "lrp")  # methods, where none is named
+DEV_PAIRS, LEARNT_PAIRS = 100, 30_000  # that ways are chosen by; that the statistical aligner learns from
+PORTION = 64  # sentence pairs whose maps are held at once
+
+Matrix = NDArray[np.float64]
+Weights = Mapping[AlignmentHead | None, Sequence[Sequence[float]]]  # (target piece, source piece), of each head
+
+
+class SpannedText(NamedTuple):
+    """A text, and where its words stand in it."""
+
+    text: str
+    spans: list[tuple[int, int]]
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> "SpannedText":
+        """Words with a space between them."""
+        starts = np.cumsum([0, *(len(word) + 1 for word in words)]).tolist()
+        return cls(" ".join(words), [(start, start + len(word)) for start, word in zip(starts, words, strict=False)])
+
+    @classmethod
+    def of_text(cls, text: str) -> "SpannedText":
+        """A text, cut into words and signs."""
+        spans, end = list[tuple[int, int]](), -1
+        for piece in cut_words(text):
+            end += len(piece)
+            if piece.strip():
+                spans.append((end - len(piece.lstrip()), end))
+        return cls(text, spans)
+
+    @property
+    def words(self) -> list[str]:
+        """As the text spells them."""
+        return [self.text[start:end] for start, end in self.spans]
+
+    def pieces(self, places: Sequence[Place]) -> Matrix:
+        """Return which piece is of which word (word, piece); a piece may be of several."""
+        first, last = (np.array([-1 if one is None else one[side] for one in places]) for side in (0, 1))
+        spans = np.array(self.spans).reshape(-1, 2)
+        overlaps = (first < spans[:, 1:]) & (last > spans[:, :1])
+        return cast(Matrix, overlaps.astype(float))
+
+
+Pair = tuple[SpannedText, SpannedText]
+
+
+class Way(NamedTuple):
+    """How links are read off a translator."""
+
+    by: str = ATTENTION  # a row of RELEVANCES
+    head: AlignmentHead | None = None  # of the attention
+    null: bool = False  # a word that rests on the end symbol most is linked to none
+
+    def __str__(self) -> str:
+        parts = (self.by, "" if self.head is None else str(self.head), "words of the end symbol left out" * self.null)
+        return ", ".join(filter(None, parts))
+
+    def plain(self) -> dict[str, Any]:
+        """Return values of JSON."""
+        return {**self._asdict(), "head": None if self.head is None else list(self.head)}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> "Way":
+        """Return what `plain` told."""
+        head = plain["head"]
+        return cls(plain["by"], None if head is None else AlignmentHead(*head), plain["null"])
+
+
+class Rated(NamedTuple):
+    """A way, and the alignment error rate of its links."""
+
+    way: Way
+    error_rate: float
+
+
+def translator_links(predictor: Predictor, pairs: Sequence[Pair], way: Way) -> list[list[Link]]:
+    """Return the links (source word, target word) of each sentence pair, each target word linked to one at most."""
+    return [_links(found[way.head], way.null) for found in word_weights(predictor, pairs, way.by)]
+
+
+def word_weights(predictor: Predictor, pairs: Sequence[Pair], by: str) -> Iterator[dict[AlignmentHead | None, Matrix]]:
+    """Yield for each pair weights (target word, source word + end symbol): of each head, or under None of a method."""
+    columns = [cast(TextColumn, predictor.task.vocabularies[name]) for name in ("source", "target")]
+    for start in range(0, len(pairs), PORTION):
+        some = pairs[start : start + PORTION]
+        scored = predictor.score([source.text for source, _ in some], [target.text for _, target in some])
+        given = [replace(one, source=source.text) for one, (source, _) in zip(scored, some, strict=True)]
+        if by == ATTENTION:
+            maps = [one.explanation.maps for one in predictor.explained(given) if one.explanation is not None]
+            found: list[Weights] = [{head: head.weights(one) for head in heads_of(one)} for one in maps]
+        else:
+            found = [{None: one.values["source"]} for one in predictor.weighed(given, by)]
+        for pair, each in zip(some, found, strict=True):
+            sides = [one.pieces(column.offsets(one.text)) for one, column in zip(pair, columns, strict=True)]
+            yield {head: _of_words(np.array(weights), *sides) for head, weights in each.items()}
+
+
+def _of_words(weights: Matrix, sources: Matrix, targets: Matrix) -> Matrix:
+    """(target piece, source piece), end symbols last, → (target word, source word), and the end symbol last."""
+    ended = np.zeros((len(sources) + 1, weights.shape[1]))
+    ended[:-1, : sources.shape[1]], ended[-1, -1] = sources, 1.0
+    means = targets / targets.sum(axis=1, keepdims=True).clip(min=1.0)
+    return cast(Matrix, means @ weights[: targets.shape[1]] @ ended.T)
+
+
+def _links(weights: Matrix, null: bool) -> list[Link]:
+    words, end = weights[:, :-1], weights[:, -1]
+    if not words.size:
+        return []
+    most = words.max(axis=1)
+    linked = (most > 0) & ((most > end) | (not null))
+    best = words.argmax(axis=1).tolist()
+    return [(source, target) for target, source in enumerate(best) if linked[target]]
+
+
+def rated_ways(predictor: Predictor, pairs: Sequence[Pair], gold: Sequence[GoldAlignment], by: str) -> list[Rated]:
+    """Return all ways of a method, the one whose links have the least error first."""
+    found = list(word_weights(predictor, pairs, by))
+    ways = [Way(by, head, null) for head in found[0] for null in (False, True)] if found else []
+    links = ([_links(weights[way.head], way.null) for weights in found] for way in ways)
+    rated = [Rated(way, link_rates(some, gold).error_rate) for way, some in zip(ways, links, strict=True)]
+    return sorted(rated, key=lambda one: one.error_rate)
+
+
+def chosen_way(folder: RunFolder, predictor: Predictor, by: str | None, say: Callable[[str], None]) -> Way:
+    """Return the best way of a method, or of all that are tried, as the run keeps it; it is measured where it does not.
+
+    Raises DataError where a run has no dev part to choose by.
+    """
+    method = None if by is None else method_of(by).name
+    kept = kept_measured(folder, ALIGNMENT) or {"ways": {}}
+    missing = [one for one in ([method] if method else TRIED) if one not in kept["ways"]]
+    if missing:
+        pairs, gold = _dev(folder, predictor, say)
+        for name in missing:
+            best = rated_ways(predictor, pairs, gold, name)[:1]
+            if not best:
+                raise RegardError(f"{name}: this model has no attention to the source, so --by names another method")
+            say(f"{best[0].way}: {best[0].error_rate:.1%} of the dev links wrong")
+            kept["ways"][name] = {**best[0].way.plain(), "error_rate": best[0].error_rate}
+        keep_measured(folder, ALIGNMENT, kept)
+    ways = kept["ways"]
+    return Way.of(ways[method or min(ways, key=lambda name: ways[name]["error_rate"])])
+
+
+def _dev(folder: RunFolder, predictor: Predictor, say: Callable[[str], None]) -> tuple[list[Pair], list[GoldAlignment]]:
+    """Dev pairs, and links of an HMM in both directions that has learnt from them and the training texts."""
+    experiment = folder.experiment()
+    examples = dev_examples(experiment, predictor.task, say)
+    if examples is None:
+        raise DataError(str(folder), "has no dev part to choose an alignment by", hint="data.dev names one in training")
+    texts = zip(examples["source"][:DEV_PAIRS], examples["target"][:DEV_PAIRS], strict=True)
+    pairs = [(SpannedText.of_text(source), SpannedText.of_text(target)) for source, target in texts]
+    learnt = islice(chain.from_iterable(training_readers(experiment).values()), LEARNT_PAIRS)
+    words = [*([_folded(one) for one in pair] for pair in pairs)]
+    words += [[_folded(SpannedText.of_text(one.texts[name])) for name in ("source", "target")] for one in learnt]
+    say(f"linking {len(pairs)} dev pairs by an HMM that learns from {len(words):,}")
+    both = fit_both(Bitext.of((source, target) for source, target in words), Hmm())
+    given = Bitext.of((source, target) for source, target in words[: len(pairs)])
+    sure, possible = (both.links(given, one) for one in (intersection, grow_diag_final_and))
+    return pairs, [GoldAlignment(frozenset(a), frozenset(b)) for a, b in zip(sure, possible, strict=True)]
+
+
+def _folded(text: SpannedText) -> list[str]:
+    return [word.lower() for word in text.words]
+
+
+def turned(links: Sequence[Sequence[Link]]) -> list[Links]:
+    """Return links with source and target exchanged."""
+    return [[(source, target) for target, source in row] for row in links]

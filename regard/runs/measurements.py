@@ -1,0 +1,44 @@
+"""What was measured with a run's weights, and is kept beside its settings: of these weights alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.config import read_checked, write_checked
+from regard.explain.alignment_head import AlignmentHead
+from regard.runs.folder import RunFolder
+
+GRADES, ALIGNMENT = "grades.json", "alignment.json"
+WEIGHTS, ATTENTION = "weights", "attention"
+
+
+def keep_measured(folder: RunFolder, name: str, values: Mapping[str, Any]) -> None:
+    """Keep values of JSON in a file of the run, with the digest of the weights that they are of."""
+    write_checked(folder.path / name, {WEIGHTS: folder.weights_digest(), **values})
+
+
+def kept_measured(folder: RunFolder, name: str) -> dict[str, Any] | None:
+    """Return what was kept; None where nothing was, or of other weights, or the file is damaged."""
+    try:
+        found = read_checked(folder.path / name)
+    except (OSError, ValueError):
+        return None
+    weights = found.pop(WEIGHTS, None)
+    return found if weights == folder.weights_digest() else None
+
+
+def alignment_head_of(folder: RunFolder) -> AlignmentHead | None:
+    """Return the head that links words best, as `regard align --model RUN` found it; None where it was not asked."""
+    ways = (kept_measured(folder, ALIGNMENT) or {}).get("ways", {})
+    return AlignmentHead(*ways[ATTENTION]["head"]) if ATTENTION in ways else None
+
+
+def keep_grades(folder: RunFolder, lines: int, methods: Mapping[str, Any]) -> None:
+    """Keep figures of methods of explaining by name, measured on so many lines, beside others of the same lines."""
+    before = kept_grades(folder)
+    others = before["methods"] if before is not None and before["lines"] == lines else {}
+    keep_measured(folder, GRADES, {"lines": lines, "methods": {**others, **methods}})
+
+
+def kept_grades(folder: RunFolder) -> dict[str, Any] | None:
+    """Return {lines, methods} as `regard explain RUN --grade` measured them."""
+    return kept_measured(folder, GRADES)
