@@ -87,7 +87,7 @@ class Predictor:
     def replica(self) -> "Predictor":
         """Another one for another thread: the same weights in modules of its own, so that hooks stay apart."""
         weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
-        shared: dict[int, Any] = {id(one): one for one in (*weights, self.task, *self.features)}
+        shared: dict[int, Any] = {id(one): one for one in (*weights, self.task, self.adequacy, *self.features)}
         return copy.deepcopy(self, shared)
 
     def predict(

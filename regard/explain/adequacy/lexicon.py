@@ -1,7 +1,6 @@
 """Words whose known translations are all missing."""
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -35,18 +34,7 @@ class LexiconAdequacy(Adequacy):
         if not (folder / FILE).exists():
             hint = f"learn it from the training texts: regard adequacy {folder}"
             raise CheckpointError(folder / FILE, "is missing", hint)
-        translations = Translations.read(folder / FILE)
-
-        @cache
-        def usual(word: str) -> tuple[frozenset[str], ...]:
-            """The usual translations of a word, each as its words; none for a word that is not judged."""
-            counts = translations.counts.get(word, {})
-            known = {target: count for target, count in counts.items() if target and count > 1}
-            total = sum(counts.values())
-            judged = total >= least and sum(known.values()) >= certain * total
-            return tuple(frozenset(target.split(" ")) for target in known) if judged else ()
-
-        self.usual = usual
+        self.usual = usual_translations(Translations.read(folder / FILE), certain=certain, least=least)
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
         """Look all words up."""
@@ -54,8 +42,19 @@ class LexiconAdequacy(Adequacy):
         return [
             place
             for word, place in folded_words(prediction.source)
-            if (known := self.usual(word)) and word not in written and not any(one <= written for one in known)
+            if word in self.usual and word not in written and not any(one <= written for one in self.usual[word])
         ]
+
+
+def usual_translations(translations: Translations, *, certain: float, least: int) -> dict[str, list[frozenset[str]]]:
+    """Return the words of each translation that was counted twice or more, of the source words that are judged."""
+    usual = dict[str, list[frozenset[str]]]()
+    for word, counts in translations.counts.items():
+        known = {target: count for target, count in counts.items() if target and count > 1}
+        total = sum(counts.values())
+        if known and total >= least and sum(known.values()) >= certain * total:
+            usual[word] = [frozenset(target.split(" ")) for target in known]
+    return usual
 
 
 def folded_words(text: str) -> Iterator[tuple[str, Place]]:
