@@ -1,9 +1,13 @@
-"""REINFORCE for translations, what the model would answer being the baseline (https://arxiv.org/abs/1612.00563)."""
+"""REINFORCE for translations, other answers of the model being the baseline (https://arxiv.org/abs/1612.00563)."""
 
-import torch
+from typing import Annotated, Literal
 
+from torch import Tensor
+
+from regard.config import Doc
 from regard.config.common_settings import LabelSmoothing
 from regard.decoding import GreedySearch
+from regard.errors import PartError
 from regard.objectives.candidates import Ids, ids_of, need_writer, sampling, targets_of, with_targets, written
 from regard.objectives.minimum_risk import LikelihoodWeight, Samples
 from regard.objectives.objective import Context, Objective
@@ -12,11 +16,13 @@ from regard.records import Batch, Loss
 
 
 class SelfCriticalObjective(Objective):
-    """-(reward(ŷ) - reward(g)) · log p(ŷ | x) + likelihood · L, ŷ drawn, g the greedy answer; the mean over `samples`.
+    """-(reward(ŷ) - b) · log p(ŷ | x) / |y| + likelihood · L, ŷ drawn; the mean over `samples`.
 
-    The first factor has no gradient. A draw that is better than the answer becomes likelier, a worse one less likely.
-    L is the label-smoothed loss of a piece of the given target. To train a model that translates already: start from
-    a run. Raises ConfigError for models that write no targets.
+    b is what the model's own answer is worth: that of greedy search, or the mean of the other draws, which varies less
+    where draws are much worse than the answer (https://arxiv.org/abs/2003.09971). The first factor has no gradient: a
+    draw that is better than b becomes likelier, a worse one less likely. |y| is the length of the given target, L its
+    label-smoothed loss of a piece. To train a model that translates already: start from a run. Raises ConfigError for
+    models that write no targets.
     """
 
     aliases = "scst, self_critical_sequence_training, sequence_reinforce"
@@ -27,30 +33,42 @@ class SelfCriticalObjective(Objective):
         context: Context,
         *,
         reward: RewardMetric = SENTENCE_BLEU,
+        baseline: Annotated[
+            Literal["others", "greedy"], Doc("What a draw is compared with: the other draws, or the greedy answer.")
+        ] = "others",
         samples: Samples = 5,
         likelihood: LikelihoodWeight = 0.1,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:
         super().__init__(context)
         need_writer(context, "self_critical")
-        self.reward, self.samples = Reward(context, reward), samples
+        if baseline == "others" and samples == 1:
+            raise PartError("one draw has no others", "2 at least, or baseline: greedy", setting="samples")
+        self.reward, self.samples, self.greedy = Reward(context, reward), samples, baseline == "greedy"
         self.likelihood, self.label_smoothing = likelihood, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the sentences of a batch."""
         model, given = self.context.model, targets_of(batch)
         drawn = self.drawn(batch)
-        log_probs = -model.nll(with_targets(batch, drawn)).sum(dim=-1)
-        answers = [[ids_of(best)] for best, *_ in written(model, GreedySearch(), batch)]
-        rewards, baseline = (self.reward(some, given).to(log_probs) for some in (drawn, answers))
-        gained = rewards - baseline.repeat_interleave(torch.tensor([len(some) for some in drawn]).to(baseline.device))
-        total = -(gained * log_probs).sum() / self.samples
-        parts = {"reward": rewards.sum() / self.samples, "baseline": baseline.sum()}
+        log_probs = -model.nll(with_targets(batch, drawn)).sum(dim=-1).view(len(drawn), -1)
+        rewards = self.reward(drawn, given).to(log_probs).view_as(log_probs)
+        baseline = self._baseline(rewards, batch, given)
+        sizes = model.counted(batch).sum(dim=-1).clamp(min=1)
+        gained = ((rewards - baseline) * log_probs).mean(dim=-1) / sizes
+        parts = {"reward": rewards.mean(dim=-1).sum(), "baseline": baseline.mean(dim=-1).sum()}
+        total = -gained.sum()
         if self.likelihood:
-            losses = model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1)
-            means = (losses / model.counted(batch).sum(dim=-1).clamp(min=1)).sum()
-            total, parts = total + self.likelihood * means, {**parts, "likelihood": means.detach()}
+            losses = (model.nll(batch, smoothing=self.label_smoothing).sum(dim=-1) / sizes).sum()
+            total, parts = total + self.likelihood * losses, {**parts, "likelihood": losses.detach()}
         return Loss(total, len(batch.lines), parts)
+
+    def _baseline(self, rewards: Tensor, batch: Batch, given: list[Ids]) -> Tensor:
+        """Rewards (sentence, draw) → what each is compared with, (sentence, draw) or (sentence, 1)."""
+        if not self.greedy:
+            return (rewards.sum(dim=-1, keepdim=True) - rewards) / (rewards.shape[1] - 1)
+        answers = [[ids_of(best)] for best, *_ in written(self.context.model, GreedySearch(), batch)]
+        return self.reward(answers, given).to(rewards).unsqueeze(-1)
 
     def drawn(self, batch: Batch) -> list[list[Ids]]:
         """Return so many targets of each sentence as the model writes them by chance."""

@@ -74,27 +74,29 @@ def test_risk_of_some_targets_has_sharpened_shares_of_each_once(model, monkeypat
     assert_close(loss.parts["reward"].item(), rewards(known[1:], GIVEN, "chrf").mean().item())
 
 
-def test_self_critical_gradients_add_up_to_that_of_the_expected_reward(model, monkeypatch, assert_agrees):
-    """Each target by its probability: the baseline takes nothing from the sum."""
+@pytest.mark.parametrize("baseline", ["greedy", "others"])
+def test_self_critical_gradients_add_up_to_that_of_the_expected_reward(model, monkeypatch, assert_agrees, baseline):
+    """Each pair of draws by its probability: neither baseline takes anything from the sum. |y| is 2."""
     every, batch = every_target(), batch_of([GIVEN])
-    policy = objective("self_critical", model, samples=1, likelihood=0.0)
+    policy = objective("self_critical", model, samples=2, likelihood=0.0, baseline=baseline)
     chances = log_probs(model, every)
-    exact = gradient(-(chances.exp() * rewards(every, GIVEN)).sum(), model)
-    whole = torch.zeros_like(exact)
-    for target, chance in zip(every, chances.detach().exp(), strict=True):
-        monkeypatch.setattr(policy, "drawn", lambda batch, target=target: [[target]])
-        whole += chance * gradient(policy.loss(batch, "model").sum, model)
+    exact = gradient(-(chances.exp() * rewards(every, GIVEN)).sum() / 2, model)
+    whole, shares = torch.zeros_like(exact), chances.detach().exp()
+    for one, first in zip(every, shares, strict=True):
+        for other, second in zip(every, shares, strict=True):
+            monkeypatch.setattr(policy, "drawn", lambda batch, pair=(one, other): [[*pair]])
+            whole += first * second * gradient(policy.loss(batch, "model").sum, model)
     assert_agrees("F15", whole, exact, 1e-6)
 
 
 def test_self_critical_baseline_is_the_greedy_answer(model, monkeypatch):
     ((best,),) = written(model, GreedySearch(), batch_of([GIVEN]))
     answer, other = ids_of(best), GIVEN
-    policy = objective("self_critical", model, samples=2, likelihood=0.0)
+    policy = objective("self_critical", model, samples=2, likelihood=0.0, baseline="greedy")
     monkeypatch.setattr(policy, "drawn", lambda batch: [[answer, other]])
     own, known = rewards([answer, other], GIVEN)
     assert own != known
-    wanted = -(known - own) * log_probs(model, [other])[0] / 2
+    wanted = -(known - own) * log_probs(model, [other])[0] / 2 / len(GIVEN)
     assert_close(policy.loss(batch_of([GIVEN]), "model").sum, wanted, atol=1e-6, rtol=0)
 
 
@@ -135,12 +137,17 @@ def test_draws_have_the_probabilities_of_the_model(model):
 def test_the_reward_rises_where_it_is_trained(model):
     every = every_target()
     before = (log_probs(model, every).exp() * rewards(every, GIVEN)).sum().item()
-    optimizer, built = torch.optim.SGD([model.table], 2.0), objective("self_critical", model, likelihood=0.0)
+    optimizer, built = torch.optim.SGD([model.table], 4.0), objective("self_critical", model, likelihood=0.0)
     for _ in range(30):
         optimizer.zero_grad()
         built.loss(batch_of([GIVEN]), "model").sum.backward()
         optimizer.step()
     assert (log_probs(model, every).exp() * rewards(every, GIVEN)).sum().item() > before + 0.2
+
+
+def test_one_draw_has_no_others(model):
+    with pytest.raises(ConfigError, match=r"objective\.samples: one draw has no others"):
+        objective("self_critical", model, samples=1)
 
 
 def test_compiled_code_is_refused(model):
