@@ -94,6 +94,7 @@ def tune(
     folder = RunFolder(run)
     experiment = folder.experiment([*changes, "decoding.tuned=false"])
     part = _Part(_dev_part(experiment, folder, lines))
+    load(run, [*changes, "decoding.tuned=false", "decoding.features=length"])  # refuses what takes no features, early
     learn_tables(folder, experiment, say)
     search, choices = experiment.decoding.search, experiment.decoding.features or FIRST
     wide = _wide(search, n_best)

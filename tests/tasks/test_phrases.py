@@ -10,6 +10,7 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.models.phrase_based import CountedArrays
 from regard.predictor import load
+from regard.recipes.tuning import tune
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.runs import train_run
@@ -103,6 +104,12 @@ def test_features_of_other_searches_are_refused(predictor):
     feature = FEATURES.build(Choice("length"))
     with pytest.raises(ConfigError, match="phrases have features of their own"):
         predictor.task.engine(predictor.model, SEARCHES.build(Choice("greedy")), [feature])
+
+
+def test_tuning_of_features_is_refused_before_tables_are_learnt(run):
+    with pytest.raises(ConfigError, match="phrases have features of their own"):
+        tune(run, [])
+    assert not (run / "tuning").exists()
 
 
 def test_terms_and_prefixes_are_refused(predictor):
