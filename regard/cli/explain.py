@@ -40,6 +40,12 @@ By = Annotated[
         "in --html and --json.",
     ),
 ]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        "--of", metavar="LAYER", help="Explain hidden states: encoder, decoder, or a module's name. With --by."
+    ),
+]
 
 
 def explain_command(
@@ -47,6 +53,7 @@ def explain_command(
     words: Words = None,
     *,
     by: By = None,
+    layer: Layer = None,
     html_file: Html = None,
     svg_file: Svg = None,
     png_file: Png = None,
@@ -63,6 +70,10 @@ def explain_command(
     regard explain runs/en-de "The old man reads a book." --html page.html
 
     regard explain runs/en-de "The old man reads a book." --by integrated_gradients by.steps=64
+
+    --of follows the hidden states of a layer back to the words, in place of the answer.
+
+    regard explain runs/en-de "The old man reads a book." --by lrp --of encoder
 
     regard explain runs/reviews "a gripping and funny film" --svg words.svg
 
@@ -84,7 +95,7 @@ def explain_command(
     for option, path in (("--html", html_file), ("--svg", svg_file), ("--png", png_file)):
         if path is not None:
             check_writable(path, option)
-    predictions = _explained(run, changes, texts, methods)
+    predictions = _explained(run, changes, texts, methods, layer)
     if as_json:
         print(json.dumps(to_json(predictions), ensure_ascii=False))
     else:
@@ -92,13 +103,20 @@ def explain_command(
     _draw(run, predictions, html_file, svg_file, png_file)
 
 
-def _explained(run: Path, changes: list[str], texts: list[str], methods: "Sequence[Choice]") -> "Sequence[Prediction]":
+def _explained(
+    run: Path, changes: list[str], texts: list[str], methods: "Sequence[Choice]", layer: str | None
+) -> "Sequence[Prediction]":
     """Answers with what they looked at, or by methods: the first draws the picture, others stand beside it."""
     from regard.predictor import load
     from regard.predictor.reasons import with_reasons
+    from regard.predictor.states import pictured_states
 
+    if layer is not None and len(methods) != 1:
+        raise ConfigError("--of", "needs one method", "--by lrp")
     predictor = load(run, changes)
     predictions = predictor.predict(texts, explain=not methods)
+    if layer is not None:
+        return pictured_states(predictor, predictions, methods[0], layer)
     return with_reasons(predictor, predictor.pictured(predictions, methods[0]), methods[1:]) if methods else predictions
 
 

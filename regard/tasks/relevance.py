@@ -1,13 +1,14 @@
 """One example of a task, weighed by a method: from words to numbers with names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import torch
 from torch import Tensor
 
 from regard.data.columns import TextColumn
-from regard.explain.relevance import Question, Relevance
+from regard.errors import RegardError, nearest
+from regard.explain.relevance import Question, Relevance, StateQuestion
 from regard.models import Model
 from regard.records import PAD, Batch
 from regard.results import WordRelevance
@@ -19,11 +20,9 @@ TOKENS = 2048  # that are read at once: every item of an answer reads the whole 
 
 def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str) -> WordRelevance:
     """Return what the method `by` finds in the only example of a batch. Raises RegardError where it cannot look."""
-    reads = [ids for _, ids in model.reads(batch)]
     question = question_of(task, model, batch)
-    names = question.columns
-    columns = [cast(TextColumn, task.vocabularies[name.partition(JOINT)[0]]) for name in names]
-    tokens = {name: _tokens(column, ids) for name, column, ids in zip(names, columns, reads, strict=True)}
+    names, reads = question.columns, [ids for _, ids in model.reads(batch)]
+    tokens = _tokens_of(task, names, reads)
     portions = question.items.split(max(TOKENS // sum(map(Tensor.numel, reads)), 1))
     asked = [Question(model, batch, names, items) for items in portions] or [question]
     found = [method.of(one) for one in asked]
@@ -42,6 +41,45 @@ def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by
     )
 
 
+def state_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str, layer: str) -> WordRelevance:
+    """Return what each word is worth to each state of a layer: to the sum of its numbers, so items have no probability.
+
+    `layer` is a part of the model as settings name it, encoder or decoder, or the name of any module. Raises
+    RegardError for one that is not there, or takes no part in the answer.
+    """
+    whole = question_of(task, model, batch)
+    parts = {name: modules[0] for name, modules in model.parts().items() if modules}
+    named = {id(module): name for name, module in model.named_modules()}
+    place = named.get(id(parts.get(layer)), layer)
+    if place not in named.values():
+        hint = f"{nearest(layer, parts)}, or the name of a module"
+        raise RegardError(f"relevance: there is no layer '{layer}' in this model ({hint})")
+    probe = StateQuestion(model, batch, whole.columns, place, torch.zeros(1, dtype=torch.long))
+    with torch.no_grad():
+        count = probe.answer(probe.vectors).shape[1]
+    tokens = _tokens_of(task, whole.columns, [ids for _, ids in model.reads(batch)])
+    found = method.of(StateQuestion(model, batch, whole.columns, place, torch.arange(count)))
+    return WordRelevance(
+        by,
+        _named(count, tokens, found.words, task.items(batch, whole.items.tolist())),
+        tokens,
+        {name: rows.double().tolist() for name, rows in zip(tokens, found.words, strict=True)},
+        [],
+        None if found.total is None else found.total.double().tolist(),
+        method.comparable,
+    )
+
+
+def _named(count: int, tokens: Mapping[str, list[str]], words: Sequence[Tensor], written: list[str]) -> list[str]:
+    """Names of states: the words of the last text that they depend on, of an answer those that are written."""
+    names = [*tokens]
+    for name, relevance in reversed([*zip(names, words, strict=True)]):
+        own = written if name == names[-1] and len(names) > 1 else tokens[name]
+        if len(own) == count and bool(relevance.any()):
+            return own
+    return [str(number + 1) for number in range(count)]
+
+
 def question_of(task: Task, model: Model, batch: Batch) -> Question:
     """Return what is asked of a model about the only example of a batch, its reads named by the task's columns."""
     return Question(model, batch, _columns(task, len(model.reads(batch))))
@@ -51,6 +89,12 @@ def _columns(task: Task, reads: int) -> Sequence[str]:
     """The columns that a model reads: those that are given, with the answer's where it reads what it wrote."""
     joint = [JOINT.join(task.inputs)]
     return next((names for names in (task.inputs, tuple(task.columns)) if len(names) == reads), joint)
+
+
+def _tokens_of(task: Task, names: Sequence[str], reads: Sequence[Tensor]) -> dict[str, list[str]]:
+    """What each place of each text that is read holds, by the names of the reads."""
+    columns = [cast(TextColumn, task.vocabularies[name.partition(JOINT)[0]]) for name in names]
+    return {name: _tokens(column, ids) for name, column, ids in zip(names, columns, reads, strict=True)}
 
 
 def _tokens(column: TextColumn, ids: Tensor) -> list[str]:
