@@ -16,7 +16,8 @@ def _json(prediction: Prediction, n_best: int, links: str | None) -> str:
     """One JSON object for one source line."""
     best = [prediction, *prediction.alternatives][:n_best]
     rows = [{"text": one.text, "score": one.score, "finished": one.finished} for one in best]
-    more: dict[str, Any] = {"alternatives": rows[1:]} if n_best > 1 else {}
+    others = [{**told, **one.details()} for told, one in zip(rows[1:], best[1:], strict=True)]
+    more: dict[str, Any] = {"alternatives": others} if n_best > 1 else {}
     more |= {} if links is None else {"alignment": links}
     more |= prediction.details()
     return json.dumps({"source": prediction.source, **rows[0], **more}, ensure_ascii=False)

@@ -100,6 +100,7 @@ def tune(
     wide = _wide(search, n_best)
     predictor = load(run, [*changes, "decoding.tuned=false", f"decoding.features={json.dumps(as_values(choices))}"])
     model = _LogLinear(predictor)
+    model = model.reweighted(model.weights)
     if not model.weighted:
         raise ConfigError("decoding.features", "has no weight that could be tuned", "name others: ngram_model")
     before = part.total(model.without().translated(part, search))

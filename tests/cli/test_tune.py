@@ -88,6 +88,11 @@ def test_shares_of_the_score_are_told(run):
     told = json.loads(done.stdout)
     assert [*told["shares"]] == ["model", *(one.name for one in tuning.FIRST)]
     assert sum(told["shares"].values()) == pytest.approx(told["score"])
+    done = CliRunner().invoke(
+        app, ["predict", str(run[0]), TUNED, "--json", "--raw", "--n-best", "3"], input="two three\n"
+    )
+    for one in (best := json.loads(done.stdout), *best["alternatives"]):
+        assert sum(one["shares"].values()) == pytest.approx(one["score"])
     assert "shares" not in CliRunner().invoke(app, ["predict", str(run[0]), "--json"], input="two three\n").stdout
 
 
@@ -102,7 +107,13 @@ def test_the_run_stays_as_it_was(run):
 
 
 def test_random_search_and_features_of_ones_own(run):
-    words = ["tune", run[0], "decoding.features=[lexicon, {name: no_repeat, size: 2}]", "--method", "random"]
+    words = [
+        "tune",
+        run[0],
+        "decoding.features=[{name: lexicon, weight: 0}, {name: no_repeat, size: 2}]",
+        "--method",
+        "random",
+    ]
     done = regard(*words, "--rounds", "2", "--n-best", "5", "--lines", "9")
     assert (done.code, "9 dev sentences" in done.said) == (0, True)
 
