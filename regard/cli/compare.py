@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.files import check_writable
+from regard.cli.files import check_writable, is_change
 from regard.cli.group import INTERRUPTED
 from regard.errors import ConfigError, RegardError
 
@@ -88,12 +88,12 @@ def compare_command(  # noqa: PLR0913  an option each
 
     if markdown is not None:
         check_writable(markdown, "--markdown")
-    configs = [Path(word) for word in words if "=" not in word or Path(word).is_file()]
+    configs = [Path(word) for word in words if not is_change(word)]
     if not configs:
         raise ConfigError("CONFIG", "must be given", "regard compare a.yaml b.yaml")
     request = Request(
         configs=configs,
-        changes=[word for word in words if "=" in word and not Path(word).is_file()],
+        changes=[word for word in words if is_change(word)],
         grids=grid or [],
         folder=run or Path("runs") / f"compare-{configs[0].stem}",
         seeds=seeds,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.cli.files import check_writable
+from regard.cli.files import check_writable, is_change
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def evaluate_command(
     from regard.reports import evaluate
     from regard.text.perturbations import perturbation_of
 
-    systems = [Path(word) for word in words if "=" not in word or Path(word).exists()]
-    changes = [word for word in words if "=" in word and not Path(word).exists()]
+    systems = [Path(word) for word in words if not is_change(word)]
+    changes = [word for word in words if is_change(word)]
     missing = [str(path) for path in systems if not path.exists()]
     if missing:
         raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")

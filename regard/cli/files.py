@@ -12,6 +12,14 @@ from regard.errors import ConfigError, DataError
 BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
 
 
+def is_change(word: str) -> bool:
+    """Whether a word of a command changes a setting: KEY=VALUE, unless there is a file of that name."""
+    try:
+        return "=" in word and not Path(word).exists()
+    except OSError:  # it is too long for the name of a file
+        return True
+
+
 def open_text(path: Path) -> BinaryIO:
     """The bytes of a text file, unpacked where its name ends with .gz."""
     return cast(BinaryIO, gzip.GzipFile(path)) if path.suffix == ".gz" else path.open("rb")

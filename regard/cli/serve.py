@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from regard.cli.files import is_change
 from regard.cli.group import tell
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.serve.settings import Settings
@@ -34,12 +35,12 @@ def serve_command(words: Words, **typed: Any) -> None:
     from regard.serve.catalogue import wanted
     from regard.serve.server import serve_runs
 
-    runs = [Path(word) for word in words if "=" not in word or Path(word).exists()]
+    runs = [Path(word) for word in words if not is_change(word)]
     if not runs:
         raise ConfigError("serve", "no run is named", "regard serve RUN")
     for run in runs:
         _check_run(run)
-    changes = tuple(word for word in words if Path(word) not in runs)
+    changes = tuple(filter(is_change, words))
     settings = replace(Settings.read(typed), changes=changes)
     _check_open(settings)
     if settings.suggestions is not None:

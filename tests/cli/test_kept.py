@@ -61,6 +61,16 @@ def test_runs_write_together(runs):
     assert unsaid(done, "decoding.ensemble: ", "other' has another vocabulary of the source") == []
 
 
+def test_a_change_may_be_longer_than_the_name_of_a_file(runs, tmp_path):
+    """One that lists many features, say."""
+    features = "decoding.features=[" + ", ".join(["{name: repetition, weight: 0.1}"] * 12) + "]"
+    (tmp_path / "a.en").write_text(LINES, encoding="utf-8")
+    (tmp_path / "a.de").write_text(LINES, encoding="utf-8")
+    texts = ["--source", tmp_path / "a.en", "--target", tmp_path / "a.de"]
+    assert len(features) > 255
+    assert regard("evaluate", runs / "a", features, *texts).code == 0
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
