@@ -71,15 +71,11 @@ def explain_command(
 
     regard explain runs/en-de "The old man reads a book." --by integrated_gradients by.steps=64
 
-    --of follows the hidden states of a layer back to the words, in place of the answer.
-
-    regard explain runs/en-de "The old man reads a book." --by lrp --of encoder
+    regard explain runs/en-de "The old man reads a book." --by lrp --of encoder explains hidden states, not the answer.
 
     regard explain runs/reviews "a gripping and funny film" --svg words.svg
 
-    --grade covers the words of dev examples in the order of their relevance: which method tells best what matters?
-
-    regard explain runs/en-de --grade
+    regard explain runs/en-de --grade covers the words of dev examples in the order of their relevance: what tells best?
     """
     from regard.explain import show, to_json
 
