@@ -36,7 +36,7 @@ def with_shares(
     parts = list[list[float]]()
     lengths = torch.tensor([len(one.log_probs) for one in flat], dtype=torch.float64).clamp(min=1)
     for summed in feature_sums(writer, features, batch, found):
-        parts.append((summed.steps / search.norm(lengths) + summed.ends).tolist())
+        parts.append((summed.steps.cpu() / search.norm(lengths) + summed.ends.cpu()).tolist())
     told = iter(
         one._replace(shares={MODEL: one.score - sum(mine), **dict(zip(names, mine, strict=True))})
         for one, mine in zip(flat, zip(*parts, strict=True), strict=True)

@@ -50,6 +50,7 @@ class LanguageModelFeature(Feature):
         """Nothing was read."""
         nothing = batch.lines.new_zeros(len(batch.lines), 0)
         columns: dict[str, Sequences | Tensor] = {TEXT: Sequences(nothing, nothing.bool()), COUNTED: nothing.bool()}
+        self._model.to(batch.lines.device)  # its run may have been trained elsewhere
         return self._model.start(Batch(columns, batch.route, batch.lines, 0))
 
     def step(self, step: Step, ids: Tensor, state: Any) -> tuple[Tensor, State]:
