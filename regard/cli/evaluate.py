@@ -1,6 +1,7 @@
 """regard evaluate"""
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +36,9 @@ Perturb = Annotated[
         help="The same with words of the texts changed (typo, keyboard, case, swap, drop, synonym); may come again.",
     ),
 ]
+Diagnose = Annotated[
+    bool, typer.Option("--diagnose", help="What may be wrong with translations, word by word, worst sentences first.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
@@ -48,6 +52,7 @@ def evaluate_command(
     by_length: ByLength = False,
     confusion: Matrix = None,
     perturb: Perturb = None,
+    diagnose: Diagnose = False,
     as_json: Json = False,
 ) -> None:
     """Score answers (BLEU, accuracy, F1 ... with intervals); several are compared with the first, with p-values.
@@ -62,6 +67,8 @@ def evaluate_command(
     regard evaluate runs/a runs/b
 
     regard evaluate runs/en-de --perturb typo:0.1 --perturb drop
+
+    regard evaluate runs/en-de --diagnose
     """
     from regard.reports import evaluate
     from regard.text.perturbations import perturbation_of
@@ -71,6 +78,9 @@ def evaluate_command(
     missing = [str(path) for path in systems if not path.exists()]
     if missing:
         raise ConfigError("SYSTEM", f"there is no '{missing[0]}'", "the folder of a run, or a file of translations")
+    if diagnose:
+        _diagnose(systems, changes, source, as_json)
+        return
     files = {"source": source, "target": target, "text": text}
     given = {column: path for column, path in files.items() if path is not None}
     if confusion is not None:
@@ -80,6 +90,16 @@ def evaluate_command(
     if confusion is not None:
         _draw(report, confusion)
     print(json.dumps(report.values(), indent=2, ensure_ascii=False) if as_json else report)
+
+
+def _diagnose(systems: list[Path], changes: list[str], source: Path | None, as_json: bool) -> None:
+    """Print what may be wrong with the translations of a run, by what `regard adequacy` counted."""
+    from regard.reports.diagnosis import diagnose_run
+
+    if len(systems) != 1 or not systems[0].is_dir():
+        raise ConfigError("--diagnose", "is for one run", "regard evaluate RUN --diagnose")
+    found = diagnose_run(systems[0], changes, source, lambda line: print(line, file=sys.stderr))
+    print(json.dumps(found.values(), ensure_ascii=False, indent=2) if as_json else found)
 
 
 def _draw(report: "Evaluation", file: Path) -> None:

@@ -1,25 +1,37 @@
 """What may be wrong with a translation, read from its words, where they looked and how sure the model was."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from regard.explain.alignment import Weights, word_alignment
 from regard.explain.scale import bounded
+from regard.explain.tokens import Word
 from regard.results import Explanation, Prediction
 
 NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
 UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
 
+_NUMBERS = (  # from two on, since "one" is an article elsewhere
+    "two three four five six seven eight nine ten eleven twelve",
+    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "deux trois quatre cinq six sept huit neuf dix onze douze",
+    "dos tres cuatro cinco seis siete ocho nueve diez once doce",
+)
+NUMBERS = {word: str(value) for words in _NUMBERS for value, word in enumerate(words.split(), start=2)}
+_DIGITS = re.compile(r"\d+")
+
 
 class Flag(NamedTuple):
     """Something worth a look."""
 
-    kind: str  # "repeated", "untranslated", "unattended", "unsure" or "unfinished"
+    kind: str  # "repeated", "untranslated", "unattended", "unsure", "number", "unknown" or "unfinished"
     side: str  # "source" or "target": where the word stands
     word: int  # position, from 0
-    value: float  # repeated: distance in words; untranslated, unattended: weight; unsure: probability; unfinished: 0
+    value: float  # repeated: distance in words; untranslated, unattended: weight; unsure: probability; others: 0
 
 
 def diagnose(prediction: Prediction) -> list[Flag]:
@@ -40,6 +52,7 @@ def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Fla
     source, target = [word.text for word in sources], [word.text for word in targets]
     looked = weights if found.weights else []
     flags = [*untranslated(source, target, looked), *repeated(target, looked)]
+    flags += [*unknown(targets), *other_numbers(source, target)]
     if looked and bounded(found.weights):  # little is little only where it is known how much there can be
         flags += unattended(source, looked)
     if len(log_probs) == len(found.target_tokens):
@@ -55,6 +68,37 @@ def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:
         if earlier and _letters(text) and (not weights or _top(weights[word]) & _top(weights[earlier[-1]])):
             flags.append(Flag("repeated", "target", word, float(word - earlier[-1])))
     return flags
+
+
+def unknown(words: Sequence[Word]) -> list[Flag]:
+    """Words that the model wrote without knowing which."""
+    return [Flag("unknown", "target", place, 0.0) for place, word in enumerate(words) if word.unknown]
+
+
+def other_numbers(source: Sequence[str], target: Sequence[str]) -> list[Flag]:
+    """Numbers of the target that the source has not, while one of the source is missing."""
+    missing, new = unmatched_numbers(source, target)
+    return [Flag("number", "target", place, 0.0) for place in new] if missing else []
+
+
+def unmatched_numbers(source: Sequence[str], target: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return the places of numbers, digits or words for 2 to 12, whose value the other side has not as often."""
+    values = [[number_of(word) for word in side] for side in (source, target)]
+    both = Counter(values[0]) & Counter(values[1])
+    found: tuple[list[int], list[int]] = ([], [])
+    for side, places in zip(values, found, strict=True):
+        left = Counter(both)
+        for place, value in enumerate(side):
+            left[value] -= 1
+            if value and left[value] < 0:
+                places.append(place)
+    return found
+
+
+def number_of(word: str) -> str:
+    """Return the value that a word tells, in English, German, French or Spanish; "" where it is no number."""
+    bare = word.strip(".,;:!?\"'()").casefold()
+    return str(int(bare)) if _DIGITS.fullmatch(bare) else NUMBERS.get(bare, "")
 
 
 def untranslated(source: Sequence[str], target: Sequence[str], weights: Weights = ()) -> list[Flag]:

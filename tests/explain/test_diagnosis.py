@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from regard.explain import Flag, diagnose
-from regard.explain.diagnosis import repeated, unattended, unsure, untranslated
+from regard.explain.diagnosis import other_numbers, repeated, unattended, unsure, untranslated
 from regard.results import Explanation, Prediction
 
 
@@ -39,6 +39,18 @@ def test_a_copied_word_is_a_question():
 def test_a_copy_counts_only_where_it_looked_at_that_word_most():
     assert untranslated(["in", "out"], ["in"], [[0.75, 0.25]]) == [Flag("untranslated", "target", 0, 0.75)]
     assert untranslated(["in", "out"], ["in"], [[0.25, 0.75]]) == []
+
+
+def test_another_number_than_the_source_has():
+    def places(source, target):
+        return [flag.word for flag in other_numbers(source.split(), target.split())]
+
+    assert places("two dogs, 7 cats.", "drei Hunde, 7 Katzen.") == [0]
+    assert places("two dogs and two cats", "zwei Hunde und zwei Katzen") == []
+    assert places("two dogs and two cats", "zwei Hunde und 2 Katzen") == []
+    assert places("two dogs", "zwei von 7 Hunden") == []  # nothing of the source is missing
+    assert places("two dogs in 1999", "Hunde in 1998!") == [2]
+    assert places("both", "zwei") == []
 
 
 def test_source_words_nobody_looked_at():

@@ -4,6 +4,7 @@ import { button, element } from "./elements.js";
 import { amount, compared, percent, visible } from "./text.js";
 
 const UNREAD = /^(<unk>|<0x[0-9A-F]{2}>)$/; // pieces of what a vocabulary does not have
+const PLAIN = ["repeated", "unfinished", "number", "unknown"]; // flags without a value
 const FEW = 6; // flags, and candidates, shown before all are asked for
 
 export function drawCandidates(viewer) {
@@ -29,13 +30,13 @@ export function drawFlags(viewer) {
   const { flags: all = [], explanation } = viewer.current();
   const grave = explanation ? warnings(all, explanation) : [];
   parts.warnings.replaceChildren(...grave.map((kind) => element("p", {}, t(kind))));
-  const flags = grave.length ? all.filter((flag) => ["repeated", "unfinished"].includes(flag.kind)) : all;
+  const flags = grave.length ? all.filter((flag) => PLAIN.includes(flag.kind)) : all;
   parts.flagsBox.hidden = !flags.length || !explanation;
   const shown = !explanation ? [] : viewer.allFlags || flags.length <= FEW + 1 ? flags : flags.slice(0, FEW);
   parts.flags.replaceChildren(...shown.map((flag) => {
     const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
     const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight
-    const value = ["repeated", "unfinished"].includes(flag.kind) || flag.value === null ? "" : ` ${said(flag.value)}`;
+    const value = PLAIN.includes(flag.kind) || flag.value === null ? "" : ` ${said(flag.value)}`;
     const about = flag.kind === "unsure" && value ? t("chance", value.trim()) : `${t(flag.kind)}${value}`;
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
       element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, about)));

@@ -1,0 +1,99 @@
+"""Translations of a corpus, diagnosed: how many have each fault, and the worst sentences first."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.data.readers.lines import read_lines
+from regard.errors import CheckpointError, DataError
+from regard.explain.adequacy.lexicon import FILE
+from regard.explain.translation_faults import FaultFinder, TranslationFault
+from regard.predictor import load
+from regard.runs import RunFolder
+from regard.runs.assembly import check_translates
+from regard.runs.texts import test_examples
+from regard.statistical.translations import Translations
+
+WORST = 20  # sentences that are shown
+
+
+class Diagnosed(NamedTuple):
+    """A translation with its faults."""
+
+    line: int  # of the source, from 1
+    source: str
+    target: str
+    score: float  # of the model, in nats
+    faults: list[TranslationFault]
+
+    @property
+    def share(self) -> float:
+        """How many faults there are a word."""
+        return len(self.faults) / max(len(self.source.split()), 1)
+
+    def values(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        return {**self._asdict(), "faults": [fault._asdict() for fault in self.faults]}
+
+    def __str__(self) -> str:
+        told = " · ".join(map(str, self.faults))
+        return f"line {self.line:,}\n  {self.source}\n  {self.target}\n  {told}"
+
+
+class Diagnosis(NamedTuple):
+    """Translations with faults, the most faults a word first."""
+
+    sentences: int  # all of them
+    found: list[Diagnosed]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many translations have each kind of fault, the most frequent first."""
+        return dict(
+            Counter(kind for one in self.found for kind in sorted({fault.kind for fault in one.faults})).most_common()
+        )
+
+    def values(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        worst = [one.values() for one in self.found]
+        return {"sentences": self.sentences, "with_faults": len(self.found), "counts": self.counts, "worst": worst}
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{kind} {count:,}" for kind, count in self.counts.items())
+        head = f"{len(self.found):,} of {self.sentences:,} translations have words worth a look: {counts or 'none'}"
+        return "\n\n".join([head, *map(str, self.found[:WORST])])
+
+
+def diagnose_run(run: Path, changes: Sequence[str], source: Path | None, say: Callable[[str], None]) -> Diagnosis:
+    """Translate a file, or a run's test part, and find faults by what each word was translated by in training.
+
+    Raises ConfigError for a run that does not translate, CheckpointError where nothing was counted, DataError where
+    there is nothing to translate.
+    """
+    folder = RunFolder(run)
+    experiment = folder.experiment(list(changes))
+    check_translates(folder.columns(experiment), "--diagnose")
+    if not (run / FILE).exists():
+        raise CheckpointError(run / FILE, "is missing", f"learn it from the training texts: regard adequacy {run}")
+    finder, predictor = FaultFinder(Translations.read(run / FILE)), load(run, changes)
+    if source is not None:
+        sources = [*read_lines(source)]
+    else:
+        examples = test_examples(experiment, predictor.task)
+        if examples is None:
+            raise DataError(str(run), "has no test part", hint="--source names a file to translate")
+        sources = [*examples["source"]]
+    say(f"translating {len(sources):,} sentences")
+    predictions = predictor.predict(sources, safeguards=False)
+    return diagnosis(finder, ((one.source, one.text, one.score) for one in predictions))
+
+
+def diagnosis(finder: FaultFinder, translations: Iterable[tuple[str, str, float]]) -> Diagnosis:
+    """Diagnose sources with their translations and scores; equal shares of faults stand in the order of scores."""
+    found, count = list[Diagnosed](), 0
+    for count, (source, target, score) in enumerate(translations, start=1):
+        faults = finder.faults(source, target)
+        if faults:
+            found.append(Diagnosed(count, source, target, score, faults))
+    return Diagnosis(count, sorted(found, key=lambda one: (-one.share, one.score)))

@@ -1,0 +1,47 @@
+"""The benchmark of faults: what is planted, and how it is counted."""
+
+import random
+
+import pytest
+
+from benchmarks import benchmark
+from regard.explain.translation_faults import TranslationFault
+
+planted_faults = benchmark("planted_faults")
+SOURCE, TARGET = "Two dogs of Boston run", "Zwei Hunde aus Boston laufen"
+
+
+def plant(kind: str, others: list[str]):
+    return planted_faults.KINDS[kind](SOURCE, TARGET, others, random.Random(1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "change"),
+    [("dropped", [], -1), ("repeated", [], 1), ("number", [], 0), ("name", ["Berlin"], 0), ("invented", [TARGET], 3)],
+)
+def test_each_fault_changes_what_it_says(kind, others, change):
+    found = plant(kind, others)
+    before, after = TARGET.split(), found.target.split()
+    assert (found.kind, found.source, len(after) - len(before)) == (kind, SOURCE, change)
+    assert found.target != TARGET
+    assert {word for side, word in found.words if side == "target"} <= {word.lower() for word in after}
+
+
+def test_what_cannot_be_planted_is_not():
+    assert planted_faults.name(SOURCE, TARGET, ["Boston"], random.Random(1)) is None
+    assert planted_faults.number("dogs", "Hunde", [], random.Random(1)) is None
+
+
+class Known:
+    """Tells that every word of the target was said twice."""
+
+    def faults(self, source, target):
+        return [TranslationFault("repeated", "target", word, [0, 0]) for word in target.split()]
+
+
+def test_rates_by_hand():
+    some = [plant("repeated", []), plant("dropped", []), plant("number", [])]
+    found = planted_faults.rates(Known(), some)
+    assert found["repeated"] == (1, 1 / 3, 1.0)
+    assert found["dropped"] == (1, 0.0, 0.0)
+    assert found["name"] == (0, 0.0, 0.0)
