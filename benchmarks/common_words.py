@@ -2,8 +2,8 @@
 
     REGARD_DATA=FOLDER python benchmarks/common_words.py
 
-Two texts are as near as the cosine of their sets of words, each with the weight log(texts / texts with it); nearer than a
-threshold is `next`. The training part chooses the threshold, four draws of the dev part judge it.
+Two texts are as near as the cosine of their sets of words, each with the weight log(texts / texts with it); above a
+threshold it is `next`. The training part chooses the threshold, four draws of the dev part judge it.
 """
 
 import math
