@@ -51,11 +51,11 @@ class PosteriorRegularisationObjective(Objective):
             OneOrMany(),
             Doc("What a good translation has."),
         ] = (Choice("length_ratio"),),
-        weight: Annotated[NotNegative, Doc("Weight of the divergence, for a sentence.")] = 1.0,
+        weight: Annotated[NotNegative, Doc("Weight of the divergence, for a sentence.")] = 0.3,
         samples: Samples = 10,
         sharpness: Annotated[
             Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")
-        ] = 0.2,
+        ] = 0.05,
         likelihood: LikelihoodWeight = 1.0,
         label_smoothing: LabelSmoothing = 0.1,
     ) -> None:

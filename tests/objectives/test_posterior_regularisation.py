@@ -79,7 +79,7 @@ def test_sentences_with_other_numbers_of_candidates_add_up(model, monkeypatch):
 
 
 def test_features_that_are_all_zero_want_equal_shares(model, monkeypatch):
-    built = objective(model, likelihood=0.0, sharpness=1.0)
+    built = objective(model, likelihood=0.0, sharpness=1.0, weight=1.0)
     targets = [GIVEN, (5, EOS)]
     monkeypatch.setattr(built, "drawn", lambda batch: [targets])
     monkeypatch.setattr(built, "values", lambda found, batch: torch.zeros(1, 2, 1, dtype=torch.float64))
@@ -88,7 +88,7 @@ def test_features_that_are_all_zero_want_equal_shares(model, monkeypatch):
 
 
 def test_what_is_wanted_becomes_likelier(model):
-    built = objective(model, likelihood=0.0, sharpness=1.0, samples=20)
+    built = objective(model, likelihood=0.0, sharpness=1.0, samples=20, weight=1.0)
     before = divergence(model, every_target(), 1.0, 2.0)[1]
     optimizer = torch.optim.SGD([model.table], 0.5)
     for _ in range(30):
