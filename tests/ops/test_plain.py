@@ -48,8 +48,9 @@ FAST = {
     "_ShortAttention",
 }
 # A projection's gradient is its definition: that of its sorting is wrong where scores tie. A scaled gradient is all
-# that `scale_gradient` does. Neither stands in for a slower formula.
-MEANT = {"_Projection", "_Scaled"}
+# that `scale_gradient` does, a turned one all that an adversary of a discriminator learns from. None stands in for a
+# slower formula.
+MEANT = {"ReversedGradient", "_Projection", "_Scaled"}
 QUICK = ("multi30k-transformer", "multi30k-rnnsearch", "multi30k-convs2s", "multi30k-bytenet", "brown-lstm")
 
 

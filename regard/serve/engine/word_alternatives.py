@@ -38,6 +38,8 @@ class Beginnings:
 class BeginningFeature(Feature):
     """-inf for any word but the next of a row's beginning, as long as there is one."""
 
+    name = "beginning"
+
     def __init__(self, beginnings: Sequence[Sequence[int]]) -> None:
         self.beginnings = beginnings  # of each line of the batch
 
