@@ -21,10 +21,3 @@ def test_items_one_by_one_are_those_asked_at_once():
     question, method = translator("transformer"), peer.ours("gradient_times_input")
     for whole, part in zip(method(question), peer.one_by_one(method)(question), strict=True):
         assert_close(whole, part)
-
-
-def test_captum_has_the_same_gradients():
-    pytest.importorskip("captum")
-    question = translator("transformer")
-    for name, other in peer.captums().items():
-        assert peer.compared(question, [peer.ours(name), other], 1)[0] < 1e-6, name  # its steps are of single precision
