@@ -1,7 +1,7 @@
 """Pairs of sentences, of which the second follows the first or is of another document, as BERT learns to tell."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Annotated, Literal
@@ -27,8 +27,9 @@ SHOWN = 3  # lines that are told
 class NextSentenceReader(Reader):
     """Of a document of n sentences n - 1 pairs, about half of which have a random sentence of another one as second.
 
-    https://arxiv.org/abs/1810.04805, section 3.1, task 2. With `sentences` a text is a span of so many, half of its
-    document at most. Documents are those of an `index`, as of `documents`, or parted by empty
+    https://arxiv.org/abs/1810.04805, section 3.1, task 2. Drawn are sentences of all other documents, but the first of
+    each, which follows none: so a second sentence by itself tells nothing. With `sentences` a text is a span of so
+    many, half of its document at most. Documents are those of an `index`, as of `documents`, or parted by empty
     lines; of every `every` the last is of the test part and the one before of the dev part. A draw depends on `seed`,
     the round and the first sentence's line; each round of `rounds` draws anew, where spans begin, too. All sentences of
     a part are in memory. An example has the number of its first line.
@@ -64,9 +65,8 @@ class NextSentenceReader(Reader):
         self.files = (self._path,) if self._index is None else self._index.files
 
     def key(self) -> str:
-        draws = f"{self._rounds} {self._seed} {self._index is not None}"
-        draws += f" {self._sentences}" if self._sentences > 1 else ""
-        return f"next_sentence {self.columns} {self._part} {self._every} {draws}"
+        draws = f"{self._rounds} {self._seed} {self._index is not None} {self._sentences}"
+        return f"next_sentence {self.columns} {self._part} {self._every} {draws} by text"
 
     def __iter__(self) -> Iterator[Example]:
         documents = list(self._documents())
@@ -79,9 +79,12 @@ class NextSentenceReader(Reader):
             raise DataError(self._path, problem, hint=hint)
         for number in range(self._rounds):
             cut = [self._spans(number, document) for document in documents]
-            for place, spans in enumerate(cut):
+            seconds = [text for spans in cut for _, text in spans[1:]]
+            end = 0
+            for spans in cut:
+                own = range(end, end := end + len(spans) - 1)
                 for (line, first), (_, second) in pairwise(spans):
-                    yield self._example(number, line, first, second, cut, place)
+                    yield self._example(number, line, first, second, seconds, own)
 
     def _spans(self, number: int, document: Document) -> Document:
         """The texts of a document in a round; where the second begins is drawn."""
@@ -103,14 +106,13 @@ class NextSentenceReader(Reader):
         hint = "join it with another document, or leave it out; only empty lines part documents"
         raise DataError(self._path, problem, line=first, hint=hint)
 
-    def _example(
-        self, number: int, line: int, first: str, second: str, documents: list[Document], place: int
-    ) -> Example:
+    def _example(self, number: int, line: int, first: str, second: str, seconds: Sequence[str], own: range) -> Example:
+        """The first text with the second or with one of `seconds`, those of its document in `own` left out."""
         draws = random.Random(f"{self._seed} {number} {line}")
         label = NEXT
         if draws.random() < 0.5:
-            other = documents[(place + draws.randrange(1, len(documents))) % len(documents)]
-            second, label = draws.choice(other)[1], OTHER
+            place = draws.randrange(len(seconds) - len(own))
+            second, label = seconds[place if place < own.start else place + len(own)], OTHER
         return Example(line, dict(zip(self.columns, (first, second, label), strict=True)))
 
     def _documents(self) -> Iterator[Document]:

@@ -1,5 +1,6 @@
 """Pairs of sentences: which are true, which are drawn, and what is refused."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,16 @@ def test_about_half_follow_and_none_of_the_others_does(files, assert_agrees):
         assert label == OTHER or after == place + 1
     follow = sum(label == NEXT for *_, label in found)
     assert abs(follow - len(found) / 2) <= 3 * (len(found) / 4) ** 0.5
+
+
+def test_a_second_sentence_by_itself_tells_nothing(files):
+    """Those that do not follow are no first ones either, and as often of long documents as those that do."""
+    drawn = [second.split() for _, second, label in pairs(file=files["parted"], rounds=40) if label == OTHER]
+    assert all(int(place) > 0 for _, place in drawn)
+    counts = Counter(SIZES[int(document)] for document, _ in drawn)
+    for size in set(SIZES):
+        share = (size - 1) / sum(one - 1 for one in set(SIZES))  # each size has as many documents
+        assert abs(counts[size] / len(drawn) - share) <= 4 * (share / len(drawn)) ** 0.5
 
 
 def test_an_index_gives_the_same_documents_and_parts(files):
