@@ -2,11 +2,9 @@
 
 import copy
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import Any, TypeVar, cast
 
 import torch
@@ -14,7 +12,6 @@ import torch
 from regard.attention import is_recording
 from regard.data.columns import TextColumn
 from regard.decoding import BeamSearch, Engine, Feature, Search
-from regard.documents.document import Document, nth
 from regard.documents.files import file_document
 from regard.documents.glossary import Glossary
 from regard.errors import DataError, RegardError, TooLongError
@@ -27,10 +24,11 @@ from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.predictions import Predictions
-from regard.predictor.terminology import TermPhrases, Wanted, prefixes_of_sentences, with_terms
+from regard.predictor.terminology import TermPhrases, Wanted, with_terms
+from regard.predictor.whole_texts import pair_of, translated
 from regard.records import Batch
 from regard.registry import Choice
-from regard.results import DocumentPrediction, Explanation, Prediction, WordRelevance
+from regard.results import Explanation, Prediction, WordRelevance
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
@@ -124,7 +122,7 @@ class Predictor:
             wanted = Wanted.of(glossary, prefixes, len(examples))
             beam = (search or self.search).as_beam()
             found = with_terms(predicted, beam, self.term_phrases, wanted, self.term_cost)
-        found = checked(found, self.adequacy if safeguards else None, self._linked)
+        found = checked(found, self.adequacy if safeguards else None, self.linked)
         return self.explained(found) if explain else Predictions(found)
 
     def _predicted(
@@ -165,23 +163,7 @@ class Predictor:
         read = _listed(texts, "translate([text])")
         if any(not isinstance(text, str) for text in read):
             raise TypeError("translate takes texts; predict takes examples by column")
-        documents = [self.task.document(text, self.languages[0]) for text in read]
-        asked = [[text] if document is None else document.texts for text, document in zip(read, documents, strict=True)]
-        begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
-        flat = [one for some in asked for one in some]
-        try:
-            found = iter(self.predict(flat, search=search, glossary=glossary, prefixes=begins))
-        except DataError as error:
-            if error.line is None:
-                raise
-            ends = list(accumulate(map(len, asked)))
-            raise error.at(bisect_left(ends, error.line) + 1) from error
-        answers = [[next(found) for _ in some] for some in asked]
-        self._explain_placeholders(documents, answers)
-        return Predictions(
-            parts[0] if document is None else self._composed(text, document, parts)
-            for text, document, parts in zip(read, documents, answers, strict=True)
-        )
+        return translated(self, read, search=search, glossary=glossary, prefixes=prefixes)
 
     def translate_file(
         self,
@@ -201,57 +183,15 @@ class Predictor:
         document = file_document(data, suffix, language=self.languages[0])
         found: list[Prediction] = self.predict(document.texts, search=search, glossary=glossary)
         if document.explain:
-            found = list(self._linked(found))
-        return document.rebuild(found, self._pair), found
+            found = list(self.linked(found))
+        return document.rebuild(found, pair_of(self.languages)), found
 
-    @property
-    def _pair(self) -> tuple[str, str] | None:
-        """The languages, where both are known."""
-        source, target = self.languages
-        return None if source is None or target is None else (source, target)
-
-    def _linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
+    def linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
         """The same predictions with links between their words, without the maps that would fill the memory."""
         for start in range(0, len(predictions), EXPLAINED):
             for one in self.explained(predictions[start : start + EXPLAINED]):
                 links = None if one.explanation is None else replace(one.explanation, maps=[])
                 yield replace(one, explanation=links)
-
-    def _explain_placeholders(self, documents: Sequence[Document | None], answers: list[list[Prediction]]) -> None:
-        """Explain the sentences with placeholders, of all documents, in place: links tell where each goes."""
-        where = [
-            (number, place)
-            for number, document in enumerate(documents)
-            for place, passage in enumerate(document.passages if document else ())
-            if passage.explain
-        ]
-        linked = self._linked([answers[number][place] for number, place in where])
-        for (number, place), one in zip(where, linked, strict=True):
-            answers[number][place] = one
-
-    def _composed(self, text: str, document: Document, parts: list[Prediction]) -> Prediction:
-        """The prediction of a text, by those of its sentences."""
-        pair = self._pair
-        whole = document.rebuild(parts, pair)
-        if parts and parts[0].source == text:
-            alternatives = [
-                replace(one, source=text, text=document.rebuild([one], pair)) for one in parts[0].alternatives
-            ]
-            return replace(parts[0], source=text, text=whole, alternatives=alternatives)
-        others: list[Prediction] = [
-            DocumentPrediction(text, other, math.fsum(nth(one, number).score for one in parts))
-            for number, other in enumerate(document.alternatives(parts, pair))
-        ]
-        return DocumentPrediction(
-            text,
-            whole,
-            math.fsum(one.score for one in parts),
-            [value for one in parts for value in one.log_probs],
-            all(one.finished for one in parts),
-            others,
-            warning="; ".join(dict.fromkeys(one.warning for one in parts if one.warning)),
-            parts=parts,
-        )
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
