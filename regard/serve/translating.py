@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from regard.documents.document import Document
 from regard.documents.files import file_document
@@ -23,6 +23,7 @@ SOON = 2  # seconds after which a file may be read
 PATIENCE = 10  # times as long as a text may a file take
 SURE = 70.0  # per cent of confidence from which a text is in a language that is not translated
 UNLIKELY = 2.0  # per cent of all languages together that are, below which it is in another
+MOST_WARNINGS = 20  # of a file that are told
 OUTSIDE = 1 / 3  # of the confidence in the target counts: who asks for it writes another one
 
 Kind = Literal["text", "html"]
@@ -80,6 +81,14 @@ class Translated:
         return math.fsum(sentence.prediction.score for sentence in self.sentences)
 
 
+class TranslatedFile(NamedTuple):
+    """A file and, of a glossary, what became of each term that stands in it."""
+
+    data: bytes
+    terms: Sequence[dict[str, Any]] = ()
+    warnings: Sequence[str] = ()
+
+
 async def translate(service: Service, question: Question) -> list[Translated]:
     """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
     found = await prepared(service, question)
@@ -106,9 +115,11 @@ async def answered(service: Service, found: Sequence[Translated], options: Optio
         raise group.exceptions[0] from None  # one fault is told, as if there were no group
 
 
-async def translate_file(service: Service, data: bytes, suffix: str, source: str, target: str) -> bytes:
-    """The translation of a file. Raises FileError for one that cannot be read, TooLarge for one above its size budget,
-    Busy where enough of them are read already, and what `translate` raises.
+async def translate_file(
+    service: Service, data: bytes, suffix: str, source: str, target: str, glossary: tuple[str, ...] = ()
+) -> TranslatedFile:
+    """The translation of a file, with the terms of a glossary. Raises FileError for one that cannot be read, TooLarge
+    for one above its size budget, Busy where enough of them are read already, and what `translate` raises.
     """
     if service.files.full:
         raise Busy(SOON)
@@ -118,10 +129,27 @@ async def translate_file(service: Service, data: bytes, suffix: str, source: str
         source = (await in_thread(SAMPLE, _choose, service, target, sample)).language
     engine = check_pair(service.catalogue, source, target)
     if engine is None or not found.texts:
-        return data
-    options, seconds = Options(explain=found.explain), PATIENCE * service.settings.request_timeout
+        return TranslatedFile(data)
+    options, seconds = Options(explain=found.explain, glossary=glossary), PATIENCE * service.settings.request_timeout
     predictions = await engine.predict(found.texts, options, seconds=seconds)
-    return await service.files.work(found.rebuild, predictions, (source, outward(target)))
+    written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
+    return TranslatedFile(written, _term_counts(predictions), _warnings(predictions))
+
+
+def _term_counts(predictions: Sequence[Prediction]) -> list[dict[str, Any]]:
+    """How often each term of a glossary was found and used, in the order in which they are found first."""
+    counts = dict[str, dict[str, Any]]()
+    for use in (use for one in predictions for use in one.details().get("terms", ())):
+        new = {"source": use["source"], "targets": use["targets"], "found": 0, "used": 0}
+        count = counts.setdefault(use["source"], new)
+        count["found"] += 1
+        count["used"] += use["used"]
+    return list(counts.values())
+
+
+def _warnings(predictions: Sequence[Prediction]) -> list[str]:
+    """What is told of sentences that are not as they were asked for, of the first of them."""
+    return [f"{one.source}: {one.warning}" for one in predictions if one.warning][:MOST_WARNINGS]
 
 
 def detect(service: Service, text: str) -> list[Detected]:

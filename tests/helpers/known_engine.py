@@ -5,14 +5,15 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from threading import Thread
 from typing import Any
 
 import uvicorn
 from starlette.testclient import TestClient
 
-from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction
+from regard.documents.glossary import Glossary, uses
+from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, TermReport, TextPrediction
 from regard.serve.app import create_app
 from regard.serve.engine import Batched, Engines, Options, ServingError
 from regard.serve.server import Server, listening
@@ -98,7 +99,17 @@ class KnownEngine:
     def _predict(self, source: str, text: str, options: Options) -> Prediction:
         others = [Prediction(source, f"{text} {number}", -2.0 - number) for number in range(1, options.n_best)]
         found = _diagonal(source.split(), text.split(), options) if options.explain or options.maps else None
-        return Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
+        known = Prediction(source, text, -1.5, [-0.5, -1.0], alternatives=others, explanation=found)
+        return _with_terms(known, options.glossary) if options.glossary else known
+
+
+def _with_terms(known: Prediction, glossary: Sequence[str]) -> Prediction:
+    """A prediction that tells the terms of its source: a translation has them by chance alone."""
+    found = uses(Glossary.of_lines(glossary).found(known.source), known.text)
+    lost = [use.source for use in found if use.target_place is None]
+    given = {one.name: getattr(known, one.name) for one in fields(known)}
+    told = {**given, "warning": f"lacks {', '.join(lost)}" if lost else ""}
+    return TextPrediction(**told, terms=TermReport(found) if found else None)
 
 
 class KnownClassifier(KnownEngine):

@@ -1,6 +1,7 @@
 """POST /translate_file and GET /download_file, as LibreTranslate answers them."""
 
 from pathlib import PurePath
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -9,13 +10,14 @@ from fastapi.responses import FileResponse, Response
 from regard.documents.files import SUFFIXES, FileError
 from regard.documents.size_budget import TooLarge
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import check_languages
+from regard.serve.api.checking import check_languages, glossary_lines
 from regard.serve.api.documented import DOWNLOAD, asked
 from regard.serve.api.libretranslate import FileAnswer, FileQuestion
 from regard.serve.api.reading import MULTIPART
 from regard.serve.downloads import NAME
 from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
+from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.translating import check_pair, translate_file
@@ -25,9 +27,14 @@ def router(service: Service) -> APIRouter:
     """The two endpoints."""
     routes = APIRouter(tags=["LibreTranslate"])
 
-    @routes.post("/translate_file", response_model=FileAnswer, **asked(FileQuestion, MULTIPART))
-    async def translate_whole_file(request: Request) -> dict[str, str]:
-        """Translate a file; the answer says where the translation is."""
+    @routes.post(
+        "/translate_file",
+        response_model=FileAnswer,
+        response_model_exclude_unset=True,
+        **asked(FileQuestion, MULTIPART),
+    )
+    async def translate_whole_file(request: Request) -> dict[str, Any]:
+        """Translate a file; the answer says where the translation is, and what became of the terms of a glossary."""
         values = await admitted(service, request)
         if not service.settings.files_translation:
             raise ApiError(403, "Files translation are disabled on this server.")
@@ -35,17 +42,19 @@ def router(service: Service) -> APIRouter:
         _check(service, question)
         file, source, target = question.file, question.source, question.target
         request.state.pair = f"{source}-{target}"
+        terms = await in_thread(len(question.glossary), glossary_lines, question.glossary)
         path = PurePath(file.name)
         try:
-            data = await translate_file(service, file.data, path.suffix.lower(), source, target)
+            found = await translate_file(service, file.data, path.suffix.lower(), source, target, terms)
         except FileError as error:
             raise bad(f"Invalid request: {error}") from error
         except TooLarge as error:
             raise ApiError(413, str(error)) from error
         except TooLate as error:  # of all the time that a file has, so another time would not do either
             raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
-        name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", data)
-        return {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
+        name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
+        answer = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
+        return {**answer, "terms": found.terms, "warnings": found.warnings} if terms else answer
 
     @routes.get("/download_file/{name}", **DOWNLOAD)
     async def download_file(request: Request) -> Response:

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from regard.serve.api.checking import missing
 from regard.serve.api.documented import BINARY
-from regard.serve.api.models import Checked, Link
+from regard.serve.api.models import GLOSSARY, Checked, Link
 from regard.serve.api.reading import File
 from regard.serve.errors import ApiError, bad
 from regard.serve.languages import inward
@@ -78,11 +78,19 @@ class SuggestQuestion(LibreQuestion):
 
 
 class FileQuestion(LibreQuestion):
-    """A file to translate."""
+    """A file to translate; LibreTranslate knows no glossary."""
 
     file: Annotated[InstanceOf[File], WithJsonSchema(BINARY)]
     source: Source
     target: Target
+    glossary: Annotated[str, GLOSSARY] = ""
+
+    @classmethod
+    def refusal(cls, field: str, fault: ErrorDetails) -> ApiError:
+        """Of the glossary what is wrong."""
+        if field == "glossary":
+            return bad(f"Invalid request: glossary: {fault['msg']}")
+        return super().refusal(field, fault)
 
 
 class LibreAnswer(BaseModel):
@@ -99,7 +107,18 @@ class SuggestAnswer(BaseModel):
     success: bool
 
 
+class TermCount(BaseModel):
+    """A term of a glossary that stands in a file."""
+
+    source: str
+    targets: list[str]  # that are allowed
+    found: int  # times that it stands there
+    used: int  # times that the translation has it
+
+
 class FileAnswer(BaseModel):
-    """Where the translated file is for half an hour."""
+    """Where the translated file is for half an hour; with a glossary what became of its terms."""
 
     translatedFileUrl: str  # noqa: N815  as LibreTranslate spells it
+    terms: list[TermCount] | None = None
+    warnings: list[str] | None = None  # of sentences that lack terms, or that they fit badly

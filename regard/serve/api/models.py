@@ -10,6 +10,10 @@ from regard.errors import nearest
 from regard.serve.errors import ApiError, bad
 
 MAX_N_BEST = 10
+GLOSSARY = Field(
+    description="terms to keep, one a line: source, a tab, target or target|other target; a source alone is copied",
+    examples=["dog\tHund|Köter"],
+)
 
 
 class Checked(BaseModel):
@@ -54,11 +58,7 @@ class TranslateQuestion(_Asked):
     explain: bool = Field(False, description="tell what each piece looked at")
     maps: bool = Field(False, description="and all that every attention looked at, by layer and head")
     format: Literal["text", "html"] = "text"
-    glossary: str = Field(
-        "",
-        description="terms to keep, one a line: source, a tab, target or target|other target; a source alone is copied",
-        examples=["dog\tHund|Köter"],
-    )
+    glossary: Annotated[str, GLOSSARY] = ""
     target_prefix: str | Annotated[list[str], Field(fail_fast=True)] = Field(
         "", description="what the translation of each text begins with; as many as there are texts"
     )

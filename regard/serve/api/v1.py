@@ -7,12 +7,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from regard.documents.document import nth
-from regard.documents.glossary import Glossary
-from regard.errors import DataError
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
-from regard.serve.api.checking import asked_texts, check_sizes
+from regard.serve.api.checking import asked_texts, check_sizes, glossary_lines
 from regard.serve.api.documented import asked, refusals
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
@@ -48,7 +46,7 @@ def router(service: Service) -> APIRouter:
             check_maps(*texts)
         source, target, engine = asked_pair(service, question)
         request.state.pair = f"{source}-{target}"
-        terms = await in_thread(len(question.glossary), _terms, question.glossary)
+        terms = await in_thread(len(question.glossary), glossary_lines, question.glossary)
         options = Options(question.n_best, question.explain or question.maps, question.maps, glossary=terms)
         prefixes = _prefixes(question, len(texts))
         whole = Question(texts, source, target, question.format, options, engine, prefixes)
@@ -61,16 +59,6 @@ def router(service: Service) -> APIRouter:
         return await in_thread(size, _translated, found, seem, (source, target), wanted)
 
     return routes
-
-
-def _terms(glossary: str) -> tuple[str, ...]:
-    """The lines of a glossary. Raises ApiError for one that cannot be used."""
-    if not glossary.strip():
-        return ()
-    try:
-        return tuple(Glossary.of_lines(glossary.split("\n")).lines())
-    except DataError as error:
-        raise bad(f"Invalid request: {error}") from error
 
 
 def _prefixes(question: models.TranslateQuestion, texts: int) -> list[str]:

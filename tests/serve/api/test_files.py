@@ -57,6 +57,23 @@ def test_the_address_of_a_file_is_one_for_any_program(client, name):
     assert (found.status_code, found.content) == (200, b"Hallo\nWelt\n")
 
 
+def test_what_became_of_the_terms_of_a_file(client):
+    found = ask(client, data=b"Hello\nWorld\nHello\n", glossary="World\tErde\nHello\tHallo|Servus\nIBM").json()
+    assert client.get(found.pop("translatedFileUrl")).content == b"Hallo\nWelt\nHallo\n"
+    assert found["terms"] == [
+        {"source": "Hello", "targets": ["Hallo", "Servus"], "found": 2, "used": 2},
+        {"source": "World", "targets": ["Erde"], "found": 1, "used": 0},
+    ]
+    assert found["warnings"] == ["World: lacks World"]
+    [*_, (_, options)] = client.app.service.engines["en-de"].asked
+    assert options.glossary == ("World\tErde", "Hello\tHallo|Servus", "IBM\tIBM")
+
+
+def test_of_a_file_without_terms_only_its_place_is_told(client):
+    assert list(ask(client).json()) == ["translatedFileUrl"]
+    assert list(ask(client, glossary=" \n").json()) == ["translatedFileUrl"]
+
+
 def test_the_language_of_a_file_may_be_left_open(client):
     url = ask(client, data=b"Hallo", source="auto", target="en").json()["translatedFileUrl"]
     assert client.get(url).content == b"Hello"
@@ -71,6 +88,11 @@ REFUSED = [
     ({"name": "letter.exe"}, "Invalid request: file format not supported"),
     ({"name": "txt"}, "Invalid request: file format not supported"),
     ({"data": b""}, "Invalid request: empty file"),
+    (
+        {"glossary": "Hello\t"},
+        "Invalid request: glossary:1: the target is empty (source TAB target, or source TAB target|other target; a "
+        "source alone is copied)",
+    ),
     ({"source": ""}, "Invalid request: missing source parameter"),
     ({"target": ""}, "Invalid request: missing target parameter"),
     ({"source": "zz"}, "zz is not supported"),
