@@ -18,7 +18,8 @@ from typing import NamedTuple
 from regard.data.readers.lines import read_lines
 from regard.explain.adequacy.lexicon import FILE
 from regard.explain.diagnosis import NUMBERS
-from regard.explain.translation_faults import FaultFinder, TranslationFault
+from regard.explain.translation_faults import FaultFinder
+from regard.results import TranslationFault
 from regard.statistical.translations import Translations
 from regard.text.words import cut_words
 

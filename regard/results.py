@@ -151,6 +151,10 @@ class Prediction:
         """Return the probability of each label that could be the answer; none where answers are no labels."""
         return {}
 
+    def lexicon_report(self) -> "LexiconReport | None":
+        """Return what counts of translations say of the answer; None where there are none."""
+        return None
+
     def details(self) -> dict[str, Any]:
         """Return what JSON tells besides the text and its score."""
         return {"warning": self.warning} if self.warning else {}
@@ -183,6 +187,33 @@ class TermReport(NamedTuple):
         return {"terms": told, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
 
 
+class TranslationFault(NamedTuple):
+    """A word of a text or its translation that is worth a look."""
+
+    kind: str  # "dropped", "invented", "repeated", "number", "name", "untranslated" or "unknown"
+    side: str  # "source" or "target": where the word stands
+    word: str
+    place: Place
+    source: str = ""  # what it should be the translation of; "": nobody knows
+    suggestion: str = ""  # what that is most often translated by
+
+    def __str__(self) -> str:
+        told = f"{self.kind}: {self.word}"
+        told += f" ← {self.source}" if self.source and self.side == "target" else ""
+        return told + (f" ({self.suggestion}?)" if self.suggestion else "")
+
+
+class LexiconReport(NamedTuple):
+    """What counts of translations say of a text and its translation."""
+
+    faults: list[TranslationFault]  # by side and place
+    usual: Mapping[str, str]  # of words of the source, in lower case: what each is most often translated by
+
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        return {"faults": [fault._asdict() for fault in self.faults], "usual": dict(self.usual)}
+
+
 @dataclass(frozen=True, repr=False)
 class TextPrediction(Prediction):
     """A text that was written."""
@@ -193,10 +224,16 @@ class TextPrediction(Prediction):
     shares: Mapping[str, float] = field(
         default_factory=dict, kw_only=True
     )  # of the score: model and features; {}: none
+    lexicon: LexiconReport | None = field(default=None, kw_only=True)  # None: nobody asked, or nothing was counted
+
+    def lexicon_report(self) -> LexiconReport | None:
+        """What counts of translations say."""
+        return self.lexicon
 
     def details(self) -> dict[str, Any]:
-        """The terms of a glossary, what features add to the score, and words that may be untranslated."""
+        """Terms of a glossary, what features add to the score, words that may be untranslated, faults by a lexicon."""
         told = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
+        told |= {} if self.lexicon is None else self.lexicon.details()
         if self.uncovered is not None:
             places = self.uncovered
             told["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]

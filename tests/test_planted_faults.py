@@ -5,7 +5,7 @@ import random
 import pytest
 
 from benchmarks import benchmark
-from regard.explain.translation_faults import TranslationFault
+from regard.results import TranslationFault
 
 planted_faults = benchmark("planted_faults")
 SOURCE, TARGET = "Two dogs of Boston run", "Zwei Hunde aus Boston laufen"

@@ -3,17 +3,18 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from regard.explain.alignment import Weights, word_alignment
 from regard.explain.scale import bounded
-from regard.explain.tokens import Word
-from regard.results import Explanation, Prediction
+from regard.explain.tokens import Word, words_of
+from regard.results import Explanation, Place, Prediction, TranslationFault
 
 NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
 UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
+GUESSES = {"dropped": "unattended"}  # of a fault by a lexicon: the flag that weights alone raise
 
 _NUMBERS = (  # from two on, since "one" is an article elsewhere
     "two three four five six seven eight nine ten eleven twelve",
@@ -28,18 +29,23 @@ _DIGITS = re.compile(r"\d+")
 class Flag(NamedTuple):
     """Something worth a look."""
 
-    kind: str  # "repeated", "untranslated", "unattended", "unsure", "number", "unknown" or "unfinished"
+    kind: str  # "repeated", "untranslated", "unattended", "unsure", "unfinished", or a kind of TranslationFault
     side: str  # "source" or "target": where the word stands
     word: int  # position, from 0
     value: float  # repeated: distance in words; untranslated, unattended: weight; unsure: probability; others: 0
+    source: str = ""  # what a word of the target is linked to, or should be the translation of; "": nobody knows
+    suggestion: str = ""  # what that is most often translated by, where a run has counted it
 
 
 def diagnose(prediction: Prediction) -> list[Flag]:
     """All flags of a prediction, by side and word; of labels, or without an explanation, that it was cut off."""
-    found = prediction.explanation
+    found, report = prediction.explanation, prediction.lexicon_report()
     flags, last = list[Flag](), len(prediction.text.split()) - 1
     if found is not None and not found.columns:  # of a text that was written
         flags, last = _explained(found, prediction.log_probs)
+        if report is not None:
+            flags = _with_faults(flags, report.faults, _places(prediction, found))
+        flags = _with_sources(flags, found, {} if report is None else report.usual)
     if not prediction.finished:
         flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
@@ -58,6 +64,56 @@ def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Fla
     if len(log_probs) == len(found.target_tokens):
         flags += unsure([sum(log_probs[piece] for piece in word.pieces) for word in targets])
     return flags, len(targets) - 1
+
+
+def _places(prediction: Prediction, found: Explanation) -> dict[str, list[Place | None]]:
+    """Where each word of a side stands in its text."""
+    texts = {"source": (found.source_tokens, prediction.source), "target": (found.target_tokens, prediction.text)}
+    return {side: word_places(words_of(tokens), text) for side, (tokens, text) in texts.items()}
+
+
+def word_places(words: Sequence[Word], text: str) -> list[Place | None]:
+    """Return the place of each word in a text; None where a piece spells its text in another way."""
+    found, end = list[Place | None](), 0
+    for word in words:
+        start = text.find(word.text, end)
+        found.append(None if start < 0 else [start, start + len(word.text)])
+        end = end if start < 0 else start + len(word.text)
+    return found
+
+
+def _with_faults(
+    flags: Sequence[Flag], faults: Sequence[TranslationFault], places: Mapping[str, Sequence[Place | None]]
+) -> list[Flag]:
+    """Flags and faults; what a lexicon says of a word stands in place of the guess of the same."""
+    told, weights = list[Flag](), {flag[:3]: flag.value for flag in flags}
+    for fault in faults:
+        first, behind = fault.place
+        spots = enumerate(places[fault.side])
+        word = next((word for word, spot in spots if spot and spot[0] < behind and first < spot[1]), None)
+        if word is not None:
+            value = weights.get((fault.kind, fault.side, word), 0.0)
+            told.append(Flag(fault.kind, fault.side, word, value, fault.source, fault.suggestion))
+    known = {(flag.side, flag.word, GUESSES.get(flag.kind, flag.kind)) for flag in told}
+    return [*told, *(flag for flag in flags if (flag.side, flag.word, flag.kind) not in known)]
+
+
+def _with_sources(flags: Sequence[Flag], found: Explanation, usual: Mapping[str, str]) -> list[Flag]:
+    """Flags with the source word that each is linked to, and what that is most often translated by."""
+    sources, targets = words_of(found.source_tokens), words_of(found.target_tokens)
+    of_piece = {piece: word.text for word in sources for piece in word.pieces}
+    links = {target: of_piece[source] for source, target in reversed(found.alignment)}
+
+    def sourced(flag: Flag) -> Flag:
+        source = flag.source
+        if not source and flag.side == "source":
+            source = sources[flag.word].text
+        elif not source:
+            source = next((links[piece] for piece in targets[flag.word].pieces if piece in links), "")
+        suggestion = flag.suggestion or usual.get(source.lower(), "")
+        return flag._replace(source=source, suggestion=suggestion)
+
+    return [sourced(flag) for flag in flags]
 
 
 def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:

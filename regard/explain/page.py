@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.explain.alignment_view import source_column
-from regard.explain.diagnosis import diagnose
+from regard.explain.diagnosis import Flag, diagnose
 from regard.explain.frame import bundle, filled, framed, static
 from regard.explain.scale import are_shares
 from regard.explain.tokens import given_words, visible_line, words_of
@@ -26,7 +26,9 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
     Positions count from 0, a value that is no number is null:
     {format: 1, predictions: [prediction]}, and as a page saves it also what was chosen: state, shown
     prediction: {answers, source, text, score, finished, log_probs: [number per target piece],
-                 alternatives: [prediction], flags: [{kind, side, word, value}],
+                 alternatives: [prediction],
+                 flags: [{kind, side, word, value, source: the word it belongs to, suggestion: what that is usually
+                          translated by}], the last two where they are known,
                  details (where there are any): what the prediction tells besides, explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position], unknown: true, if it is}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
@@ -85,11 +87,16 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
         "score": _number(prediction.score),
         "finished": prediction.finished,
         "log_probs": [_number(value) for value in prediction.log_probs],
-        "flags": [{**flag._asdict(), "value": _number(flag.value)} for flag in diagnose(prediction)],
+        "flags": [_flag(flag) for flag in diagnose(prediction)],
         "explanation": None if found is None else _explanation(found, prediction.source),
         "alternatives": [_prediction(other) for other in prediction.alternatives],
         **({"details": _plain(details)} if details else {}),
     }
+
+
+def _flag(flag: Flag) -> dict[str, Any]:
+    more = {name: text for name in ("source", "suggestion") if (text := getattr(flag, name))}
+    return {"kind": flag.kind, "side": flag.side, "word": flag.word, "value": _number(flag.value), **more}
 
 
 def _explanation(found: Explanation, source: str) -> dict[str, Any]:

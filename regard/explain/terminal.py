@@ -36,6 +36,8 @@ def render(prediction: Prediction) -> RenderableType:
     parts = parts or [_written(prediction)]
     if prediction.warning:
         parts.append(Text(visible_line(prediction.warning), "yellow"))
+    report = prediction.lexicon_report()
+    parts += [Text(visible_line(str(fault)), "yellow") for fault in (report.faults if report else ())]
     for seen in [] if found is None else alignment_views(found):
         parts += _maps(seen)
     if found is not None and found.sides:

@@ -2,33 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.explain.adequacy.lexicon import folded_words
+from regard.explain.adequacy.lexicon import FILE, folded_words
 from regard.explain.diagnosis import number_of, repeated, unmatched_numbers
-from regard.results import Place
+from regard.results import LexiconReport, Place, TranslationFault
 from regard.statistical.translations import DROPPED, Translations
 
 CERTAIN, LEAST = 0.9, 5  # as of decoding.adequacy=lexicon: share of occurrences, occurrences
 COMMON = 0.002  # share of all words above which a word, as "the", may well come again soon
 FREE = 2  # words more than the source accounts for that are no free translation
 STEM = 4  # letters that an inflected name keeps
-
-
-class TranslationFault(NamedTuple):
-    """A word that is worth a look."""
-
-    kind: str  # "dropped", "invented", "repeated", "number", "name" or "unknown"
-    side: str  # "source" or "target": where the word stands
-    word: str
-    place: Place
-    source: str = ""  # what it should be the translation of; "": nobody knows
-    suggestion: str = ""  # what that is most often translated by
-
-    def __str__(self) -> str:
-        told = f"{self.kind}: {self.word}"
-        told += f" ← {self.source}" if self.source and self.side == "target" else ""
-        return told + (f" ({self.suggestion}?)" if self.suggestion else "")
 
 
 class _Word(NamedTuple):
@@ -54,12 +40,25 @@ class FaultFinder:
     def faults(self, source: str, target: str) -> list[TranslationFault]:
         """Return what may be wrong with a translation, by side and place. One word has one fault at most."""
         sides = _Sides(_words(source), _words(target))
-        finders = (self._unknown, self._numbers, self._names, self._repeated, self._dropped, self._invented)
+        finders = (
+            self._unknown,
+            self._numbers,
+            self._names,
+            self._repeated,
+            self._dropped,
+            self._invented,
+            self._untranslated,
+        )
         found: dict[tuple[str, int], TranslationFault] = {}
         for find in finders:
             for fault in find(sides):
                 found.setdefault((fault.side, fault.place[0]), fault)
         return [found[key] for key in sorted(found)]
+
+    def report(self, source: str, target: str) -> LexiconReport:
+        """Return the faults of a translation, and what each word of its source is most often translated by."""
+        usual = {word.text: self.suggestion(word.text) for word in _words(source)}
+        return LexiconReport(self.faults(source, target), {word: one for word, one in usual.items() if one})
 
     def suggestion(self, source: str) -> str:
         """Return what a source word is most often translated by; "" where it was never seen."""
@@ -132,6 +131,16 @@ class FaultFinder:
         for word in new if len(new) >= len(left) + FREE else ():
             yield TranslationFault("invented", "target", word.written, word.place)
 
+    def _untranslated(self, sides: "_Sides") -> Iterator[TranslationFault]:
+        """Words that stand in the source as they are, though these were always translated by another word."""
+        for word in sides.target:
+            counts = self.translations.counts.get(word.text, {})
+            judged = sum(counts.values()) - counts.get(DROPPED, 0) >= LEAST and word.text not in self._origins
+            if _lettered(word) and word.text in sides.read and judged:
+                yield TranslationFault(
+                    "untranslated", "target", word.written, word.place, word.written, self.suggestion(word.text)
+                )
+
     def _left(self, sides: "_Sides") -> list[_Word]:
         """Source words that were nearly always translated by what they were translated by before, and now are not."""
         found = []
@@ -164,6 +173,26 @@ class FaultFinder:
         return word in written or any(
             count >= least and one and set(one.split()) <= written for one, count in counts.items()
         )
+
+
+class KeptFaultFinder:
+    """That of the counts in a file, which is read when it is first asked."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def _finder(self) -> FaultFinder:
+        return FaultFinder(Translations.read(self.path))
+
+    def report(self, source: str, target: str) -> LexiconReport:
+        """As of FaultFinder. Raises DataError for a file that is cut off."""
+        return self._finder.report(source, target)
+
+
+def fault_finder_of(run: Path) -> KeptFaultFinder | None:
+    """Return what finds faults by the counts of `regard adequacy RUN`; None where nothing was counted."""
+    return KeptFaultFinder(run / FILE) if (run / FILE).exists() else None
 
 
 class _Sides(NamedTuple):

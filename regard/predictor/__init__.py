@@ -7,6 +7,7 @@ from pathlib import Path
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
 from regard.experiment import OPEN, Experiment, too_long_sources
+from regard.explain.translation_faults import fault_finder_of
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
@@ -30,7 +31,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     model, task, experiment = assemble(folder, wanted)
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
-    task.alignment_head = alignment_head_of(folder)
+    task.alignment_head, task.fault_finder = alignment_head_of(folder), fault_finder_of(folder.path)
     features = features_of(settings, surroundings_of(folder, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies), features)
     if any("max_source" in change for change in wanted) and (

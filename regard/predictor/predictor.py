@@ -189,9 +189,9 @@ class Predictor:
     def linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
         """The same predictions with links between their words, without the maps that would fill the memory."""
         for start in range(0, len(predictions), EXPLAINED):
-            for one in self.explained(predictions[start : start + EXPLAINED]):
-                links = None if one.explanation is None else replace(one.explanation, maps=[])
-                yield replace(one, explanation=links)
+            some = predictions[start : start + EXPLAINED]
+            for one, found in zip(some, self._explanations(some), strict=True):
+                yield self._with(one, replace(found, maps=[]))
 
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
@@ -240,15 +240,19 @@ class Predictor:
     def pictured(self, predictions: Sequence[Prediction], by: str | Choice) -> Predictions:
         """The same predictions, each with the relevance of words by a method as its explanation."""
         found = self._weighed(predictions, by)
-        return Predictions(
-            self._with(prediction, self.task.pictured(one)) for prediction, one in zip(predictions, found, strict=True)
-        )
+        return self._pictured(predictions, map(self.task.pictured, found))
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
-        """The same predictions, each with what its pieces looked at as they were written."""
+        """The same predictions, each with what its pieces looked at as they were written, and what a lexicon says."""
+        return self._pictured(predictions, self._explanations(predictions))
+
+    def _pictured(self, predictions: Sequence[Prediction], explanations: Iterable[Explanation]) -> Predictions:
+        pairs = zip(predictions, explanations, strict=True)
+        return Predictions(self.task.diagnosed(self._with(one, found)) for one, found in pairs)
+
+    def _explanations(self, predictions: Sequence[Prediction]) -> list[Explanation]:
         rows = self.answered(predictions)
-        explanations = self._in_batches(rows, partial(self.task.explain, self.model), width=WIDTH_OF_MAPS, alone=True)
-        return Predictions(map(self._with, predictions, explanations))
+        return self._in_batches(rows, partial(self.task.explain, self.model), width=WIDTH_OF_MAPS, alone=True)
 
     def answered(self, predictions: Sequence[Prediction]) -> list[Ids]:
         """The ids of predictions with their answers."""

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from regard.data.readers.lines import read_lines
 from regard.errors import CheckpointError, DataError
 from regard.explain.adequacy.lexicon import FILE
-from regard.explain.translation_faults import FaultFinder, TranslationFault
+from regard.explain.translation_faults import FaultFinder
 from regard.predictor import load
+from regard.results import TranslationFault
 from regard.runs import RunFolder
 from regard.runs.assembly import check_translates
 from regard.runs.texts import test_examples

@@ -24,6 +24,7 @@ from regard.evaluation.confusion import Confusion
 from regard.evaluation.metric import Statistics
 from regard.explain.alignment_head import AlignmentHead
 from regard.explain.maps import POOLING
+from regard.explain.translation_faults import KeptFaultFinder
 from regard.models import ROUTE, Generator, Model
 from regard.pieces import END
 from regard.records import Batch
@@ -68,6 +69,7 @@ class Task(ABC):
     def __init__(self, columns: Columns) -> None:
         self.vocabularies, self.route = columns, ROUTE
         self.alignment_head: AlignmentHead | None = None  # that links words; None: the decoder's own alignment does
+        self.fault_finder: KeptFaultFinder | None = None  # by what a run counted; None: nothing was
         self.first, self.last = ends(self.columns)
         self.inputs = tuple(self.columns)[:-1] or (self.first,)  # columns that an answer is predicted from
         if not all(map(self.reads, columns.values())):
@@ -182,6 +184,10 @@ class Task(ABC):
 
     def safeguarded(self, prediction: Prediction) -> Prediction:
         """Return an answer without what a model may go astray with."""
+        return prediction
+
+    def diagnosed(self, prediction: Prediction) -> Prediction:
+        """Return an answer with what a lexicon finds wrong with it, where there is one."""
         return prediction
 
     def document(self, text: str, language: str | None) -> Document | None:

@@ -61,6 +61,12 @@ class TranslationTask(Task):
         ]
         return replace(best, alternatives=rest)
 
+    def diagnosed(self, prediction: Prediction) -> Prediction:
+        """With what counts of translations say, where the run has some."""
+        if self.fault_finder is None or not isinstance(prediction, TextPrediction):
+            return prediction
+        return replace(prediction, lexicon=self.fault_finder.report(prediction.source, prediction.text))
+
     def document(self, text: str, language: str | None) -> Document:
         """Sentences, with placeholders kept, and words of a script that training never saw."""
         return copy_unknown_words(plain_document(text, language=language), self.source.alphabet)

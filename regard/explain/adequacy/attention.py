@@ -7,6 +7,7 @@ from regard.config import Doc
 from regard.config.bounds import Share
 from regard.explain.adequacy.adequacy import Adequacy
 from regard.explain.alignment import word_alignment
+from regard.explain.diagnosis import word_places
 from regard.results import Place, Prediction
 
 
@@ -30,13 +31,11 @@ class AttentionAdequacy(Adequacy):
         if found is None or not found.weights:
             return []
         aligned = word_alignment(found.source_tokens, found.target_tokens, found.weights)
-        places, end = list[Place](), 0
-        for number, word in enumerate(aligned.source_words):
-            start = prediction.source.find(word.text, end)
-            if start < 0:  # a piece that spells its text in another way
-                continue
-            end = start + len(word.text)
-            looked = sum(row[number] for row in aligned.weights)
-            if looked < self.below and any(map(str.isalpha, word.text)):
-                places.append([start, end])
-        return places
+        words = aligned.source_words
+        return [
+            place
+            for number, (word, place) in enumerate(zip(words, word_places(words, prediction.source), strict=True))
+            if place is not None
+            and sum(row[number] for row in aligned.weights) < self.below
+            and any(map(str.isalpha, word.text))
+        ]

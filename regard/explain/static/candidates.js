@@ -1,10 +1,10 @@
 // The other translations to choose from, and what is worth a look.
 import { certainty, kinds } from "./data.js";
 import { button, element } from "./elements.js";
-import { amount, compared, percent, visible } from "./text.js";
+import { amount, compared, isolated, percent, visible } from "./text.js";
 
 const UNREAD = /^(<unk>|<0x[0-9A-F]{2}>)$/; // pieces of what a vocabulary does not have
-const PLAIN = ["repeated", "unfinished", "number", "unknown"]; // flags without a value
+const PLAIN = ["repeated", "unfinished", "number", "unknown", "dropped", "invented", "name"]; // flags without a value
 const FEW = 6; // flags, and candidates, shown before all are asked for
 
 export function drawCandidates(viewer) {
@@ -36,11 +36,18 @@ export function drawFlags(viewer) {
   parts.flags.replaceChildren(...shown.map((flag) => {
     const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
     const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight
-    const value = PLAIN.includes(flag.kind) || flag.value === null ? "" : ` ${said(flag.value)}`;
+    const untold = PLAIN.includes(flag.kind) || flag.value === null || (flag.kind === "untranslated" && flag.value === 0);
+    const value = untold ? "" : ` ${said(flag.value)}`;
     const about = flag.kind === "unsure" && value ? t("chance", value.trim()) : `${t(flag.kind)}${value}`;
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
-      element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, about)));
+      element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, about, ...meant(flag, word, t))));
   }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer, "flags"), t("more", flags.length - FEW)))] : []));
+}
+
+// The word of the source that a flag is about, and what that is usually translated by, unless that stands there.
+function meant({ side, source = "", suggestion = "" }, word, t) {
+  const [known, linked] = [suggestion, source].map((text) => text !== "" && text.toLowerCase() !== word.toLowerCase());
+  return [linked && side === "target" && ` · ${t("ofSource", isolated(source))}`, known && ` · ${t("usually", isolated(suggestion))}`];
 }
 
 // What is true of most of a translation is told once, instead of word by word.

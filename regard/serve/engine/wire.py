@@ -11,7 +11,15 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from regard.results import AttentionMap, Explanation, Prediction, TermReport, TermUse
+from regard.results import (
+    AttentionMap,
+    Explanation,
+    LexiconReport,
+    Prediction,
+    TermReport,
+    TermUse,
+    TranslationFault,
+)
 
 HEAD = 8  # bytes that hold the length, the highest first
 
@@ -61,6 +69,9 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
     if told.get("terms") is not None:
         uses, *rest = told["terms"]
         values["terms"] = TermReport([TermUse(*use) for use in uses], *rest)
+    if told.get("lexicon") is not None:
+        faults, usual = told["lexicon"]
+        values["lexicon"] = LexiconReport([TranslationFault(*fault) for fault in faults], usual)
     if told["explanation"] is not None:
         values["explanation"] = _explanation_of(told["explanation"])
     return kind(**values)
