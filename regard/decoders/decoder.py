@@ -1,6 +1,7 @@
 """The contract of decoders."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
@@ -75,6 +76,10 @@ class Decoder(nn.Module, ABC):
         The state stays as it is. `table` is that of the head.
         """
         return None
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return modules of its own that another run can start, by the names of parts; most decoders are one part."""
+        return {}
 
     @abstractmethod
     def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
