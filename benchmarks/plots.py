@@ -78,6 +78,7 @@ def transposed(points: Sequence[Sequence[float]]) -> tuple[list[float], list[flo
 PICTURES: dict[str, Callable[[Found], list[Panel]]] = {
     "training": bars,
     "decoding": bars,
+    "data_sizes": lines,
     "trained": bars,
     "growth": lines,
     "quality": lines,

@@ -71,6 +71,22 @@ def test_a_run_that_is_there_is_only_judged(tmp_path, monkeypatch):
 
     monkeypatch.setattr(data_sizes, "regard", regard)
     (tmp_path / "final.json").touch()
-    assert data_sizes.cells(data_sizes.trained(tmp_path, [])) == ["1.23 [1.00, 2.00]"] * 2
+    assert data_sizes.scores(data_sizes.trained(tmp_path, [])) == [(1.234, 1, 2)] * 2
+    assert data_sizes.cell((1.234, 1, 2)) == "1.23 [1.00, 2.00]"
     data_sizes.trained(tmp_path / "new", ["data.train=x"])
     assert asked == ["evaluate", "train"]
+
+
+def test_a_curve_is_drawn_of_what_was_measured(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(data_sizes, "files", lambda folder, pairs: [])
+    monkeypatch.setattr(data_sizes, "trained", lambda run, words: run)
+    monkeypatch.setattr(data_sizes, "scores", lambda run: [(float(run.name[-1]), 1.0, 9.0), (20.0, 10.0, 30.0)])
+    sizes = ["--pairs", "1", "2", "--minutes", "1", "1", "--systems", "network"]
+    monkeypatch.setattr("sys.argv", ["data_sizes.py", str(tmp_path), *sizes, "--picture", str(tmp_path / "curve.png")])
+    data_sizes.main()
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "| 1 | network | 1.00 [1.00, 9.00] | 20.00 [10.00, 30.00] |",
+        "| 2 | network | 2.00 [1.00, 9.00] | 20.00 [10.00, 30.00] |",
+    ]
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
