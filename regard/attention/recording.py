@@ -1,7 +1,7 @@
 """Collects what every attention saw, by hooks alone: no architecture knows of pictures or penalties."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -46,8 +46,12 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def recording(model: nn.Module) -> Iterator[dict[str, Recorded]]:
+def recording(
+    model: nn.Module, of: Callable[[str, Role], bool] = lambda name, role: True
+) -> Iterator[dict[str, Recorded]]:
     """Asks every Attention in the model for its weights and collects its role and answers by the module's name.
+
+    `of` chooses by name and role: others have no answers.
 
     >>> with recording(model) as records:
     ...     model.nll(batch)
@@ -63,9 +67,21 @@ def recording(model: nn.Module) -> Iterator[dict[str, Recorded]]:
         stack.enter_context(torch.compiler.set_stance("force_eager"))
         for name, attention in attentions_in(model).items():
             records[name] = Recorded(attention.role, [])
+            if not of(name, attention.role):
+                continue
             stack.callback(attention.register_forward_pre_hook(_ask, with_kwargs=True).remove)
             stack.callback(attention.register_forward_hook(_collect(records[name].answers)).remove)
         yield records
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Hide from every `recording` of this thread what attention sees inside."""
+    before, _local.hidden = getattr(_local, "hidden", False), True
+    try:
+        yield
+    finally:
+        _local.hidden = before
 
 
 def _leave() -> None:
@@ -78,6 +94,7 @@ def _ask(module: nn.Module, arguments: Any, settings: dict[str, Any]) -> tuple[A
 
 def _collect(answers: list[Attended]) -> Any:
     def hook(module: nn.Module, arguments: Any, answer: Attended) -> None:
-        answers.append(answer)
+        if not getattr(_local, "hidden", False):
+            answers.append(answer)
 
     return hook

@@ -1,20 +1,17 @@
 """Tokens as people read them: nothing invisible, and pieces put together to words."""
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from regard.pieces import END, SPECIALS, UNK, byte_of
-from regard.scripts import HAN, KANA
+from regard.text.word_groups import SPACE_MARK, SPACES, continues
 
-SPACE_MARK = "▁"  # U+2581, the space before a piece
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}  # controls, formats (bidi), surrogates, separators
 _JOINERS = {"\u200c", "\u200d"}  # needed inside words of many scripts
 _CONTROL_PICTURES = 0x2400
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_ALONE = re.compile(f"[{HAN}{KANA}]")
 
 
 class Word(NamedTuple):
@@ -61,10 +58,10 @@ def words_of(tokens: Sequence[str]) -> list[Word]:
 
     A piece begins a word when it starts with a space or its mark. Where no token does, the tokens are the words.
     """
-    marked = any(token[:1] in (SPACE_MARK, " ") for token in tokens)
+    marked = any(token.startswith(SPACES) for token in tokens)
     groups: list[list[int]] = []
     for position, token in enumerate(tokens):
-        if position and marked and _continues(tokens[position - 1], token):
+        if position and marked and continues(tokens[position - 1], token):
             groups[-1].append(position)
         else:
             groups.append([position])
@@ -117,23 +114,8 @@ def right_to_left(tokens: Sequence[str]) -> bool:
     return right > directions.count("L")
 
 
-def _continues(before: str, token: str) -> bool:
-    if END in (before, token):
-        return False
-    if before in (SPACE_MARK, " "):
-        return not token.startswith((SPACE_MARK, " "))
-    return _joins(before, -1) and _joins(token, 0)
-
-
 def _word(tokens: Sequence[str], pieces: list[int]) -> Word:
     return Word(_joined(tokens), pieces, SPECIALS[UNK] in tokens)
-
-
-def _joins(token: str, end: int) -> bool:
-    if not token or byte_of(token) is not None:
-        return True
-    character = token[end]
-    return unicodedata.category(character)[0] in "LMN" and not _ALONE.match(character)
 
 
 def _joined(pieces: Sequence[str]) -> str:

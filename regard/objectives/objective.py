@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.attention import Attention
 from regard.config import note
@@ -15,9 +15,12 @@ from regard.errors import ConfigError
 from regard.models import Model
 from regard.ops.modules import module_dict
 from regard.records import Batch, Loss
+from regard.registry import Choice
 
 MAIN = "model"  # the turn that trains the model: its loss is the loss of the log
 
+
+Links = Callable[[Batch], Tensor]  # → (batch, target, source): True where pieces of both sides are linked
 
 NEVER_LEARNS = (
     "never learns where to look: its weighting only draws, and the objective rewards no draw (objective=reinforce with "
@@ -33,6 +36,7 @@ class Context(NamedTuple):
     search: Search | None = None
     compiled: bool = False  # True: `recording` would see nothing of the model
     load: Callable[[Path], Model] | None = None  # run → its model, which has the same vocabularies
+    links: Callable[[Choice], Links] | None = None  # row of ALIGNERS → its links of the training pairs
 
     def need_records(self, what: str) -> None:
         """Raise ConfigError where `what` could not read what attention saw."""

@@ -1,10 +1,11 @@
 """An objective with penalties on attention weights."""
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from torch import nn
 
-from regard.attention import Attended, Recorded, Records, recording
+from regard.attention import Attended, Recorded, Records, Role, recording
 from regard.errors import ConfigError
 from regard.objectives.objective import MAIN, Objective
 from regard.objectives.penalties.penalty import Penalty
@@ -24,6 +25,8 @@ class PenalisedObjective(Objective):
             raise ConfigError("penalties", problem, "leave them out, or objective=likelihood")
         super().__init__(objective.context, rewards_draws=True)  # `objective` has told where it does not
         self.objective, self.penalties = objective, module_dict(penalties)
+        for penalty in penalties.values():
+            penalty.bind(objective.context)
         self.turns = objective.turns
 
     @property
@@ -44,7 +47,7 @@ class PenalisedObjective(Objective):
         if turn != MAIN:
             return self.objective.loss(batch, turn)
         records: Records
-        with recording(self.context.model) as records:
+        with recording(self.context.model, of=self._counts) as records:
             loss = self.objective.loss(batch, turn)
         total, parts = loss.sum, dict(loss.parts)
         if loss.learnt is not None:
@@ -53,6 +56,10 @@ class PenalisedObjective(Objective):
             value = penalty(records, batch)
             total, parts[name] = total + penalty.weight * value, value.detach()
         return loss._replace(sum=total, parts=parts)
+
+    def _counts(self, name: str, role: Role) -> bool:
+        """Whether a penalty may count an attention: weights of others are not asked for, which takes time."""
+        return any(cast(Penalty, penalty).applies(name, role) for penalty in self.penalties.values())
 
 
 def _first(rows: int, records: Records) -> dict[str, Recorded]:

@@ -31,7 +31,8 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     model, task, experiment = assemble(folder, wanted)
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
-    task.alignment_head, task.fault_finder = alignment_head_of(folder), fault_finder_of(folder.path)
+    task.alignment_head = alignment_head_of(folder) or task.alignment_head
+    task.fault_finder = fault_finder_of(folder.path)
     features = features_of(settings, surroundings_of(folder, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies), features)
     if any("max_source" in change for change in wanted) and (

@@ -1,7 +1,7 @@
 """Settings and columns → a model, its task and what it is trained to minimise."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +16,13 @@ from regard.decoding.shortlist import Shortlist
 from regard.errors import ConfigError
 from regard.experiment import DecodingSettings, Experiment
 from regard.explain.adequacy import ADEQUACIES, Adequacy
+from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
+from regard.objectives.objective import Links
 from regard.ops.kernels.packing import set_precision
 from regard.ops.skip_init import skip_init
+from regard.registry import Choice
 from regard.runs.folder import TUNING, RunFolder, choose_device
 from regard.tasks import TASKS, Task
 from regard.training import checkpoint as files
@@ -42,7 +45,9 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     files.load_model(model, folder.checkpoint())
     model.to(choose_device(experiment.device)).eval()
     set_precision(model, experiment.decoding.precision)
-    return Assembled(model, task_of(experiment, columns), experiment)
+    task = task_of(experiment, columns)
+    task.alignment_head = _trained_alignment_head(experiment, model)
+    return Assembled(model, task, experiment)
 
 
 def model_of(experiment: Experiment, columns: Columns) -> Model:
@@ -124,14 +129,22 @@ def engine_of(
     return SearchEngine(engine.writer, engine.search, engine.features, shortlist)
 
 
-def objective_of(experiment: Experiment, model: Model, task: Task) -> Objective:
-    """What the model is trained to minimise, with the penalties of the settings."""
+def objective_of(
+    experiment: Experiment, model: Model, task: Task, links: Callable[[Choice], Links] | None = None
+) -> Objective:
+    """What the model is trained to minimise, with the penalties of the settings; `links` are of its training pairs."""
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
-    context = Context(model, task, search, experiment.training.compile, load)
+    context = Context(model, task, search, experiment.training.compile, load, links)
     objective = OBJECTIVES.build(experiment.objective, context)
     check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)
     return PenalisedObjective(objective, penalties) if penalties else objective
+
+
+def _trained_alignment_head(experiment: Experiment, model: Model) -> AlignmentHead | None:
+    """The head that a penalty of the settings has taught to link words; None where none has."""
+    found = [one.trained_head(model) for one in build_penalties(experiment.penalties).values()]
+    return next((AlignmentHead(*one) for one in found if one is not None), None)
 
 
 def _other_model(model: Model, task: Task, run: Path) -> Model:

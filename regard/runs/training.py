@@ -32,6 +32,7 @@ from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
+from regard.runs.training_links import training_links
 from regard.runs.validation import Validation
 from regard.tasks import Measure, Task
 from regard.training.interrupt import Interrupted
@@ -197,7 +198,8 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     count = sum(parameter.numel() for parameter in model.parameters())
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
-    objective = objective_of(experiment, model, task).to(world.device)
+    links = partial(training_links, experiment, folder, columns, progress.say)
+    objective = objective_of(experiment, model, task, links).to(world.device)
     higher_is_better = task.measure(experiment.training.metric).higher_is_better is True
     halved = halvings(experiment, world.device) if new else 0
     return _Parts(experiment, model, objective, batches, validation, higher_is_better, halved)

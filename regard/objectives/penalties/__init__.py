@@ -4,12 +4,18 @@ from collections.abc import Sequence
 
 from regard.errors import ConfigError
 from regard.objectives.penalties.doubly_stochastic import DoublyStochasticPenalty
+from regard.objectives.penalties.guided_alignment import GuidedAlignmentPenalty
 from regard.objectives.penalties.overlap import OverlapPenalty
 from regard.objectives.penalties.penalty import Penalty
 from regard.registry import Choice, Registry
 
 PENALTIES: Registry[Penalty] = Registry(
-    "penalties", {"doubly_stochastic": DoublyStochasticPenalty, "overlap": OverlapPenalty}
+    "penalties",
+    {
+        "doubly_stochastic": DoublyStochasticPenalty,
+        "guided_alignment": GuidedAlignmentPenalty,
+        "overlap": OverlapPenalty,
+    },
 )
 
 

@@ -3,12 +3,11 @@
 from typing import Annotated
 
 from torch import Tensor
-from torch.nn import functional
 
 from regard.attention import Role
 from regard.config import Doc
 from regard.errors import ConfigError
-from regard.objectives.attention_roles import mask_of
+from regard.objectives.attention_roles import fitted, mask_of
 from regard.objectives.penalties.penalty import Attentions, Penalty, Weight
 from regard.records import Batch
 
@@ -34,10 +33,6 @@ class DoublyStochasticPenalty(Penalty):
         if role.queries is None or role.keys is None or not role.crosses:
             raise ConfigError("penalties.attentions", f"'{name}' looks at no source", "leave it out")
         target, source = (mask_of(column, batch, len(weights)) for column in (role.queries, role.keys))
-        more = weights.shape[-1] - source.shape[-1]
-        if more < 0:
-            problem = f"'{name}' looks at {weights.shape[-1]} places, and the source has {source.shape[-1]} words"
-            raise ConfigError("penalties", problem, "doubly_stochastic needs an encoder that keeps a place a word")
-        source = functional.pad(source, (0, more))
+        source = fitted(source, weights.shape[-1], name)
         seen = (weights * target[:, None, :, None]).sum(dim=-2)
         return ((1 - seen).square() * source[:, None]).mean(dim=1)

@@ -12,6 +12,8 @@ from regard.attention import Records, Role
 from regard.config import Doc, OneOrMany
 from regard.config.bounds import NotNegative
 from regard.errors import ConfigError, PartError
+from regard.models import Model
+from regard.objectives.objective import Context
 from regard.ops.functional import wide
 from regard.records import Batch
 
@@ -20,6 +22,7 @@ Attentions = Annotated[
     Annotated[tuple[str, ...], OneOrMany()] | None,
     Doc("Names of the modules that it counts, such as decoders.*.cross; null: all that look at the source."),
 ]
+TrainedHead = tuple[int, int, bool]  # of the attentions to the source which, its head, and whether a step ahead
 
 
 class Penalty(nn.Module, ABC):
@@ -34,9 +37,22 @@ class Penalty(nn.Module, ABC):
             raise PartError("is empty", "leave it out, or name one, as decoders.*.cross", setting="attentions")
         self.weight, self.attentions = weight, attentions
 
+    def bind(self, context: Context) -> None:
+        """Take what it needs beside its settings, before the first batch."""
+
+    def trained_head(self, model: Model) -> TrainedHead | None:
+        """Return the head of a model that it teaches to link words, if any."""
+        return None
+
     def concerns(self, role: Role) -> bool:
         """Return whether it applies to an attention of this role where no pattern names any."""
         return role.crosses
+
+    def applies(self, name: str, role: Role) -> bool:
+        """Return whether it may count an attention of this name and role."""
+        if self.attentions is None:
+            return self.concerns(role)
+        return any(fnmatchcase(name, pattern) for pattern in self.attentions)
 
     @abstractmethod
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
@@ -51,7 +67,7 @@ class Penalty(nn.Module, ABC):
         Of several copies of the batch it is the mean. Raises ConfigError where no attention is chosen.
         """
         found = torch.zeros(())
-        for name, (role, answers) in self._chosen(records).items():
+        for name, (role, answers) in self.chosen(records).items():
             steps = [one.weights.to(wide(one.weights.dtype)) for one in answers if one.weights is not None]
             if steps:  # else it is of another route
                 weights = torch.cat(steps, dim=-2)
@@ -60,15 +76,12 @@ class Penalty(nn.Module, ABC):
                 found = found + self.of_one(name, role, weights, batch).sum() / copies
         return found
 
-    def _chosen(self, records: Records) -> Records:
-        patterns = self.attentions
-        if patterns is None:
-            chosen = [name for name, seen in records.items() if self.concerns(seen.role)]
-            problem = "no attention looks at a source"
-        else:
-            chosen = [name for name in records if any(fnmatchcase(name, pattern) for pattern in patterns)]
-            problem = f"no attention is called {' or '.join(patterns)}"
-        if not chosen:
+    def chosen(self, records: Records) -> Records:
+        """Return the attentions that it counts. Raises ConfigError where there is none."""
+        found = {name: seen for name, seen in records.items() if self.applies(name, seen.role)}
+        if not found:
+            problem = f"no attention is called {' or '.join(self.attentions or ())}"
+            problem = "no attention looks at a source" if self.attentions is None else problem
             hint = "there is: " + ", ".join(records) if records else "the model has none"
             raise ConfigError("penalties.attentions", problem, hint)
-        return {name: records[name] for name in chosen}
+        return found

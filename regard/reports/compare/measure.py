@@ -20,7 +20,7 @@ from regard.evaluation import GoldAlignment, alignment_error_rate, read_gold
 from regard.evaluation.scripts import words
 from regard.explain import align
 from regard.explain.alignment import merge
-from regard.explain.tokens import SPACE_MARK, is_end
+from regard.explain.tokens import is_end
 from regard.pieces import byte_of
 from regard.predictor import Predictor, load
 from regard.registry import Choice
@@ -32,6 +32,7 @@ from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
 from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
+from regard.text.word_groups import SPACES
 from regard.training import checkpoint as files
 from regard.training.checkpoint import FINAL
 from regard.training.progress import METRICS_FILE
@@ -39,7 +40,6 @@ from regard.training.progress import METRICS_FILE
 FORMAT = 4
 FOLDER = "results"  # in the folder of a comparison: one file a run
 CLOCKS: dict[str, Any] = {"spent": Spent, "tokens": Rate, "sentences": Rate}  # fields that are lists in JSON
-SPACES = (SPACE_MARK, " ")
 Point = tuple[int, float, float, float | None]  # update, seconds of training, score on the dev part, core seconds
 
 

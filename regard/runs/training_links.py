@@ -1,0 +1,150 @@
+"""Which pieces of a run's training pairs translate each other: learnt once by a word aligner and kept."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.config import staged
+from regard.data.columns import Columns, TextColumn
+from regard.data.ragged import Longs, Ragged
+from regard.data.readers.lines import digest
+from regard.experiment import Experiment
+from regard.explain.tokens import words_of
+from regard.objectives.objective import Links
+from regard.pieces import EOS, PAD
+from regard.records import Batch
+from regard.registry import Choice
+from regard.runs.assembly import check_translates
+from regard.runs.folder import RunFolder
+from regard.runs.texts import training_readers
+from regard.statistical import ALIGNERS
+from regard.statistical.aligner import fit_both
+from regard.statistical.bitext import Bitext
+from regard.statistical.symmetrisation import grow_diag_final_and
+from regard.text.word_groups import WordGroups
+
+SIDES = ("source", "target")
+MOST_PAIRS = 200_000  # that are linked; others teach nothing about links
+FORMAT = 1  # of the file; another one is another file
+
+Hashes = NDArray[np.uint64]
+
+
+class KeptLinks(NamedTuple):
+    """Links of words, by what the pair of texts hashes to."""
+
+    hashes: Hashes  # in rising order
+    words: Ragged  # source, target, source, target …, of each pair
+
+    def save(self, path: Path) -> None:
+        """Write to a file, in one step."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = staged(path)
+        with new.open("wb") as file:
+            np.savez(file, hashes=self.hashes, data=self.words.data, offsets=self.words.offsets)
+        new.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> "KeptLinks":
+        """Read a saved one."""
+        with np.load(path, allow_pickle=False) as file:
+            return cls(file["hashes"], Ragged(file["data"], file["offsets"]))
+
+
+class TrainingLinks:
+    """Links of the pieces of a batch: a training pair is known by its texts, however they are cut and whatever line."""
+
+    def __init__(self, columns: Columns, kept: KeptLinks) -> None:
+        self._kept = kept
+        self._pieces = [_pieces(columns, name) for name in SIDES]
+        self._groups = [*map(WordGroups, self._pieces)]
+
+    def __call__(self, batch: Batch) -> Tensor:
+        """(batch, target, source): True where pieces stand in linked words; False everywhere in pairs not known."""
+        ids = [batch.sequences(name).items.cpu().numpy() for name in SIDES]
+        sources, targets = (groups.numbers(one) for groups, one in zip(self._groups, ids, strict=True))
+        rows, places = self._known(ids)
+        links, lengths = self._kept.words.gather(places)
+        of_row, (source, target) = np.repeat(rows, lengths // 2), links.reshape(-1, 2).T
+        words = np.zeros((len(ids[0]), int(targets.max(initial=0)) + 1, int(sources.max(initial=0)) + 1), dtype=bool)
+        inside = (target < words.shape[1]) & (source < words.shape[2])
+        words[of_row[inside], target[inside], source[inside]] = True
+        pieces = words[np.arange(len(words))[:, None, None], targets[:, :, None], sources[:, None, :]]
+        read, written = ((one != PAD) & (one != EOS) for one in ids)
+        return torch.from_numpy(pieces & written[:, :, None] & read[:, None, :])
+
+    def _known(self, ids: Sequence[Longs]) -> tuple[Longs, Longs]:
+        """Rows of a batch that are training pairs, and their places among those."""
+        hashes, texts = self._kept.hashes, list[list[str]]()
+        for pieces, side in zip(self._pieces, ids, strict=True):
+            texts.append(["".join(pieces[one] for one in row if one not in (PAD, EOS)) for row in side.tolist()])
+        asked = np.array([pair_hash(*pair) for pair in zip(*texts, strict=True)], dtype=np.uint64)
+        places = np.searchsorted(hashes, asked).clip(max=max(0, len(hashes) - 1))
+        rows = np.flatnonzero(hashes[places] == asked) if len(hashes) else np.zeros(0, dtype=np.int64)
+        return rows, places[rows]
+
+
+def training_links(
+    experiment: Experiment, folder: RunFolder, columns: Columns, say: Callable[[str], None], aligner: Choice
+) -> Links:
+    """Return the links of a run's training pairs by a row of ALIGNERS, as they are kept; else they are learnt now.
+
+    Raises ConfigError for a run that does not translate.
+    """
+    check_translates(columns, "penalties")
+    path = (experiment.data.cache or folder.data) / f"links-{_key(experiment, columns, aligner)}.npz"
+    if not path.exists():
+        start = time.monotonic()
+        texts = (example.texts for reader in training_readers(experiment).values() for example in reader)
+        pairs = list(islice(((one["source"], one["target"]) for one in texts), MOST_PAIRS))
+        say(f"linking the words of {len(pairs):,} training pairs ({aligner.name})")
+        kept = learnt_links(pairs, columns, aligner)
+        kept.save(path)
+        seconds, count = time.monotonic() - start, len(kept.words.data) // 2
+        say(f"{count:,} links of words learnt in {seconds:.0f} s, kept in {path.name}")
+    return TrainingLinks(columns, KeptLinks.load(path))
+
+
+def learnt_links(pairs: Sequence[tuple[str, str]], columns: Columns, aligner: Choice) -> KeptLinks:
+    """Link the words of pairs (source, target), as their pieces make words, in lower case and both directions."""
+    sides = [[*_cut(columns, name, texts)] for name, texts in zip(SIDES, zip(*pairs, strict=True), strict=True)]
+    hashes = np.array([pair_hash(*map("".join, pair)) for pair in zip(*sides, strict=True)], dtype=np.uint64)
+    hashes, first = np.unique(hashes, return_index=True)
+    worded = [[[word.text.lower() for word in words_of(pieces)] for pieces in side] for side in sides]
+    bitext = Bitext.of(zip(*worded, strict=True))
+    links = fit_both(bitext, ALIGNERS.build(aligner)).links(bitext, grow_diag_final_and)
+    rows = [[*chain.from_iterable(links[place])] for place in first.tolist()]
+    return KeptLinks(hashes, Ragged.of(rows, np.dtype(np.int32)))
+
+
+def _cut(columns: Columns, name: str, texts: Sequence[str]) -> Iterator[list[str]]:
+    pieces = _pieces(columns, name)
+    for ids in columns[name].encode_batch(list(texts)):
+        yield [pieces[one] for one in ids]
+
+
+def _pieces(columns: Columns, name: str) -> list[str]:
+    """All pieces of a column's vocabulary."""
+    column = cast(TextColumn, columns[name])
+    return column.pieces(range(len(column)))
+
+
+def pair_hash(source: str, target: str) -> int:
+    """Return what a training pair is known by: its pieces, joined."""
+    return int.from_bytes(hashlib.blake2b(f"{source}\n{target}".encode(), digest_size=8).digest(), "big")
+
+
+def _key(experiment: Experiment, columns: Columns, aligner: Choice) -> str:
+    """What decides the links."""
+    readers = training_readers(experiment).values()
+    files = [(reader.key(), [digest(path).hex() for path in reader.files]) for reader in readers]
+    parts = FORMAT, MOST_PAIRS, aligner, [columns[name].key() for name in SIDES], files
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
