@@ -1,14 +1,13 @@
 """Stacks of Transformer blocks in compiled code, where it knows all their parts and no hook watches them."""
 
 from collections.abc import Sequence
-from ctypes import CDLL
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from regard.layers.transformer_block import TransformerBlock
-from regard.ops.kernels.packing import ParameterCache, may_compile
+from regard.ops.kernels.packing import ParameterCache, are_readable, may_compile
 from regard.ops.kernels.search import CompiledWriter, WordSum
 from regard.ops.kernels.transformer import PackedStack, StandardBlock, StepMemory, compiled_transformer
 from regard.ops.kernels.vocabulary import PackedTable
@@ -40,12 +39,15 @@ class CompiledBlocks(ParameterCache[PackedStack | None]):
         parameters = [one for layer in layers for one in layer._parameters.values() if one is not None]
         if any(layer._parameters.get("weight") is None for layer in layers):  # it is computed from other parameters
             return None
-        kernel = compiled_transformer() if may_compile(parameters) else None
-        return None if kernel is None else self.get(parameters, lambda: self._pack(kernel, standard, norm))
+        return self.get(parameters, lambda: self._pack(parameters, standard, norm)) if may_compile() else None
 
-    def _pack(self, kernel: CDLL, blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None) -> PackedStack | None:
+    def _pack(
+        self, parameters: Sequence[Tensor], blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None
+    ) -> PackedStack | None:
+        """Parameters are looked at here alone, since that takes as long as a step of the search."""
+        kernel = compiled_transformer() if are_readable(parameters) else None
         same = len({block.shape for block in blocks}) == 1
-        return PackedStack(kernel, blocks, norm, self.precision) if same else None
+        return PackedStack(kernel, blocks, norm, self.precision) if same and kernel is not None else None
 
 
 def modules_in(blocks: Sequence[TransformerBlock], last: nn.Module) -> list[nn.Module]:

@@ -113,8 +113,10 @@ class SubwordTokenizer(Tokenizer):
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """As `encode`, in one call."""
         plain = [text if text.isascii() and "\0" not in text else escape(clean(text)) for text in texts]
-        threads = os.cpu_count() or 1 if len(plain) >= MANY else 1
-        rows: list[list[int]] = self._processor.encode(plain, num_threads=threads)
+        encode = self._processor.encode
+        if len(plain) < MANY:  # a list makes sentencepiece start a thread, which a request would wait for
+            return [encode(text) for text in plain]
+        rows: list[list[int]] = encode(plain, num_threads=os.cpu_count() or 1)
         return rows
 
     def sample(self, text: str, seed: int) -> list[int]:

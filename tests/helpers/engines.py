@@ -1,6 +1,7 @@
 """A tiny run to serve, and an engine's model without a process, which answers when a test lets it."""
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ class Model:
     def __init__(self) -> None:
         self.gate = asyncio.Event()
         self.gate.set()
+        self.counted: list[str] = []
         self.asked: list[list[str]] = []  # the sources of each batch
         self.messages: list[Mapping[str, Any]] = []
         self.told: list[Mapping[str, Any]] = []  # what has no answer
@@ -74,6 +76,7 @@ class Model:
 
     async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
         if "count" in message:
+            self.counted += message["count"]
             return {"counted": [size_of(text) for text in message["count"]]}
         self.asked.append(list(message["sources"]))
         self.messages.append(message)
@@ -83,7 +86,10 @@ class Model:
             wait.cancel()
         if self.dead.is_set():
             raise Gone("killed")
-        answers = [answer_of(text) for text in message["sources"]]
+        sources, most = message["sources"], message["most"] or math.inf
+        answers = [
+            answer_of(text) if size_of(text).get("pieces", math.inf) <= most else size_of(text) for text in sources
+        ]
         return {"answers": answers, "out_of_memory": 0, "seconds": self.seconds}
 
     async def close(self, patience: float = 0.0) -> None:

@@ -116,12 +116,17 @@ def _problem(model: nn.Module) -> str | None:
     return None if kernel.multiplies_eight() else "this processor has no 8-bit products (VNNI)"
 
 
-def may_compile(parameters: Sequence[Tensor]) -> bool:
+def may_compile(parameters: Sequence[Tensor] = ()) -> bool:
     """Whether compiled code may stand in: float32 on a CPU, no gradient is wanted, and nobody asks for plain code."""
     if is_plain() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return False
     if torch.compiler.is_compiling() or functorch_is_active():
         return False
+    return are_readable(parameters)
+
+
+def are_readable(parameters: Sequence[Tensor]) -> bool:
+    """Whether compiled code can read them all: float32 in this machine's memory."""
     return all(map(_is_readable, parameters))
 
 

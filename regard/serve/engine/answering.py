@@ -36,8 +36,8 @@ T = TypeVar("T")
 class Refused(NamedTuple):
     """Why a text has no answer."""
 
-    kind: str  # "long", "memory", "wrong" or "failed"
-    told: Any = None  # [pieces, limit], nothing, or the reason
+    kind: str  # "long", "pieces", "memory", "wrong" or "failed"
+    told: Any = None  # [pieces, limit], pieces, nothing, or the reason
 
 
 class Answered(NamedTuple):
@@ -46,6 +46,7 @@ class Answered(NamedTuple):
     found: dict[int, Prediction]  # by the numbers of their texts
     refused: dict[int, Refused]  # and those of the others
     out_of_memory: int  # times that there was not enough of it
+    sizes: Sequence[int] = ()  # of the texts in pieces, their ends included, where they were counted
 
 
 class Answering:
@@ -99,6 +100,25 @@ class Answering:
 
         Texts that are `unwanted` meanwhile are given up.
         """
+        return Answered(*self._predicted(texts, list(range(len(texts))), options, unwanted))
+
+    def predict_short(
+        self, texts: Sequence[str], most: float, options: Options, unwanted: Unwanted = frozenset
+    ) -> Answered:
+        """As `predict`, of texts that nobody has counted: what has more than `most` pieces is refused."""
+        counted = self.count(texts)
+        sizes = [one if isinstance(one, int) else 0 for one in counted]
+        copied = {row: one for row, one in enumerate(counted) if isinstance(one, Prediction)}
+        refused = {row: one for row, one in enumerate(counted) if isinstance(one, Refused)}
+        refused |= {row: Refused("pieces", size) for row, size in enumerate(sizes) if size > most}
+        rows = [row for row in range(len(texts)) if row not in copied and row not in refused]
+        found, failed, short = self._predicted(texts, rows, options, unwanted)
+        return Answered(found | copied, failed | refused, short, [size + 1 for size in sizes])
+
+    def _predicted(
+        self, texts: Sequence[str], wanted: list[int], options: Options, unwanted: Unwanted
+    ) -> tuple[dict[int, Prediction], dict[int, Refused], int]:
+        """Those texts whose numbers are `wanted`."""
         search, glossary = self._searches(options.n_best), _glossary_of(tuple(options.glossary))
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
@@ -116,7 +136,7 @@ class Answering:
                 return found
             return self.looking.explained(found, maps=options.maps, unwanted=left)
 
-        return Answered(*_one_by_one(list(range(len(texts))), ask))
+        return _one_by_one(wanted, ask)
 
     def force(
         self, sources: Sequence[str], targets: Sequence[str], by: str = "", reasons: Sequence[str] = ()

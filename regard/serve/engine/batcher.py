@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from regard.serve.engine.delivery import deliver
 from regard.serve.engine.faults import ServingError
-from regard.serve.engine.options import Batched, Limits, Watcher
+from regard.serve.engine.options import LANES, Batched, Limits, Watcher
 from regard.serve.engine.pace import Pace
 from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.waiting import Item, Request, Waiting
@@ -116,7 +116,7 @@ class Batcher:
 
     def _note(self, items: list[Item], said: dict[str, Any], began: float, *, full: bool, whole: bool) -> None:
         seconds = said.get("seconds", 0.0)
-        sizes = [item.size for item in items]
+        sizes = said.get("sizes") or [item.size for item in items]
         if whole or seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
             self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), seconds, full=full)
         waited = sum(began - item.request.arrived for item in items) / len(items)
@@ -132,4 +132,5 @@ def _message(batch: Batch, lane: int) -> dict[str, Any]:
         "options": vars(first.options),
         "sources": [item.source for item in batch.items],
         "targets": None if first.targets is None else [item.target for item in batch.items],
+        "most": LANES[lane].pieces if any(item.request.guessed for item in batch.items) else None,
     }

@@ -8,6 +8,10 @@ from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLon
 from regard.serve.engine.waiting import Item, Texts
 
 
+class Miscounted(Exception):
+    """A text whose pieces were guessed has more than its lane takes."""
+
+
 def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
     """Each text its answer; a request is answered with its last text, or with the first fault."""
     answers = said.get("answers") or [{"failed": said.get("fault", "no answer")}] * len(items)
@@ -39,7 +43,9 @@ def counted(texts: Texts, said: Mapping[str, Any]) -> tuple[dict[int, int], dict
     return sizes, answers
 
 
-def _fault(index: int, answer: Mapping[str, Any]) -> ServingError:
+def _fault(index: int, answer: Mapping[str, Any]) -> ServingError | Miscounted:
+    if "pieces" in answer:
+        return Miscounted()
     if "long" in answer:
         pieces, limit = answer["long"]
         return TooLong(index, pieces, limit)

@@ -3,14 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from regard.errors import RegardError
 from regard.results import Prediction
-from regard.serve.engine.delivery import counted
+from regard.serve.engine.delivery import Miscounted, counted
 from regard.serve.engine.faults import Busy, NotReady, TooLate
-from regard.serve.engine.lanes import Lanes
+from regard.serve.engine.lanes import Lanes, guessed
 from regard.serve.engine.options import Limits, Options, Watcher, cores, shared
 from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.waiting import Texts
@@ -139,14 +140,21 @@ class Engine:
             for first in range(0, len(sources), portion):
                 some = slice(first, first + portion)
                 texts = Texts(sources[some], None if targets is None else targets[some], options, first)
-                sizes, answers = await self._count(texts, until)
-                if first == 0 and (lane := self._lanes.crowded(sizes.values())) is not None:
-                    raise Busy(self._lanes.seconds(lane))
-                answers |= await self._lanes.answer(texts, sizes, until)
+                answers = await self._answers(texts, until)
                 found += [answers[place] for place in range(len(texts.sources))]
             return found
         finally:
             self._large -= large
+
+    async def _answers(self, texts: Texts, until: float) -> dict[int, Prediction]:
+        """By place. A short text that comes alone is not counted first, which would be half a millisecond more."""
+        if (size := guessed(texts)) is not None:
+            with suppress(Miscounted):
+                return await self._lanes.answer(texts, {0: size}, until, guessed=True)
+        sizes, answers = await self._count(texts, until)
+        if texts.before == 0 and (lane := self._lanes.crowded(sizes.values())) is not None:
+            raise Busy(self._lanes.seconds(lane))
+        return answers | await self._lanes.answer(texts, sizes, until)
 
     def _busy(self, texts: int) -> int:
         """As `busy`, of so many texts."""

@@ -1,6 +1,7 @@
 """The queues of an engine, by the length of texts."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,8 @@ from regard.serve.engine.faults import ServingError, TooLate
 from regard.serve.engine.options import LANES, Limits, Watcher
 from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.waiting import Request, Texts
+
+PIECE = 3  # bytes: pieces of European words have more, a Chinese character has as many
 
 
 class Lanes:
@@ -69,14 +72,20 @@ class Lanes:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def answer(self, texts: Texts, sizes: Mapping[int, int], until: float) -> dict[int, Prediction]:
-        """The predictions of those texts whose pieces are given, by place. Whoever stops waiting is not worked for."""
+    async def answer(
+        self, texts: Texts, sizes: Mapping[int, int], until: float, *, guessed: bool = False
+    ) -> dict[int, Prediction]:
+        """The predictions of those texts whose pieces are given, by place. Whoever stops waiting is not worked for.
+
+        Where the pieces are `guessed` the model's process counts. Raises Miscounted if a text belongs to another lane.
+        """
         loop = asyncio.get_running_loop()
         waits = list[tuple[Batcher, Request]]()
         for batcher in self.batchers:
             places = [place for place, size in sizes.items() if lane_of(size) == batcher.lane]
             if places:
-                request = Request(texts, places, [sizes[place] for place in places], loop.create_future(), loop.time())
+                pieces = [sizes[place] for place in places]
+                request = Request(texts, places, pieces, loop.create_future(), loop.time(), guessed=guessed)
                 waits.append((batcher, request))
                 batcher.put(request)
         timer = loop.call_at(until, _expire, [request for _, request in waits])
@@ -96,6 +105,17 @@ class Lanes:
 def lane_of(size: int) -> int:
     """Which of LANES is for a text of so many pieces."""
     return next(lane for lane, each in enumerate(LANES) if size <= each.pieces)
+
+
+def guessed(texts: Texts) -> int | None:
+    """About how many pieces a short text has that comes alone; None for any other.
+
+    The model's process counts again: a text of more than the shortest lane takes comes back.
+    """
+    if len(texts.sources) > 1 or texts.targets is not None:
+        return None
+    size = math.ceil(len(texts.sources[0].encode(errors="replace")) / PIECE)
+    return size if size <= LANES[0].pieces else None
 
 
 def _expire(requests: Sequence[Request]) -> None:

@@ -32,6 +32,7 @@ class Request:
     sizes: Sequence[int]  # their pieces, or those of a target that has more
     answer: "asyncio.Future[list[Prediction]]"
     arrived: float = 0.0  # seconds, as the event loop counts them
+    guessed: bool = field(default=False, kw_only=True)  # whether nobody has counted the pieces yet
     found: list[Prediction | None] = field(init=False)
     waiting: "deque[int]" = field(init=False)  # numbers, among the places, of the texts that no batch has taken yet
 

@@ -160,7 +160,9 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
             return warm(answering)
         sources, targets = message["sources"], message["targets"]
         options = Options(**message["options"])
-        if targets is None:
+        if targets is None and (most := message.get("most")) is not None:
+            done = answering.predict_short(sources, most, options, unwanted)
+        elif targets is None:
             done = answering.predict(sources, options, unwanted)
         elif options.word is None:
             done = answering.force(sources, targets, options.by, options.reasons)
@@ -193,6 +195,7 @@ def _told(done: Answered) -> Message:
     answers |= {row: {one.kind: one.told} for row, one in done.refused.items()}
     return {
         "answers": [answers[row] for row in sorted(answers)],
+        "sizes": done.sizes,
         "out_of_memory": done.out_of_memory,
     }
 

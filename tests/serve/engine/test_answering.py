@@ -317,6 +317,29 @@ def test_terms_and_prefixes_are_kept_as_the_predictor_keeps_them(tiny_run, answe
     assert from_plain(said["prediction"]) == predictor.predict(["a dog"], glossary=Glossary.of_lines(lines))[0]
 
 
+def test_short_texts_are_counted_by_who_answers_them(answering):
+    """What has more pieces comes back with their number, what is only copied with its answer; nobody else waits."""
+    long, copied = "yes " * 20, "汉" * 30
+    texts = ["a dog", long, copied, "yes"]
+    sizes = [len(answering.predictor.task.source.encode(text)) for text in texts]
+    done, plain = answering.predict_short(texts, 40, Options()), answering.predict(["a dog", "yes"], Options())
+    assert sizes[1] > 40
+    assert done.refused == {1: Refused("pieces", sizes[1])}
+    assert texts_of(done) == {0: plain.found[0].text, 2: copied, 3: plain.found[1].text}
+    assert [done.sizes[row] for row in (0, 1, 3)] == [sizes[row] + 1 for row in (0, 1, 3)]
+    answering.predictor.max_source = 12
+    assert answering.predict_short([long], 40, Options()).refused == {0: Refused("long", [sizes[1], 11])}
+
+
+def test_who_leaves_a_batch_of_short_texts_is_the_one_who_is_meant(answering):
+    """By the numbers that the server gave, whatever came back before the search."""
+    found = answering.predict_short(
+        ["yes " * 20, "a dog runs", "two cats"], 40, Options(), lambda: frozenset({2})
+    ).found
+    assert found[1] == answering.predict(["a dog runs"], Options()).found[0]
+    assert not found[2].finished
+
+
 def test_a_term_that_is_too_long_is_refused(answering):
     done = answering.predict(["a dog"], Options(glossary=(f"dog\t{'Hund ' * 200}",)))
     assert done.refused[0].kind == "wrong"

@@ -13,6 +13,31 @@ def test_the_lane_of_a_text_is_by_its_pieces():
     assert [lane_of(size) for size in (0, 40, 41, 120, 121, 1023)] == [0, 0, 1, 1, 2, 2]
 
 
+def test_a_short_text_that_comes_alone_is_not_counted_first(engine, models, run):
+    """Which would be a message more there and back."""
+    assert [one.text for one in run(engine.predict(["abc"], PLAIN))] == ["ABC"]
+    assert models[0].counted == []
+    assert [one.text for one in run(engine.predict(["abc", "d"], PLAIN))] == ["ABC", "D"]
+    assert models[0].counted == ["abc", "d"]
+
+
+@pytest.mark.parametrize("pieces", [41, 100, 119])
+def test_a_text_of_more_pieces_than_was_guessed_waits_with_those_of_its_length(engine, models, run, pieces):
+    """Its batch among the short ones answers nothing; it is counted, and comes again."""
+    text = "x" * pieces
+    assert [one.text for one in run(engine.predict([text], PLAIN))] == [text.upper()]
+    assert models[0].counted == [text]
+    assert [message["lane"] for message in models[0].messages] == [0, 1]
+    assert [message["most"] for message in models[0].messages] == [40, None]
+
+
+def test_a_short_text_that_is_too_long_for_the_model_is_refused(engine, models, run):
+    """By who works on it, since nobody has counted it before."""
+    with pytest.raises(TooLong) as caught:
+        run(engine.predict(["long"], PLAIN))
+    assert (caught.value.index, caught.value.pieces, caught.value.limit) == (0, 12, 9)
+
+
 def test_the_model_is_told_who_has_left(engine, models, run):
     """Of a batch under way; nobody tells of those who have their answer."""
 
