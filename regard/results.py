@@ -155,6 +155,10 @@ class Prediction:
         """Return what counts of translations say of the answer; None where there are none."""
         return None
 
+    def search_tree(self) -> "SearchTree | None":
+        """Return what a search held and dropped; None where nobody asked, or nothing was searched."""
+        return None
+
     def details(self) -> dict[str, Any]:
         """Return what JSON tells besides the text and its score."""
         return {"warning": self.warning} if self.warning else {}
@@ -185,6 +189,28 @@ class TermReport(NamedTuple):
         """Return what JSON tells."""
         told = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
         return {"terms": told, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
+
+
+class SearchNode(NamedTuple):
+    """A piece that a search considered writing next."""
+
+    parent: int  # the node that it would follow; -1: it would be the first
+    token: str
+    log_prob: float  # the model's own, in nats
+    score: float  # the sum up to here with what features add, by which the step chose; of an end that of the answer
+    fate: str  # "kept", "dropped", or "ended": an answer ends with it
+
+
+class SearchTree(NamedTuple):
+    """What a search held and dropped, step by step, of each step the best first."""
+
+    nodes: list[SearchNode]
+    answer: int | None  # the node that the answer ends with; None: it stands in no node
+    whole: bool = True  # False: further steps are not told
+
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        return {**self._asdict(), "nodes": [node._asdict() for node in self.nodes]}
 
 
 class TranslationFault(NamedTuple):
@@ -225,15 +251,21 @@ class TextPrediction(Prediction):
         default_factory=dict, kw_only=True
     )  # of the score: model and features; {}: none
     lexicon: LexiconReport | None = field(default=None, kw_only=True)  # None: nobody asked, or nothing was counted
+    search: SearchTree | None = field(default=None, kw_only=True)  # None: nobody asked what the search held
 
     def lexicon_report(self) -> LexiconReport | None:
         """What counts of translations say."""
         return self.lexicon
 
+    def search_tree(self) -> SearchTree | None:
+        """What a search of the source held and dropped."""
+        return self.search
+
     def details(self) -> dict[str, Any]:
         """Terms of a glossary, what features add to the score, words that may be untranslated, faults by a lexicon."""
         told = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
         told |= {} if self.lexicon is None else self.lexicon.details()
+        told |= {} if self.search is None else {"search": self.search.details()}
         if self.uncovered is not None:
             places = self.uncovered
             told["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]

@@ -12,8 +12,9 @@ from regard.cli.files import check_writable
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from regard.predictor import Predictor
     from regard.registry import Choice
     from regard.results import Prediction
 
@@ -40,6 +41,7 @@ By = Annotated[
         "in --html and --json.",
     ),
 ]
+Steps = Annotated[bool, typer.Option("--steps", help="Tell what the search held and dropped at each step.")]
 Layer = Annotated[
     str | None,
     typer.Option(
@@ -54,6 +56,7 @@ def explain_command(
     *,
     by: By = None,
     layer: Layer = None,
+    steps: Steps = False,
     html_file: Html = None,
     svg_file: Svg = None,
     png_file: Png = None,
@@ -73,6 +76,8 @@ def explain_command(
 
     regard explain runs/en-de "The old man reads a book." --by lrp --of encoder explains hidden states, not the answer.
 
+    regard explain runs/en-de "The old man reads a book." --steps --html page.html shows what the beam held and dropped.
+
     regard explain runs/reviews "a gripping and funny film" --svg words.svg
 
     regard explain runs/en-de --grade covers the words of dev examples in the order of their relevance: what tells best?
@@ -85,13 +90,10 @@ def explain_command(
         _grade(run, texts, changes, methods, lines, twin)
         return
     if not texts:
-        raise ConfigError(
-            "TEXT", "there is nothing to explain", f'regard explain {run} "a text" {" ".join(words or [])}'
-        )
-    for option, path in (("--html", html_file), ("--svg", svg_file), ("--png", png_file)):
-        if path is not None:
-            check_writable(path, option)
-    predictions = _explained(run, changes, texts, methods, layer)
+        example = f'regard explain {run} "a text" {" ".join(words or [])}'
+        raise ConfigError("TEXT", "there is nothing to explain", example)
+    _check_files({"--html": html_file, "--svg": svg_file, "--png": png_file})
+    predictions = _explained(run, changes, texts, methods, layer, steps)
     if as_json:
         print(json.dumps(to_json(predictions), ensure_ascii=False))
     else:
@@ -99,10 +101,20 @@ def explain_command(
     _draw(run, predictions, html_file, svg_file, png_file)
 
 
+def _check_files(files: "Mapping[str, Path | None]") -> None:
+    """Raise ConfigError for the first, by its option, that cannot be written."""
+    for option, path in files.items():
+        if path is not None:
+            check_writable(path, option)
+
+
 def _explained(
-    run: Path, changes: list[str], texts: list[str], methods: "Sequence[Choice]", layer: str | None
+    run: Path, changes: list[str], texts: list[str], methods: "Sequence[Choice]", layer: str | None, steps: bool
 ) -> "Sequence[Prediction]":
-    """Answers with what they looked at, or by methods: the first draws the picture, others stand beside it."""
+    """Answers with what they looked at, or by methods: the first draws the picture, others stand beside it.
+
+    With `steps` what a search of each text held and dropped, too.
+    """
     from regard.predictor import load
     from regard.predictor.reasons import with_reasons
     from regard.predictor.states import pictured_states
@@ -110,10 +122,21 @@ def _explained(
     if layer is not None and len(methods) != 1:
         raise ConfigError("--of", "needs one method", "--by lrp")
     predictor = load(run, changes)
-    predictions = predictor.predict(texts, explain=not methods)
+    predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
     if layer is not None:
         return pictured_states(predictor, predictions, methods[0], layer)
-    return with_reasons(predictor, predictor.pictured(predictions, methods[0]), methods[1:]) if methods else predictions
+    if methods:
+        predictions = with_reasons(predictor, predictor.pictured(predictions, methods[0]), methods[1:])
+    return _searched(predictor, predictions) if steps else predictions
+
+
+def _searched(predictor: "Predictor", predictions: "Sequence[Prediction]") -> "Sequence[Prediction]":
+    from regard.predictor.search_tree import with_search
+
+    found = with_search(predictor, predictions)
+    if not any(one.search_tree() for one in found):
+        raise ConfigError("--steps", "there is no search: nothing was written, or only copied", "leave it out")
+    return found
 
 
 def _draw(

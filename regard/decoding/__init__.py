@@ -9,6 +9,7 @@ from regard.decoding.greedy import GreedySearch
 from regard.decoding.phrases import Requirement, Requirements
 from regard.decoding.sampling import SamplingSearch
 from regard.decoding.search import Hypothesis, Search, Unwanted
+from regard.decoding.trace import SearchTrace
 from regard.registry import Registry
 
 SEARCHES: Registry[Search] = Registry(
@@ -33,6 +34,7 @@ __all__ = [
     "Requirements",
     "Search",
     "SearchEngine",
+    "SearchTrace",
     "Surroundings",
     "Unwanted",
     "forced",

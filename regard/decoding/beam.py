@@ -1,5 +1,6 @@
 """Beam search with length normalisation, and a stop that is never too early."""
 
+import copy
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from regard.config import Doc
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
+from regard.decoding.trace import Considered, SearchTrace
 from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
 
@@ -53,6 +55,7 @@ class BeamSearch(Search):
         super().__init__(max_ratio, max_extra, min_length)
         self.size, self.n_best = max(size, n_best), n_best
         self.width = self.size
+        self.trace: SearchTrace | None = None
         self.length_penalty, self.gnmt, self.exact = length_penalty, normalisation == "gnmt", stop == "exact"
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
@@ -60,12 +63,13 @@ class BeamSearch(Search):
         limits, guided = self.limits(writer, batch).numpy(force=True), Guided(writer, features, batch, self.min_length)
         norms = self.norm(np.arange(1, limits.max(initial=0) + 2))
         rules = Rules(self.size, self.n_best, self.exact, self.min_length, limits, np.concatenate([[1.0], norms]))
-        if (found := self.written(guided, rules, batch.lines)) is not None:
+        if self.trace is None and (found := self.written(guided, rules, batch.lines)) is not None:
             return found
+        each = self.size + 1 if self.trace is None else 2 * self.size + 1  # one more than go on, since EOS does not
         beams = _Beams(self, limits)
         open_ended, device = any(feature.rewards for feature in features), batch.lines.device
         while len(beams.sentences):
-            best = guided.best(self.size + 1)  # one more than go on, since EOS does not
+            best = guided.best(each)
             count = len(best.words)
             words, rows = beams.grow(best, guided.ending())
             dropped = self.dropped(batch.lines[torch.from_numpy(beams.sentences).to(device)])
@@ -74,7 +78,15 @@ class BeamSearch(Search):
             if len(rows):
                 unmoved = len(rows) == count and np.array_equal(rows, np.arange(count))
                 guided.go_on(torch.from_numpy(words).to(device), None if unmoved else torch.from_numpy(rows).to(device))
+        if self.trace is not None:
+            self.trace.finish(beams.finished)
         return [sorted(found, key=lambda one: -one.score)[: self.n_best] for found in beams.finished]
+
+    def traced(self, trace: SearchTrace) -> "BeamSearch":
+        """The same, step by step; of each step the trace is told as many words that were dropped as went on."""
+        other = copy.copy(self)
+        other.trace = trace
+        return other
 
     def as_beam(self) -> "BeamSearch":
         """Itself."""
@@ -118,6 +130,8 @@ class _Beams:
         self._finish(sums[:, :size], words[:, :size], rows[:, :size], log_probs[:, :size], ending)
         others = np.where(words == EOS, NEVER, sums)
         going = _places(others)[:, :size]
+        if self.search.trace is not None:
+            self.search.trace.step(self.sentences, Considered(sums, words, rows, log_probs), going)
         self.sums, words, rows = others.take(going), words.take(going), rows.take(going)
         longest = self.ids.shape[-1]
         self.ids, self.log_probs = self.ids.reshape(-1, longest)[rows], self.log_probs.reshape(-1, longest)[rows]

@@ -10,6 +10,7 @@ from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.beam import BeamSearch
 from regard.decoding.features.feature import Feature
 from regard.decoding.search import Guided, Hypothesis, Likeliest, Search
+from regard.decoding.trace import SearchTrace
 from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
 
@@ -40,6 +41,18 @@ class GreedySearch(Search):
             return self.dropped(batch.lines[rows])
 
         return [[only] for only in write_down(guided, limits, _likeliest, dropped)]
+
+    def traced(self, trace: SearchTrace) -> BeamSearch:
+        """A beam of size 1 that ends with its first answer, which is the same."""
+        one = BeamSearch(
+            size=1,
+            length_penalty=0,
+            stop="full",
+            max_ratio=self.max_ratio,
+            max_extra=self.max_extra,
+            min_length=self.min_length,
+        )
+        return one.until(self.unwanted).traced(trace)
 
     def as_beam(self) -> BeamSearch:
         """One of the usual width, with the same limits."""

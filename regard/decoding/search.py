@@ -21,6 +21,7 @@ from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
 if TYPE_CHECKING:
     from regard.decoding.beam import BeamSearch
+    from regard.decoding.trace import SearchTrace
 
 WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
 
@@ -71,6 +72,10 @@ class Search(ABC):
         other = copy.copy(self)
         other.unwanted = unwanted
         return other
+
+    def traced(self, trace: "SearchTrace") -> "Search":
+        """The same search for one call, whose steps a trace is told. Raises ConfigError where it has none to tell."""
+        raise ConfigError("decoding.search", "tells no steps", "--search is of beam and greedy")
 
     def norm(self, lengths: Any) -> Any:
         """What the sum of a hypothesis of so many words, EOS counted, is divided by to be its score."""

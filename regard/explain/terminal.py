@@ -10,6 +10,7 @@ from regard.explain.alignment import Weights, merge, word_alignment
 from regard.explain.alignment_view import AlignmentView, alignment_views
 from regard.explain.answer_lines import answer_lines
 from regard.explain.scale import SHADES, amount, are_shares, largest, legend, scaled, shade
+from regard.explain.search_lines import search_lines
 from regard.explain.token_weights import without_questions
 from regard.explain.tokens import is_end, told_apart, visible, visible_line, words_of
 from regard.pieces import END
@@ -42,6 +43,8 @@ def render(prediction: Prediction) -> RenderableType:
         parts += _maps(seen)
     if found is not None and found.sides:
         parts.append(_sides(found))
+    tree = prediction.search_tree()
+    parts += [Text(line, "dim") for line in (search_lines(tree) if tree else ())]
     for rank, other in enumerate(prediction.alternatives, start=2):
         parts.append(Text.assemble((f"{rank}. ", "dim"), visible_line(other.text), (f"  {other.score:.3f}", "dim")))
     return Group(*parts, Text())

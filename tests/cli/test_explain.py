@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from regard import predictor
 from regard.cli.app import app
 from regard.cli.files import check_writable
-from regard.results import Explanation, Prediction
+from regard.results import Explanation, Prediction, SearchNode, SearchTree, TextPrediction
 
 
 class Seer:
@@ -106,3 +106,26 @@ def test_to_look_whether_a_file_can_be_written_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(IsADirectoryError):
         check_writable(tmp_path)
+
+
+def test_steps_of_the_search_are_shown(monkeypatch):
+    tree = SearchTree([SearchNode(-1, "▁rot", -0.5, -0.5, "kept"), SearchNode(-1, "▁Rot", -2.0, -2.0, "dropped")], 0)
+    seen = []
+
+    def with_search(predictor, found):
+        seen.append(len(found))
+        return [TextPrediction(one.source, one.text, one.score, search=tree) for one in found]
+
+    monkeypatch.setattr("regard.predictor.search_tree.with_search", with_search)
+    assert "dropped Rot −2.00" in explain("red house", "--steps")
+    data = json.loads(explain("red house", "another", "--steps", "--json"))
+    assert [row["details"]["search"]["answer"] for row in data["predictions"]] == [0, 0]
+    assert "dropped" not in explain("red house")
+    assert seen == [1, 2]
+
+
+def test_steps_of_no_search_are_told(monkeypatch):
+    monkeypatch.setattr("regard.predictor.search_tree.with_search", lambda predictor, found: found)
+    done = CliRunner().invoke(app, ["explain", "run", "red", "--steps"])
+    assert done.exit_code == 2
+    assert "--steps: there is no search" in done.stderr

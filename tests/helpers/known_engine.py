@@ -64,9 +64,10 @@ class KnownEngine:
         *,
         by: str = "",
         reasons: Sequence[str] = (),
+        steps: bool = False,
         seconds: float,
     ) -> list[Prediction]:
-        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons))
+        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons), steps=steps)
         await self._wait(list(sources), options)
         return [self._predict(source, target, options) for source, target in zip(sources, targets, strict=True)]
 

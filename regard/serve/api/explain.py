@@ -45,6 +45,7 @@ def router(service: Service) -> APIRouter:
             [question.target_text],
             by=question.by,
             reasons=[*dict.fromkeys(question.reasons)],
+            steps=question.steps,
             seconds=seconds,
         )
         if question.html:

@@ -77,6 +77,7 @@ class ExplainQuestion(ForcedQuestion):
     html: bool = Field(False, description="answer with a page that stands for itself")
     by: str = Field("", description="tell which words speak for each word: lrp, gradient_times_input, saliency …")
     reasons: list[str] = Field([], description="tell the same by each of these methods, beside that")
+    steps: bool = Field(False, description="tell what a search of the source held and dropped at each step, in details")
 
 
 class AlternativesQuestion(ForcedQuestion):

@@ -16,6 +16,7 @@ from regard.errors import ConfigError, DataError, RegardError
 from regard.ops.memory import lacks_memory
 from regard.predictor import Predictor, load
 from regard.predictor.reasons import with_reasons
+from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import RunFolder
@@ -139,9 +140,17 @@ class Answering:
         return _one_by_one(wanted, ask)
 
     def force(
-        self, sources: Sequence[str], targets: Sequence[str], by: str = "", reasons: Sequence[str] = ()
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        by: str = "",
+        reasons: Sequence[str] = (),
+        steps: bool = False,
     ) -> Answered:
-        """The given targets, scored and explained: by what they looked at, or by a method; by others beside that."""
+        """The given targets, scored and explained: by what they looked at, or by a method; by others beside that.
+
+        With `steps` each has the steps of a search of its source.
+        """
 
         if len(sources) != len(targets):
             raise ValueError("a target for each source")
@@ -150,7 +159,8 @@ class Answering:
             scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
             given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
             found = self.predictor.pictured(given, by) if by else self.looking.explained(given, maps=True)
-            return with_reasons(self.predictor, found, reasons)
+            told = with_reasons(self.predictor, found, reasons)
+            return with_search(self.predictor, told) if steps else told
 
         return Answered(*_one_by_one(list(range(len(sources))), ask))
 

@@ -99,13 +99,15 @@ class Engine:
         *,
         by: str = "",
         reasons: Sequence[str] = (),
+        steps: bool = False,
         seconds: float = 30.0,
     ) -> list[Prediction]:
         """The given targets with their log-probabilities and all that they look at; faults as of `predict`.
 
-        With `by` the words that speak for them, by one of the model's `methods`; with `reasons` by these, besides.
+        With `by` the words that speak for them, by one of the model's `methods`; with `reasons` by these, besides; with
+        `steps` what the search of each source held and dropped.
         """
-        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons))
+        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons), steps=steps)
         return await self._accept(sources, targets, options, seconds)
 
     async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0) -> Prediction:

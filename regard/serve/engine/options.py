@@ -35,6 +35,7 @@ class Options:
     maps: bool = False  # and all that every attention looked at
     by: str = ""  # the method that weighs the words of a given target; "": what it looked at
     reasons: tuple[str, ...] = ()  # methods whose weights of a given target are wanted beside that
+    steps: bool = False  # and what the search of each text held and dropped at each step
     word: int | None = None  # of a given target: others in its place are wanted, n_best of them
     glossary: tuple[str, ...] = ()  # lines of terms to keep
     prefix: str = ""  # what answers begin with
@@ -120,11 +121,12 @@ class Predicts(Protocol):
         *,
         by: str = "",
         reasons: Sequence[str] = (),
+        steps: bool = False,
         seconds: float,
     ) -> list[Prediction]:
         """The given targets as predictions, with what each looks at, or the words that speak for it by a method.
 
-        And by other methods beside that: `reasons`.
+        And by other methods beside that: `reasons`. With `steps` what a search of each source held and dropped.
         """
         ...
 

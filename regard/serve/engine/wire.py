@@ -16,6 +16,8 @@ from regard.results import (
     Explanation,
     LexiconReport,
     Prediction,
+    SearchNode,
+    SearchTree,
     TermReport,
     TermUse,
     TranslationFault,
@@ -72,6 +74,9 @@ def from_plain(told: Mapping[str, Any]) -> Prediction:
     if told.get("lexicon") is not None:
         faults, usual = told["lexicon"]
         values["lexicon"] = LexiconReport([TranslationFault(*fault) for fault in faults], usual)
+    if told.get("search") is not None:
+        nodes, *rest = told["search"]
+        values["search"] = SearchTree([SearchNode(*node) for node in nodes], *rest)
     if told["explanation"] is not None:
         values["explanation"] = _explanation_of(told["explanation"])
     return kind(**values)

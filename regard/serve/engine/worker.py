@@ -165,7 +165,7 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
         elif targets is None:
             done = answering.predict(sources, options, unwanted)
         elif options.word is None:
-            done = answering.force(sources, targets, options.by, options.reasons)
+            done = answering.force(sources, targets, options.by, options.reasons, options.steps)
         else:
             done = answering.rewrite(sources, targets, options.word, options.n_best, unwanted)
     except Exception as error:  # a fault in one request must not take the others' model away

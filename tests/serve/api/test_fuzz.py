@@ -45,6 +45,7 @@ FIELDS = {
     "target_text": texts,
     "glossary": texts | st.sampled_from(["Hello\tHallo", "Hello\tHallo\nHello\tTag", "en\t", "\t", "a\tb|c\r\n"]),
     "target_prefix": texts | st.lists(texts, max_size=3),
+    "steps": st.booleans(),
     "reasons": st.lists(texts | st.just("lrp"), max_size=2),
     "api_key": texts,
 }

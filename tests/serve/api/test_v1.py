@@ -16,7 +16,7 @@ from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"
 NO_FIELD = "there is no such field"
-FIELDS = ("api_key", "by", "html", "model", "reasons", "source", "source_text", "target", "target_text")
+FIELDS = ("api_key", "by", "html", "model", "reasons", "source", "source_text", "steps", "target", "target_text")
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +153,13 @@ def test_methods_are_asked_for_once_each_beside_what_was_looked_at(client, engin
     fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
     assert ask(client, "/v1/explain", **fields, reasons=["lrp", "saliency", "lrp"]).status_code == 200
     assert (engine.asked[-1][1].by, engine.asked[-1][1].reasons) == ("", ("lrp", "saliency"))
+
+
+def test_steps_of_a_search_are_told_when_they_are_asked_for(client, engine):
+    fields = {"source_text": "Hello World", "target_text": "Hallo Welt", "source": "en", "target": "de"}
+    for steps in (True, False):
+        assert ask(client, "/v1/explain", **fields, steps=steps).status_code == 200
+        assert engine.asked[-1][1].steps is steps
 
 
 def test_as_a_page(client):

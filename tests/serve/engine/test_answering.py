@@ -1,6 +1,7 @@
 """In the model's process: nobody's answer depends on what the others of a batch are."""
 
 import io
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from regard.attention import recording
 from regard.documents.glossary import Glossary
 from regard.errors import CheckpointError
 from regard.predictor import load
+from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.serve.engine.answering import Answering, Refused
 from regard.serve.engine.options import Options
@@ -111,6 +113,15 @@ def test_given_targets_are_explained_by_a_method(answering):
     (wanted,) = answering.predictor.pictured(answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp")
     assert found.explanation == wanted.explanation
     assert found.explanation.by == "lrp"
+
+
+def test_given_targets_have_the_steps_of_a_search(answering):
+    (plain,) = predictions(answering.force(["a dog runs"], ["ein Hund"]))
+    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], steps=True))
+    assert plain.search is None
+    assert replace(found, search=None) == plain
+    (alone,) = with_search(answering.predictor, [plain])
+    assert found.search == alone.search
 
 
 def test_pieces_are_counted_by_the_tokenizer(answering):

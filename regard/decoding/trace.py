@@ -1,0 +1,93 @@
+"""What a beam search held and dropped at each step."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from regard.records import EOS
+from regard.results import SearchNode, SearchTree
+
+if TYPE_CHECKING:
+    from regard.decoding.search import Hypothesis
+
+MOST_NODES = 4000  # of a sentence; what a beam holds after them is not told
+ROOT = -1
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Considered(NamedTuple):
+    """What a step chose from, the best first, each (sentence, candidate)."""
+
+    sums: Array  # of all words up to this one, with what features add
+    words: Array
+    rows: Array  # that each follows, among those of all sentences
+    log_probs: Array
+
+
+class SearchTrace:
+    """Hears the steps of one call of a search, and holds the tree of each sentence once that has ended.
+
+    Of each step it keeps all that went on, and as many of the best others. `spell` turns an id into what people read.
+    """
+
+    def __init__(self, spell: Callable[[int], str], most: int = MOST_NODES) -> None:
+        self.spell, self.most = spell, most
+        self.trees: dict[int, SearchTree] = {}  # by the place of the sentence in its batch
+        self._growing: dict[int, _Tree] = {}
+
+    def step(self, sentences: Array, found: Considered, going: Array) -> None:
+        """One word more: `going` (sentence, beam) are the flat places among those considered that went on."""
+        count = found.sums.shape[1]
+        for place, sentence in enumerate(sentences.tolist()):
+            tree = self._growing.setdefault(sentence, _Tree())
+            if len(tree.nodes) < self.most:
+                tree.grow(self, [row[place] for row in found], going[place] - place * count, place)
+            else:
+                tree.whole = False
+
+    def finish(self, finished: Sequence[Sequence["Hypothesis"]]) -> None:
+        """All hypotheses of each sentence that ended, or were cut off."""
+        self.trees = {sentence: tree.finished(finished[sentence]) for sentence, tree in self._growing.items()}
+
+
+class _Tree:
+    """The nodes of one sentence, and those that its beam holds."""
+
+    def __init__(self) -> None:
+        self.nodes = list[SearchNode]()
+        self.places = dict[tuple[int, int], int]()  # of the node of a word behind a node
+        self.held, self.whole = [ROOT], True
+
+    def grow(self, trace: SearchTrace, found: Sequence[Array], going: Array, place: int) -> None:
+        sums, words, rows, log_probs = (row.tolist() for row in found)
+        there = [one for one, total in enumerate(sums) if total > float("-inf")]
+        kept = {one for one in going.tolist() if words[one] != EOS and sums[one] > float("-inf")}
+        near = {*[one for one in there if one not in kept][: len(going)]}
+        numbers = dict[int, int]()
+        for one in there:
+            if one not in kept and one not in near:
+                continue
+            numbers[one] = len(self.nodes)
+            parent = self.held[rows[one] - place * len(self.held)]
+            self.places[parent, words[one]] = len(self.nodes)
+            fate = "kept" if one in kept else "dropped"
+            self.nodes.append(SearchNode(parent, trace.spell(words[one]), log_probs[one], sums[one], fate))
+        self.held = [numbers.get(one, ROOT) for one in going.tolist()]
+
+    def finished(self, found: Sequence["Hypothesis"]) -> SearchTree:
+        """The tree with the ends of hypotheses marked."""
+        ranked = sorted(found, key=lambda one: -one.score)
+        ends = [self._last([*one.ids, EOS] if one.finished else one.ids) for one in ranked]
+        for one, node in zip(ranked, ends, strict=True):
+            if node is not None and one.finished:
+                self.nodes[node] = self.nodes[node]._replace(score=one.score, fate="ended")
+        return SearchTree(self.nodes, ends[0], self.whole)
+
+    def _last(self, words: Sequence[int]) -> int | None:
+        """The node of the last of these words; None where it was not told."""
+        node: int | None = ROOT
+        for word in words:
+            node = None if node is None else self.places.get((node, word))
+        return None if node == ROOT else node
