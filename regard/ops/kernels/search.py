@@ -15,6 +15,8 @@ from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct,
 from regard.ops.kernels.vocabulary import MOST, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
+SOURCE = Path(__file__).with_name("search.cpp")
+
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
 
@@ -99,7 +101,7 @@ class CompiledWriter(NamedTuple):
         step, and tells which rows (rows,) are written no further.
         Raises MemoryError, and what `unwanted` raises.
         """
-        kernel = library(Path(__file__).with_name("search.cpp"))
+        kernel = library(SOURCE)
         words = min(map(len, self.shortlists), default=MOST) if self.shortlists else self.table.product.struct.outputs
         if kernel is None or rules.size >= min(MOST, words - len(SPECIALS)):
             return None
