@@ -143,9 +143,26 @@ class Prediction:
     alternatives: list["Prediction"] = field(default_factory=list)  # the rest of the n best, best first
     explanation: Explanation | None = None
     warning: str = field(default="", kw_only=True)  # why it is not what was asked for, where that is known
+    confidences: list[float] | None = field(default=None, kw_only=True)  # of its items, calibrated; None: they are not
+    withheld: str | None = field(default=None, kw_only=True)  # the answer, where it is not sure enough to be given
 
     def __str__(self) -> str:
-        return self.text
+        return self.text if self.withheld is None else f"[no answer: confidence {self.confidence or 0.0:.2f}]"
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether its confidence tells how often such answers are right, as a calibration of the run found."""
+        return self.confidences is not None
+
+    @property
+    def confidence(self) -> float | None:
+        """From 0 to 1, how sure the answer is: the mean of its items; None: nothing tells."""
+        found = self.item_probabilities() if self.confidences is None else self.confidences
+        return math.fsum(found) / len(found) if found else None
+
+    def item_probabilities(self) -> list[float]:
+        """Return what the model gives to each item of the answer: pieces without the end symbol, tags, the label."""
+        return [math.exp(min(one, 0.0)) for one in (self.log_probs[:-1] if self.finished else self.log_probs)]
 
     def label_probabilities(self) -> Mapping[str, float]:
         """Return the probability of each label that could be the answer; none where answers are no labels."""
@@ -161,7 +178,12 @@ class Prediction:
 
     def details(self) -> dict[str, Any]:
         """Return what JSON tells besides the text and its score."""
-        return {"warning": self.warning} if self.warning else {}
+        told: dict[str, Any] = {"warning": self.warning} if self.warning else {}
+        if self.confidence is not None:
+            told |= {"confidence": self.confidence, "calibrated": self.calibrated}
+        if self.confidences is not None and self.withheld is None:
+            told["confidences"] = list(self.confidences)
+        return told if self.withheld is None else {**told, "abstained": True, "withheld": self.withheld}
 
     def __repr__(self) -> str:
         more = f", {len(self.alternatives)} alternatives" if self.alternatives else ""
@@ -278,6 +300,16 @@ class DocumentPrediction(Prediction):
 
     parts: list[Prediction] = field(default_factory=list, kw_only=True)
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether the confidence of every sentence is."""
+        return all(one.calibrated for one in self.parts if one.confidence is not None)
+
+    @property
+    def confidence(self) -> float | None:
+        """That of the least sure sentence."""
+        return min((one.confidence for one in self.parts if one.confidence is not None), default=None)
+
     def details(self) -> dict[str, Any]:
         """Each sentence with its answer."""
         parts = [{"source": one.source, "text": one.text, "score": one.score, **one.details()} for one in self.parts]
@@ -295,6 +327,10 @@ class LabelPrediction(Prediction):
         """The probability of every label."""
         return self.probabilities
 
+    def item_probabilities(self) -> list[float]:
+        """That of the label."""
+        return [self.probabilities[self.text]] if self.text in self.probabilities else []
+
     def details(self) -> dict[str, Any]:
         """The probability of every label."""
         return {**super().details(), "probabilities": dict(self.probabilities)}
@@ -311,6 +347,10 @@ class TagsPrediction(Prediction):
     def __str__(self) -> str:
         words = (self.source[start:end] for start, end in self.words)
         return " ".join(f"{word}/{tag}" for word, tag in zip(words, self.tags, strict=True))
+
+    def item_probabilities(self) -> list[float]:
+        """Those of the tags."""
+        return self.probabilities
 
     @property
     def words(self) -> list[tuple[int, int]]:
@@ -336,9 +376,13 @@ class SpanPrediction(Prediction):
     start: int = field(default=0, kw_only=True)  # characters of the given text, from 0
     end: int = field(default=0, kw_only=True)  # the first character behind it
 
+    def item_probabilities(self) -> list[float]:
+        """That of the stretch, wherever it stands."""
+        return [math.exp(self.score)]
+
     def details(self) -> dict[str, Any]:
         """Where it stands, and the probability of the answer, wherever it stands."""
-        return {**super().details(), "start": self.start, "end": self.end, "probability": math.exp(self.score)}
+        return {**super().details(), "start": self.start, "end": self.end, "probability": self.confidence}
 
 
 @dataclass(frozen=True, repr=False)

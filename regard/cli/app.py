@@ -12,6 +12,7 @@ import typer
 from regard.cli.adequacy import adequacy_command
 from regard.cli.align import align_command
 from regard.cli.attention import attention_app
+from regard.cli.calibrate import calibrate_command
 from regard.cli.catalogue import list_command
 from regard.cli.compare import compare_command
 from regard.cli.data import data_app
@@ -60,6 +61,7 @@ app.add_typer(embeddings_app, name="embeddings")
 app.command("shortlist")(shortlist_command)
 app.command("tune")(tune_command)
 app.command("adequacy")(adequacy_command)
+app.command("calibrate")(calibrate_command)
 app.command("list")(list_command)
 app.command("help")(help_command)
 app.command("schema")(schema_command)

@@ -50,12 +50,16 @@ Terms = Annotated[
     Path | None,
     typer.Option("--glossary", metavar="FILE.tsv", help="Terms to keep: source, tab, target or target|other target."),
 ]
+Abstain = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, metavar="SHARE", help="Withhold answers of less confidence: 0.9. See regard calibrate."),
+]
 Prefixes = Annotated[
     Path | None, typer.Option("--prefix", metavar="FILE", help="What the answer to each line begins with, or nothing.")
 ]
 
 
-def predict_command(
+def predict_command(  # noqa: PLR0913  an option each
     run: Run,
     changes: Changes = None,
     *,
@@ -69,6 +73,7 @@ def predict_command(
     as_json: Json = False,
     glossary: Terms = None,
     prefix: Prefixes = None,
+    abstain: Abstain = None,
 ) -> None:
     """Translate, label, tag, answer or go on with: one line out for each line in, as soon as it is read.
 
@@ -79,7 +84,8 @@ def predict_command(
 
     A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
     question, are one line with a tab between them; --json tells probabilities and places. A line that is too long
-    for the model is told, and its answer is empty.
+    for the model is told, and its answer is empty. With --abstain 0.9 a line whose answer has less confidence
+    (of several sentences the least) is answered by [no answer: confidence 0.41].
 
     `regard translate` is the same command.
 
@@ -88,23 +94,59 @@ def predict_command(
     regard predict runs/en-de -i report.docx -o bericht.docx
     """
     changed, kept = _changes(changes or [], search, n_best), Kept.read(glossary, prefix)
-    if input_file and output_file and output_file.exists() and output_file.samefile(input_file):
-        raise ConfigError("--output", f"'{output_file}' is the input itself", "choose another file")
-    document = (
-        None if raw else _document_path(input_file, output_file, details=n_best > 1 or scores or alignment or as_json)
-    )
-    if output_file:
-        check_writable(output_file, "--output")
+    _check_output(input_file, output_file)
+    shown = n_best > 1 or scores or alignment or as_json or abstain is not None
+    document = None if raw else _document_path(input_file, output_file, details=shown)
     predictor = _loaded(run, changed, n_best)
     _check_options(predictor, search, n_best, alignment=alignment)
     kept.check(predictor)
+    sure = Abstention(abstain, predictor, run)
     if document:
         _write(_document(predictor, document, kept), output_file)
     else:
         written = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json)
         answer = partial(predictor.predict, explain=alignment) if raw or alignment else predictor.translate
-        _write_lines(kept.answer(answer), kept, written, input_file, output_file)
+        _write_lines(sure.answer(kept.answer(answer)), kept, written, input_file, output_file)
+        sure.close()
     kept.close()
+
+
+def _check_output(source: Path | None, output: Path | None) -> None:
+    """Raise ConfigError for a file that cannot be written, or is the one that is read."""
+    if source and output and output.exists() and output.samefile(source):
+        raise ConfigError("--output", f"'{output}' is the input itself", "choose another file")
+    if output:
+        check_writable(output, "--output")
+
+
+class Abstention:
+    """Answers that are not sure enough, withheld and counted; of none without a `least` confidence."""
+
+    def __init__(self, least: float | None, predictor: "Predictor", run: Path) -> None:
+        """Raise ConfigError where the run tells no calibrated confidence."""
+        if least is not None and predictor.calibration is None:
+            problem = "needs a calibrated confidence, which this run does not tell"
+            raise ConfigError("--abstain", problem, f"regard calibrate {run}")
+        self.least, self.lines, self.withheld = least, 0, 0
+
+    def answer(self, answer: "Answer") -> "Answer":
+        """The same predictions without what is withheld."""
+        from regard.predictor.confidence import abstained
+
+        def sure(texts: list[str], before: int) -> "list[Prediction]":
+            found = answer(texts, before)
+            if self.least is not None:
+                found = abstained(found, self.least)
+                self.lines += len(found)
+                self.withheld += sum(one.withheld is not None for one in found)
+            return found
+
+        return sure
+
+    def close(self) -> None:
+        """Tells how many lines have no answer."""
+        if self.withheld:
+            tell(f"{self.withheld:,} of {self.lines:,} lines have no answer: their confidence is below {self.least:g}")
 
 
 def _write_lines(

@@ -26,12 +26,16 @@ class CalibrationError(Metric):
     def statistics(self, corpus: Corpus) -> Statistics:
         """(example, 1 + bins): 1, and in the bin of its answer what was given less whether it is right."""
         scores = corpus.scores or (0.0,) * len(corpus.hypotheses)
-        found = np.zeros((len(scores), 1 + self.bins))
+        pairs = zip(corpus.hypotheses, corpus.references, strict=True)
+        correct = [label.strip() in map(str.strip, right) for label, right in pairs]
+        return self.of(np.exp(np.minimum(scores, 0.0)), np.array(correct, dtype=np.float64))
+
+    def of(self, given: Statistics, correct: Statistics) -> Statistics:
+        """given, correct (example,): a probability, and what came true of it → (example, 1 + bins)."""
+        found = np.zeros((len(given), 1 + self.bins))
         found[:, 0] = 1
-        triples = zip(corpus.hypotheses, corpus.references, np.exp(np.minimum(scores, 0.0)), strict=True)
-        for row, (label, right, given) in enumerate(triples):
-            place = min(int(given * self.bins), self.bins - 1)
-            found[row, 1 + place] = given - (label.strip() in map(str.strip, right))
+        places = np.minimum((given * self.bins).astype(int), self.bins - 1)
+        found[np.arange(len(given)), 1 + places] = given - correct
         return found
 
     def value(self, sums: Statistics) -> float:

@@ -29,6 +29,7 @@ from regard.models.fusions import FUSIONS
 from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES
 from regard.registry import Registry
 from regard.statistical import ALIGNERS
+from regard.statistical.calibration import CALIBRATIONS
 from regard.tasks import TASKS
 from regard.text import TOKENIZERS
 from regard.text.perturbations import PERTURBATIONS
@@ -71,6 +72,7 @@ IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "layer": LAYERS,
     "aligner": ALIGNERS,
     "relevance": RELEVANCES,
+    "calibration": CALIBRATIONS,
     "perturbation": PERTURBATIONS,
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}

@@ -12,7 +12,7 @@ from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
-from regard.runs.measurements import alignment_head_of
+from regard.runs.measurements import alignment_head_of, calibration_of
 
 __all__ = ["Predictor", "load"]
 
@@ -46,6 +46,7 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
         search=SEARCHES.build(settings.search),
         features=features,
         adequacy=adequacy_of(folder, settings, task.vocabularies),
+        calibration=None if settings.ensemble else calibration_of(folder),  # of this model alone
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,
         term_cost=settings.term_cost,

@@ -23,12 +23,14 @@ from regard.ops.kernels.packing import caches_of
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
+from regard.predictor.confidence import calibrated
 from regard.predictor.predictions import Predictions
 from regard.predictor.terminology import TermPhrases, Wanted, with_terms
 from regard.predictor.whole_texts import pair_of, translated
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, WordRelevance
+from regard.statistical.calibration import Calibration
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
@@ -61,6 +63,7 @@ class Predictor:
         search: Search | None = None,
         features: Sequence[Feature] = (),
         adequacy: Adequacy | None = None,
+        calibration: Calibration | None = None,
         batch_tokens: int = 8192,
         max_source: int = 1024,
         term_cost: float = 1.0,
@@ -69,12 +72,13 @@ class Predictor:
         """`search` is that of the run; `features` go with every search that a call of `predict` names.
 
         `adequacy` tells words left out; terms may cost `term_cost` nats a word before a warning; `languages` are codes.
+        `calibration` mends the probabilities that predictions tell; which answer is the best it does not change.
         """
         keep_memory()
         self.search, self.term_cost, self.adequacy = search or BeamSearch(), term_cost, adequacy
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [max_source, model.max_source, engine.max_source]
-        self.languages = languages
+        self.languages, self.calibration = languages, calibration
         self.batch_tokens, self.max_source = batch_tokens, min(one for one in limits if one is not None)
 
     def __repr__(self) -> str:
@@ -122,6 +126,7 @@ class Predictor:
             wanted = Wanted.of(glossary, prefixes, len(examples))
             beam = (search or self.search).as_beam()
             found = with_terms(predicted, beam, self.term_phrases, wanted, self.term_cost)
+        found = calibrated(self.task, found, self.calibration)
         found = checked(found, self.adequacy if safeguards else None, self.linked)
         return self.explained(found) if explain else Predictions(found)
 
@@ -206,7 +211,8 @@ class Predictor:
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
         rows = self.task.encode([self.task.scored(clean(source), target) for source, target in pairs])
-        return Predictions(self._in_batches(rows, partial(self.task.force, self.model)))
+        found = self._in_batches(rows, partial(self.task.force, self.model))
+        return Predictions(calibrated(self.task, found, self.calibration))
 
     def explain(
         self, texts: Iterable[str | Given], *, by: str | Choice = "lrp", search: Search | None = None

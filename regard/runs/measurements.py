@@ -5,9 +5,12 @@ from typing import Any
 
 from regard.config import read_checked, write_checked
 from regard.explain.alignment_head import AlignmentHead
+from regard.registry import Choice
 from regard.runs.folder import RunFolder
+from regard.statistical.calibration import CALIBRATIONS, Calibration
 
 GRADES, ALIGNMENT = "grades.json", "alignment.json"
+CALIBRATION = "calibration.json"
 WEIGHTS, ATTENTION = "weights", "attention"
 
 
@@ -30,6 +33,12 @@ def alignment_head_of(folder: RunFolder) -> AlignmentHead | None:
     """Return the head that links words best, as `regard align --model RUN` found it; None where it was not asked."""
     ways = (kept_measured(folder, ALIGNMENT) or {}).get("ways", {})
     return AlignmentHead(*ways[ATTENTION]["head"]) if ATTENTION in ways else None
+
+
+def calibration_of(folder: RunFolder) -> Calibration | None:
+    """Return how probabilities are mended, as `regard calibrate` fitted it; None where it was not asked."""
+    kept = kept_measured(folder, CALIBRATION)
+    return None if kept is None else CALIBRATIONS.build(Choice(**kept["calibration"]))
 
 
 def keep_grades(folder: RunFolder, lines: int, methods: Mapping[str, Any]) -> None:

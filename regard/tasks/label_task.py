@@ -79,6 +79,28 @@ class LabelTask(Task, ABC):
             )
         return found
 
+    def choices(self, prediction: Prediction) -> list[list[float]]:
+        """Return the probabilities of all labels, by their names."""
+        found = prediction.label_probabilities()
+        return [[found[name] for name in sorted(found)]] if found else []
+
+    def recalibrated(self, prediction: Prediction, probabilities: Sequence[Sequence[float]]) -> Prediction:
+        """Return a prediction with other probabilities of labels; its score is the logarithm of that of the answer."""
+        before = prediction.label_probabilities()
+        mended = dict(zip(sorted(before), probabilities[0], strict=True))
+        again, sure = {name: mended[name] for name in before}, mended[prediction.text]
+        score = float(np.log(max(sure, np.finfo(float).tiny)))
+        return replace(cast(LabelPrediction, prediction), probabilities=again, confidences=[sure], score=score)
+
+    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
+        """Return whether the label is right."""
+        return [prediction.text == answer.strip()]
+
+    def right_choices(self, prediction: Prediction, answer: str) -> list[int]:
+        """Return the place of the right label; nothing for one that training never saw."""
+        names = sorted(prediction.label_probabilities())
+        return [names.index(answer.strip())] if answer.strip() in names else []
+
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         """Return the label."""
         return [

@@ -91,6 +91,10 @@ class ReadingTask(Task):
             found.append(SpanPrediction(source, text, best.score, start=place, end=place + len(text)))
         return found
 
+    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
+        """Return whether the stretch is the answer, word by word."""
+        return [self._text.encode(prediction.text) == self._text.encode(answer)]
+
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return where the head looked for the answer, and each attention between words."""
         with recording(model) as records:

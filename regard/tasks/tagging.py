@@ -91,6 +91,16 @@ class TaggingTask(Task):
             )
         return found
 
+    def recalibrated(self, prediction: Prediction, probabilities: Sequence[Sequence[float]]) -> Prediction:
+        """Return a prediction with other probabilities of its tags."""
+        found = [one[0] for one in probabilities]
+        return replace(cast(TagsPrediction, prediction), probabilities=found, confidences=found)
+
+    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
+        """Compare tag by tag."""
+        tags = cast(TagsPrediction, prediction).tags
+        return [given == right for given, right in zip(tags, answer.split(), strict=True)]
+
     def items(self, batch: Batch, places: Sequence[int]) -> list[str]:
         """Return the tags of words."""
         return self.vocabularies[TAGS].decode(batch.sequences(TAGS).items[0, [*places]].tolist()).split()

@@ -34,7 +34,8 @@ function warned({ details }, t) {
 
 function labels({ text, details }, t) {
   const all = Object.entries(details?.probabilities ?? {}).sort((a, b) => b[1] - a[1]);
-  const list = (some) => element("ol", { class: "shares" }, ...some.map(share));
+  const title = t(details?.calibrated ? "calibratedLabels" : "uncalibratedLabels");
+  const list = (some) => element("ol", { class: "shares", title }, ...some.map(share));
   const rest = all.slice(FEW);
   return [element("p", { class: "verdict" }, element("bdi", {}, visible(text, false))), list(all.slice(0, FEW)),
     rest.length > 0 && element("details", {}, element("summary", {}, t("moreLabels", rest.length)), list(rest))];

@@ -1,5 +1,5 @@
 // The other translations to choose from, and what is worth a look.
-import { certainty, kinds } from "./data.js";
+import { certainty, isCalibrated, kinds } from "./data.js";
 import { button, element } from "./elements.js";
 import { amount, compared, isolated, percent, visible } from "./text.js";
 
@@ -16,7 +16,7 @@ export function drawCandidates(viewer) {
     const words = compared(written(each), written(prediction)).map(([word, changed]) => (changed ? element("mark", {}, word) : word));
     return element("li", {}, button({ "aria-pressed": String(rank === state.rank) }, () => viewer.choose({ rank }),
       element("span", { class: "quiet" }, String(rank + 1)), element("span", { class: "text", dir: "auto" }, ...words),
-      element("span", { class: "score", title: viewer.t("scoreTip") }, certainty(each) === null ? "" : percent(certainty(each)))));
+      element("span", { class: "score", title: viewer.t(isCalibrated(each) ? "calibratedTip" : "scoreTip") }, certainty(each) === null ? "" : percent(certainty(each)))));
   }), ...(shown.length < all.length ? [element("li", {}, button({}, () => showAll(viewer, "candidates"), viewer.t("more", all.length - FEW)))] : []));
 }
 

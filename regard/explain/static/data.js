@@ -177,18 +177,24 @@ export function strongest(matrix, share) {
   });
 }
 
-// The probability of a target word: that of all its pieces together; null when it is not known.
+// The probability of a target word: that of all its pieces together, calibrated where they are; null when it is not known.
 export function chance(prediction, unit) {
-  const { explanation, log_probs: logProbs } = prediction;
+  const { explanation, log_probs: logProbs, details } = prediction;
   if (!logProbs || logProbs.length !== explanation.target_tokens.length) return null;
-  const values = unit.pieces.map((piece) => logProbs[piece]);
-  return values.includes(null) ? null : Math.exp(values.reduce((sum, value) => sum + value, 0));
+  const values = unit.pieces.map((piece) => details?.confidences?.[piece] ?? (logProbs[piece] === null ? null : Math.exp(logProbs[piece])));
+  return values.includes(null) ? null : values.reduce((product, value) => product * value, 1);
 }
 
-// How sure the model was on the whole: the geometric mean of the probabilities of all pieces; null when they are not known.
-// `sure` is what the search told, where a forced pass has cut the text into other pieces since.
-export function certainty({ log_probs: logProbs, sure = null }) {
+export function isCalibrated({ details }) {
+  return Boolean(details?.calibrated);
+}
+
+// How sure the model was on the whole: its calibrated confidence, else the geometric mean of the probabilities of all
+// pieces; null when they are not known. `sure` is what the search told, where a forced pass has cut the text into other pieces since.
+export function certainty(prediction) {
+  const { details, log_probs: logProbs, sure = null } = prediction;
   if (sure !== null) return sure;
+  if (isCalibrated(prediction)) return details.confidence;
   if (!logProbs?.length || logProbs.includes(null)) return null;
   return Math.exp(logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length);
 }

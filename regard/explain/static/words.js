@@ -1,5 +1,5 @@
 // The two lines of words: to point at, to pin, to walk through by keyboard.
-import { certainty, chance, confidence } from "./data.js";
+import { certainty, chance, confidence, isCalibrated } from "./data.js";
 import { button, choice, element } from "./elements.js";
 import { methodName, sourceShares } from "./reasons.js";
 import { sideName } from "./strings.js";
@@ -12,6 +12,7 @@ export function drawWords(viewer) {
   const prediction = viewer.current();
   const sure = certainty(prediction);
   parts.score.textContent = sure === null ? "" : t("score", percent(sure));
+  parts.score.title = t(isCalibrated(prediction) ? "calibratedTip" : "scoreTip");
   parts.unfinished.hidden = prediction.finished;
   for (const name of ["stage", "readout", "across", "unit", "save"]) parts[name].hidden = !view;
   parts.plain.hidden = Boolean(view);

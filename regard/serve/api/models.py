@@ -121,7 +121,8 @@ class PredictionAnswer(BaseModel):
     alternatives: list[dict[str, Any]]
     flags: list[dict[str, Any]]
     explanation: dict[str, Any] | None
-    # probabilities of labels; tags of words and their offsets; place of a span; a warning; terms; shares of a score
+    # confidence, and whether it is calibrated; probabilities of labels; tags of words and their offsets; a warning;
+    # place of a span; terms; shares of a score
     details: dict[str, Any] = {}
 
 
@@ -215,6 +216,7 @@ class ModelAnswer(BaseModel):
     demo: bool | None  # whether it knows nothing but the grammar of `regard demo`
     methods: list[str] | None  # by which words can be weighed
     grades: dict[str, Any] | None  # how far each can be trusted, as `regard explain RUN --grade` measured it
+    calibration: dict[str, Any] | None  # how far confidence was off, as `regard calibrate RUN` found; null: not asked
     examples: list[str]  # to try; none where the server asks for keys
 
 

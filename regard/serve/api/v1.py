@@ -23,7 +23,7 @@ from regard.serve.translating import SAMPLE, SURE, Detected, Question, Translate
 
 SCORE_DIGITS = 3
 INFO = ("task", "predicted", "answers", "parameters", "attention", "layers", "heads", "vocabulary", "sha256")
-LEARNT = ("pairs", "bleu", "scores", "demo", "methods", "grades")
+LEARNT = ("pairs", "bleu", "scores", "demo", "methods", "grades", "calibration")
 
 
 def router(service: Service) -> APIRouter:

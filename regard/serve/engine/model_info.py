@@ -9,7 +9,7 @@ from regard.models import AttentionSettings
 from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.runs import RunFolder
-from regard.runs.measurements import kept_grades
+from regard.runs.measurements import CALIBRATION, kept_grades, kept_measured
 from regard.serve.engine.model_card import learnt_of
 
 
@@ -36,6 +36,7 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "vocabulary": {name: len(column) for name, column in task.vocabularies.items()},
         "methods": quick_methods(),  # by which words may be weighed
         "grades": kept_grades(folder),
+        "calibration": None if predictor.calibration is None else kept_measured(folder, CALIBRATION),
         "pieces": predictor.max_source - 1,  # that a text may have
         "search": experiment.decoding.search.name,
         "device": predictor.model.device.type,

@@ -272,9 +272,9 @@ export class Output {
       const body = { source_text: prediction.source, target_text: told.text, source: this.from(), target: answer.target, model: this.model(), ...more };
       const question = { body: { ...body, ...(key ? { api_key: key } : {}) }, signal: asking.signal };
       const found = await patiently(() => ask("v1/explain", question), asking.signal, () => {});
-      const { explanation, log_probs: logProbs, flags } = found.sentence;
+      const { explanation, log_probs: logProbs, flags, details: { confidences } = {} } = found.sentence;
       told.sure ??= certainty(told);
-      if (explanation) Object.assign(told, { explanation, log_probs: logProbs, flags: told.finished ? flags : told.flags });
+      if (explanation) Object.assign(told, { explanation, log_probs: logProbs, flags: told.finished ? flags : told.flags, details: { ...told.details, confidences } });
       Object.assign(told, { asked: true, weighed: "reasons" in more });
     } catch (error) {
       if (error.name !== "AbortError") Object.assign(told, { asked: true, weighed: "reasons" in more }); // the alignment that came with the translation still shows

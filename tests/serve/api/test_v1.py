@@ -1,6 +1,7 @@
 """Our own questions: what they answer, and how they refuse."""
 
 import json
+import math
 from threading import current_thread
 from urllib.request import Request, urlopen
 
@@ -42,7 +43,7 @@ def test_a_text_and_its_sentence(client, engine):
     sentence = {
         "before": "", "after": "", "answers": "text", "source": "Hello", "text": "Hallo", "score": -1.5,
         "finished": True, "log_probs": [-0.5, -1], "flags": [], "explanation": None, "alternatives": [],
-        "translation": "Hallo",
+        "translation": "Hallo", "details": {"confidence": round(math.exp(-0.5), 6), "calibrated": False},
     }  # fmt: skip
     text = {"translatedText": "Hallo", "score": -1.5, "model": "en-de", "sentences": [sentence]}
     assert found == {"model": "en-de", "source": "en", "target": "de", "texts": [text]}
@@ -288,7 +289,7 @@ def test_models(client):
         "layers": None, "heads": 1, "vocabulary": None, "sha256": "abc",
         "task": "translation", "given": ["source"], "predicted": "target", "answers": "text",
         "pairs": None, "bleu": None, "scores": None, "demo": None, "examples": [],
-        "methods": ["lrp", "saliency"], "grades": None,
+        "methods": ["lrp", "saliency"], "grades": None, "calibration": None,
     }  # fmt: skip
     assert [model["name"] for model in found] == ["en-de", "de-en", "fr-en", "other"]
 

@@ -1,0 +1,58 @@
+"""regard calibrate"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.cli.files import check_writable
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
+Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="temperature, or bias_corrected: also for each choice.")]
+Lines = Annotated[int, typer.Option("--lines", min=2, metavar="N", help="Examples of the dev and test parts, at most.")]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture: .svg, .png or .pdf")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
+
+
+def calibrate_command(
+    run: Run,
+    changes: Changes = None,
+    *,
+    by: By = "temperature",
+    lines: Lines = 1000,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Make a model's confidence mean something: of answers with 0.8, eight of ten are right.
+
+    Fitted on the dev part, judged on the test part, kept in the run's folder: from then on predict and serve tell
+    calibrated probabilities. Right is a label or tag that equals the given one, and a word of a translation that the
+    given one has in its place. A second table tells what is won when the least sure answers are withheld.
+
+    regard calibrate runs/en-de
+
+    regard predict runs/en-de --abstain 0.7
+    """
+    from regard.reports.bench.report import check_plot
+    from regard.reports.confidence import calibrate_run
+    from regard.reports.confidence_view import abstention_table, as_values, errors_table, summary
+    from regard.reports.confidence_view import plot as drawn
+
+    if plot is not None:
+        check_plot(plot)
+        check_writable(plot, "--plot")
+    found = calibrate_run(run, changes or [], by=by, lines=lines, say=lambda line: print(line, file=sys.stderr))
+    if as_json:
+        print(json.dumps(as_values(found), ensure_ascii=False))
+    else:
+        tables = [errors_table(found), abstention_table(found)]
+        print("\n".join(one.terminal() if sys.stdout.isatty() else one.markdown() for one in tables))
+        print(summary(found))
+    if plot is not None:
+        plot.write_bytes(drawn(found, title=f"Confidence of {run.name}", kind=plot.suffix))
+        print(f"wrote {plot}", file=sys.stderr)
+    if found.path is not None:
+        print(f"wrote {found.path}: predict and serve use it", file=sys.stderr)

@@ -1,0 +1,216 @@
+"""`regard calibrate`: how sure a model is against how often it is right, and answers that are withheld."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.errors import ConfigError, DataError
+from regard.evaluation import Interval, interval_of
+from regard.evaluation.abstention import Kept, abstention_curve, area_under_risk, surest_first
+from regard.evaluation.calibration_error import CalibrationError
+from regard.evaluation.metric import Statistics
+from regard.predictor import Predictor, load
+from regard.predictor.confidence import calibrated
+from regard.registry import Choice
+from regard.results import Prediction
+from regard.runs import RunFolder
+from regard.runs.measurements import CALIBRATION, keep_measured
+from regard.runs.texts import dev_examples, test_examples
+from regard.statistical.calibration import CALIBRATIONS, Calibration
+from regard.tasks import Examples, Measure, Outcome, Task
+from regard.tasks.examples import as_rows
+
+Floats = NDArray[np.float64]
+Say = Callable[[str], None]
+
+DEFAULT = "temperature"  # row of CALIBRATIONS
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
+ITEMS = {"text": "pieces", "label": "labels", "tags": "tags", "span": "answers"}  # by what a task answers
+
+
+class Answers(NamedTuple):
+    """What a run made of some examples."""
+
+    predictions: list[Prediction]
+    right: list[list[int]]  # the right choice of each item; none where the right answer is no choice
+    correct: list[list[bool]]  # whether each item is right
+    statistics: Statistics  # (example, statistic) of the run's first measure
+
+
+class Things(NamedTuple):
+    """Probabilities of things of one kind, and what came true of each."""
+
+    name: str  # pieces, words, sentences, labels …
+    given: Floats  # (thing,)
+    correct: Floats  # (thing,), of a sentence the share of its items
+
+    def statistics(self) -> Statistics:
+        """Return (thing, statistic) of the calibration error."""
+        return CalibrationError().of(self.given, self.correct)
+
+
+class Reliability(NamedTuple):
+    """How far the probabilities of one kind of things are from what comes true, before and after."""
+
+    before: Things
+    after: Things
+    errors: tuple[float, float]  # expected calibration errors, from 0 to 100
+    interval: Interval  # of the second, 95 %
+
+
+class Step(NamedTuple):
+    """A share of the answers, the surest ones."""
+
+    kept: Kept
+    interval: Interval  # of its figure, 95 %
+
+
+class ConfidenceReport(NamedTuple):
+    """All that was found."""
+
+    calibration: Choice  # row of CALIBRATIONS, with what was fitted
+    fitted: int  # dev examples
+    judged: int  # and those that it was judged by
+    part: str  # which these are: dev or test
+    levels: list[Reliability]
+    measure: str
+    curve: list[Kept]
+    steps: list[Step]
+    risk: float  # AURC
+    whole_risk: float  # that of answers withheld at random
+    path: Path | None  # the file that keeps the calibration; None: settings were changed
+
+
+def calibrate_run(
+    run: Path, changes: Sequence[str], *, by: str = DEFAULT, lines: int = 1000, say: Say = lambda line: None
+) -> ConfidenceReport:
+    """Fit a row of CALIBRATIONS on the dev part, judge it on the test part, and keep it in the run.
+
+    Without a test part halves of the dev part judge each other. With changes of settings nothing is kept. Raises
+    ConfigError for an unknown row and for answers that are not right or wrong, DataError without a dev part.
+    """
+    blank = CALIBRATIONS.build(Choice(by))
+    folder, predictor = RunFolder(run), load(run, changes)
+    predictor.calibration, task = None, predictor.task
+    experiment = folder.experiment(list(changes))
+    examples = dev_examples(experiment, task, say)
+    if examples is None:
+        raise DataError(str(run), "has no dev part to calibrate with", hint="data.dev names one in training")
+    measure = task.measures(experiment.evaluation.metrics)[0]
+    dev = answers_of(predictor, examples, lines, measure, say)
+    calibration = fitted(blank, task, dev.predictions, dev.right)
+    held = test_examples(experiment, task)
+    if held is None:
+        judged, mended = dev, _crossed(blank, task, dev)
+    else:
+        judged = answers_of(predictor, held, lines, measure, say)
+        mended = calibrated(task, judged.predictions, calibration)
+    levels = reliabilities(task, judged, mended)
+    found = Choice(by, calibration.values())
+    if not changes:
+        errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
+        values = {"calibration": found._asdict(), "examples": len(dev.predictions), "errors": errors}
+        keep_measured(folder, CALIBRATION, values)
+    sure = np.array([one.confidence or 0.0 for one in mended])
+    curve = abstention_curve(measure, judged.statistics, sure)
+    return ConfidenceReport(
+        found,
+        len(dev.predictions),
+        len(mended),
+        "dev" if held is None else "test",
+        levels,
+        measure.name,
+        curve,
+        _steps(measure, judged.statistics, sure, curve),
+        area_under_risk(measure, curve),
+        area_under_risk(measure, curve[-1:]),
+        None if changes else folder.path / CALIBRATION,
+    )
+
+
+def answers_of(predictor: Predictor, examples: Examples, lines: int, measure: Measure, say: Say) -> Answers:
+    """Answer the first lines of examples, and judge each item of an answer. Raises ConfigError where none can be."""
+    task, some = predictor.task, {name: values[:lines] for name, values in examples.items()}
+    rows = as_rows(some)
+    say(f"answering {len(rows):,} examples")
+    found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
+    pairs = [(one, row[task.last]) for one, row in zip(found, rows, strict=True)]
+    outcome = Outcome(some, lambda: found, lambda: np.zeros((len(rows), 2)))
+    return Answers(
+        [*found],
+        [task.right_choices(*pair) for pair in pairs],
+        [task.correct_items(*pair) for pair in pairs],
+        measure.statistics(outcome),
+    )
+
+
+def fitted(
+    blank: Calibration, task: Task, predictions: Sequence[Prediction], right: Sequence[list[int]]
+) -> Calibration:
+    """Return the calibration that fits predictions with the `right` choices of their items.
+
+    Raises ConfigError where they have no probabilities.
+    """
+    told = [(task.choices(one), places) for one, places in zip(predictions, right, strict=True) if places]
+    choices = [*chain.from_iterable(rows for rows, _ in told)]
+    if not choices:
+        raise ConfigError("task", "has no answers with probabilities of their own", "use another run")
+    return blank.fitted(np.array(choices), np.array([*chain.from_iterable(places for _, places in told)]))
+
+
+def reliabilities(task: Task, answers: Answers, mended: Sequence[Prediction]) -> list[Reliability]:
+    """Return how far probabilities are from what comes true: of items, of words, of whole answers.
+
+    Kinds of things that are the same, as the labels and the answers of a classifier, are told once.
+    """
+    found = list[Reliability]()
+    for before, after in zip(_things(task, answers, answers.predictions), _things(task, answers, mended), strict=True):
+        if any(len(one.after.given) == len(after.given) for one in found):
+            continue
+        metric, rows = CalibrationError(), (before.statistics(), after.statistics())
+        errors = metric.value(rows[0].sum(axis=0)), metric.value(rows[1].sum(axis=0))
+        found.append(Reliability(before, after, errors, interval_of(metric, rows[1])))
+    return found
+
+
+def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> list[Things]:
+    """Items, words, of which all pieces have to be right, and answers, of which a share is."""
+    given, correct = list[list[float]](), list[list[bool]]()
+    for one, told in zip(predictions, answers.correct, strict=True):
+        if told:
+            given.append(one.item_probabilities() if one.confidences is None else one.confidences)
+            correct.append(told)
+    groups = [task.word_items(one) for one, told in zip(predictions, answers.correct, strict=True) if told]
+    words = [
+        (np.prod([sure[place] for place in places]), all(true[place] for place in places))
+        for sure, true, some in zip(given, correct, groups, strict=True)
+        for places in some
+    ]
+    return [
+        Things(ITEMS[task.answers], _flat(given), _flat(correct)),
+        Things("words", np.array([one for one, _ in words]), np.array([one for _, one in words], dtype=np.float64)),
+        Things(task.wording.examples, np.array([*map(np.mean, given)]), np.array([*map(np.mean, correct)])),
+    ]
+
+
+def _flat(rows: Sequence[Sequence[float]]) -> Floats:
+    return np.array([*chain.from_iterable(rows)], dtype=np.float64)
+
+
+def _crossed(blank: Calibration, task: Task, answers: Answers) -> list[Prediction]:
+    """The answers as mended by what the other half of them tells: those of even places, and those of odd ones."""
+    found = [*answers.predictions]
+    for start in (0, 1):
+        other = fitted(blank, task, answers.predictions[1 - start :: 2], answers.right[1 - start :: 2])
+        found[start::2] = calibrated(task, answers.predictions[start::2], other)
+    return found
+
+
+def _steps(measure: Measure, statistics: Statistics, sure: Floats, curve: Sequence[Kept]) -> list[Step]:
+    order = surest_first(sure)
+    counts = dict.fromkeys(max(round(share * len(order)), 1) for share in SHARES)
+    return [Step(curve[count - 1], interval_of(measure, statistics[order[:count]])) for count in counts]

@@ -1,0 +1,113 @@
+"""What a calibration found as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
+
+import io
+from typing import Any
+
+import numpy as np
+
+from regard.reports.confidence import ConfidenceReport, Things
+from regard.reports.table import Cell, Table, number_cell
+
+BINS = 10  # of the picture
+
+
+def errors_table(found: ConfidenceReport) -> Table:
+    """Return a row for each kind of things: how often they are right, and how far from it they were said to be."""
+    rows = [
+        [
+            Cell(one.after.name),
+            number_cell(len(one.after.given)),
+            Cell(f"{one.after.correct.mean():.1%}"),
+            Cell(f"{one.before.given.mean():.1%}"),
+            Cell(f"{one.after.given.mean():.1%}"),
+            Cell(f"{one.errors[0]:.1f}"),
+            Cell(f"{one.errors[1]:.1f} [{one.interval.low:.1f}, {one.interval.high:.1f}]"),
+        ]
+        for one in found.levels
+    ]
+    names = ["what", "number", "right", "said before", "said after", "calibration error before", "after"]
+    return Table(names, rows)
+
+
+def abstention_table(found: ConfidenceReport) -> Table:
+    """Return what the answers are worth that are kept, and from which confidence on."""
+    rows = [
+        [
+            Cell(f"{step.kept.least:.2f}"),
+            Cell(f"{step.kept.share:.0%}"),
+            Cell(f"{step.kept.value:.1f} [{step.interval.low:.1f}, {step.interval.high:.1f}]"),
+        ]
+        for step in found.steps
+    ]
+    return Table(["--abstain", "answers kept", found.measure], rows)
+
+
+def summary(found: ConfidenceReport) -> str:
+    """Return what was fitted and on what, and the area under the curve."""
+    values = ", ".join(f"{name} {_rounded(value)}" for name, value in found.calibration.settings.items())
+    return (
+        f"{found.calibration.name} ({values}), fitted on {found.fitted:,} dev examples, judged on {found.judged:,} of "
+        f"the {found.part} part; area under risk and coverage {found.risk:.1f}, {found.whole_risk:.1f} at random"
+    )
+
+
+def as_values(found: ConfidenceReport) -> dict[str, Any]:
+    """Return everything as JSON values."""
+    return {
+        "calibration": found.calibration._asdict(),
+        "fitted": found.fitted,
+        "judged": found.judged,
+        "part": found.part,
+        "errors": [
+            {
+                "of": one.after.name,
+                "count": len(one.after.given),
+                "right": float(one.after.correct.mean()),
+                "before": one.errors[0],
+                "after": one.errors[1],
+                "interval": [*one.interval],
+            }
+            for one in found.levels
+        ],
+        "measure": found.measure,
+        "abstention": [{**step.kept._asdict(), "interval": [*step.interval]} for step in found.steps],
+        "area_under_risk": found.risk,
+        "at_random": found.whole_risk,
+    }
+
+
+def plot(found: ConfidenceReport, *, title: str, kind: str) -> bytes:
+    """Draw what was said against what came true, before and after, and the figure against the share that is kept.
+
+    Raises ImportError without matplotlib; `regard.reports.bench.report.check_plot` tells so before.
+    """
+    from matplotlib.figure import Figure
+
+    charts = len(found.levels) + 1
+    figure = Figure(figsize=(4.2 * charts, 4.0), dpi=150, layout="constrained")
+    *first, last = figure.subplots(1, charts, squeeze=False)[0]
+    for axes, level in zip(first, found.levels, strict=True):
+        axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
+        for things, label, marker in ((level.before, "before", "s"), (level.after, "after", "o")):
+            axes.plot(*_binned(things), marker=marker, markersize=4, label=label)
+        axes.set(xlabel="confidence", ylabel="right", xlim=(0, 1), ylim=(0, 1))
+        axes.set_title(level.after.name, fontsize=8)
+        axes.legend(fontsize=7)
+    last.plot([one.share for one in found.curve], [one.value for one in found.curve], linewidth=1)
+    last.set(xlabel="share of answers that are kept", ylabel=found.measure, xlim=(0, 1))
+    last.grid(alpha=0.3)
+    figure.suptitle(title, fontsize=10, parse_math=False)
+    file = io.BytesIO()
+    figure.savefig(file, format=kind.removeprefix(".").lower())
+    return file.getvalue()
+
+
+def _binned(things: Things) -> tuple[list[float], list[float]]:
+    """Means of what was said and of what came true, in parts of equal width that are not empty."""
+    places = np.minimum((things.given * BINS).astype(int), BINS - 1)
+    shown = [places == place for place in sorted(set(places.tolist()))]
+    return [float(things.given[one].mean()) for one in shown], [float(things.correct[one].mean()) for one in shown]
+
+
+def _rounded(value: Any) -> str:
+    return " ".join(f"{one:.3g}" for one in ([value] if isinstance(value, float) else value))

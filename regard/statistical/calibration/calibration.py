@@ -1,0 +1,40 @@
+"""The contract of calibrations."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST = 1e-12  # probability that a logarithm is taken of
+
+
+class Calibration(ABC):
+    """A row of CALIBRATIONS. Its settings are what was fitted: built without any it changes nothing."""
+
+    @abstractmethod
+    def fitted(self, probabilities: Floats, right: Ints) -> Self:
+        """probabilities (item, choice), of which `right` (item,) was the right one → the calibration of these items."""
+
+    @abstractmethod
+    def apply(self, probabilities: Floats) -> Floats:
+        """(item, choice) → the same shape, the same array where nothing changes. Rows sum to one."""
+
+    @abstractmethod
+    def values(self) -> Mapping[str, Any]:
+        """Return the settings that build it."""
+
+
+def logarithms(probabilities: Floats) -> Floats:
+    """Return the logarithms, those of 0 finite."""
+    return np.log(np.maximum(probabilities, LEAST))
+
+
+def normalised(scores: Floats) -> Floats:
+    """scores (item, choice) → their softmax over the choices."""
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return shares / shares.sum(axis=-1, keepdims=True)

@@ -1,0 +1,115 @@
+"""regard calibrate: figures by hand, what the run keeps, and answers that are withheld."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from classifiers import ROWS, tiny_classifier_in
+from engines import tiny_run_in
+from small_runs import regard as call
+from small_runs import unsaid
+from typer.testing import CliRunner
+
+from regard import load
+from regard.cli.app import app
+from regard.runs.measurements import CALIBRATION
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    return tiny_classifier_in(tmp_path_factory.mktemp("classifier"))
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory):
+    return tiny_run_in(tmp_path_factory.mktemp("translator"))
+
+
+def run_of(command, run, *options, given=None):
+    done = CliRunner().invoke(app, [command, str(run), *map(str, options)], input=given)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def error_of(given, correct):
+    """The expected calibration error, by the definition."""
+    error = 0.0
+    for place in range(15):
+        held = [row for row, one in enumerate(given) if min(int(one * 15), 14) == place]
+        error += abs(sum(given[row] - correct[row] for row in held))
+    return 100 * error / len(given)
+
+
+def test_a_classifier_without_a_test_part_is_judged_by_halves(classifier):
+    raw = load(classifier, ["device=cpu"]).predict([text for _, text in ROWS])
+    found = json.loads(run_of("calibrate", classifier, "--json").stdout)
+    correct = [one.text == label for one, (label, _) in zip(raw, ROWS, strict=True)]
+    (labels,) = found["errors"]
+    assert (found["part"], labels["of"], labels["count"]) == ("dev", "labels", len(ROWS))
+    assert labels["before"] == pytest.approx(error_of([one.confidence for one in raw], correct))
+    assert labels["right"] == pytest.approx(np.mean(correct))
+    assert found["abstention"][0]["share"] == 1.0
+    assert found["abstention"][0]["value"] == pytest.approx(100 * np.mean(correct))
+
+
+def test_what_was_fitted_is_used_by_predict(classifier):
+    """The probability of each label to the power 1 / T, shared out anew; the labels stay."""
+    (classifier / CALIBRATION).unlink(missing_ok=True)
+    line = "a fine film\n"
+    before = json.loads(run_of("predict", classifier, "--json", given=line).stdout)
+    told = json.loads(run_of("calibrate", classifier, "--json").stdout)["calibration"]
+    after = json.loads(run_of("predict", classifier, "--json", given=line).stdout)
+    powers = {name: one ** (1 / told["settings"]["temperature"]) for name, one in before["probabilities"].items()}
+    assert (before["calibrated"], after["calibrated"], after["text"]) == (False, True, before["text"])
+    assert after["probabilities"] == pytest.approx({name: one / sum(powers.values()) for name, one in powers.items()})
+    assert after["confidence"] == after["probabilities"][after["text"]] == pytest.approx(math.exp(after["score"]))
+
+
+def test_pieces_words_and_sentences_of_a_translator(translator):
+    found = json.loads(run_of("calibrate", translator, "--json", "--by", "bias_corrected", "--lines", 8).stdout)
+    names = [one["of"] for one in found["errors"]]
+    assert names[0] == "pieces" and names[-1] == "sentences"
+    assert found["calibration"]["name"] == "bias_corrected"
+    assert load(translator, ["device=cpu"]).calibration.values() == found["calibration"]["settings"]
+    assert all(one["interval"][0] <= one["interval"][1] for one in found["errors"])
+
+
+def test_lines_that_are_not_sure_enough_have_no_answer(classifier):
+    run_of("calibrate", classifier)
+    lines = "a fine film\n\na dull film\n"
+    everything = run_of("predict", classifier, given=lines)
+    assert run_of("predict", classifier, "--abstain", 0, given=lines).stdout == everything.stdout
+    found = run_of("predict", classifier, "--abstain", 1, given=lines)
+    assert all(one.startswith("[no answer: confidence 0.") for one in found.stdout.splitlines())
+    assert "3 of 3 lines have no answer: their confidence is below 1" in found.stderr
+    told = [
+        json.loads(one)
+        for one in run_of("predict", classifier, "--abstain", 1, "--json", given=lines).stdout.split("\n")[:-1]
+    ]
+    assert [(one["text"], one["abstained"]) for one in told] == [("", True)] * 3
+    assert [one["withheld"] for one in told] == everything.stdout.splitlines()
+    scored = run_of("predict", classifier, "--abstain", 1, "--scores", given=lines).stdout.splitlines()
+    assert all(one.split("\t")[1].startswith("[no answer") for one in scored)
+
+
+def test_tables_and_the_picture(classifier, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = run_of("calibrate", classifier, "--plot", tmp_path / "sure.svg")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("| what | number | right | said before | said after |")
+    assert any(line.startswith("| --abstain | answers kept | accuracy |") for line in lines)
+    assert lines[-1].startswith("temperature (temperature ")
+    assert (tmp_path / "sure.svg").read_text("utf-8").count("<svg") == 1
+
+
+def test_changes_are_measured_and_not_kept(classifier):
+    (classifier / CALIBRATION).unlink(missing_ok=True)
+    run_of("calibrate", classifier, "device=cpu")
+    assert not (classifier / CALIBRATION).exists()
+    refusal = call("predict", classifier, "--abstain", "0.9", given="a fine film\n")
+    assert unsaid(refusal, "--abstain: needs a calibrated confidence", f"regard calibrate {classifier}") == []
+
+
+def test_an_unknown_row_is_told(classifier):
+    assert unsaid(call("calibrate", classifier, "--by", "temprature"), "temperature") == []

@@ -1,0 +1,105 @@
+"""Calibrated probabilities of predictions, and answers that are withheld."""
+
+import math
+
+import pytest
+from networks import build_translator
+from tasks import engine_of, translation_of
+
+from regard.predictor import Predictor
+from regard.predictor.confidence import abstained
+from regard.registry import Choice
+from regard.results import (
+    DocumentPrediction,
+    LabelPrediction,
+    Prediction,
+    SpanPrediction,
+    TagsPrediction,
+    TextPrediction,
+)
+from regard.statistical.calibration import CALIBRATIONS
+from regard.text import train_tokenizer
+
+TEXTS = ["a dog runs", "", "two cats"]
+
+
+@pytest.fixture
+def predictor():
+    tokenizer = train_tokenizer(Choice("characters"), TEXTS)
+    blocks = Choice("transformer", {"num_layers": 1, "feedforward_dim": 8})
+    model = build_translator(dict(dim=8, encoder=blocks, decoder=blocks), len(tokenizer), len(tokenizer))
+    task = translation_of(tokenizer)
+    search = Choice("beam", {"size": 3, "n_best": 2, "max_extra": 5})
+    return Predictor(model, task, engine_of(model, task, search))
+
+
+def temperature(value):
+    return CALIBRATIONS.build(Choice("temperature", {"temperature": value}))
+
+
+def test_pieces_are_mended_one_by_one(predictor):
+    """Of two choices, p at temperature 2 is sqrt(p) / (sqrt(p) + sqrt(1 - p)); the answer and its score stay."""
+    before = predictor.predict(TEXTS)
+    predictor.calibration = temperature(2.0)
+    for old, new in zip(before, predictor.predict(TEXTS), strict=True):
+        for one, other in zip([old, *old.alternatives], [new, *new.alternatives], strict=True):
+            assert (other.text, other.score, other.log_probs) == (one.text, one.score, one.log_probs)
+            given = one.item_probabilities()
+            roots = [(math.sqrt(p), math.sqrt(1 - p)) for p in given]
+            assert (other.confidences or []) == pytest.approx([a / (a + b) for a, b in roots])
+            assert other.calibrated == bool(given)
+
+
+def test_a_temperature_of_one_leaves_every_bit(predictor):
+    before = predictor.predict(TEXTS)
+    predictor.calibration = temperature(1.0)
+    for old, new in zip(before, predictor.predict(TEXTS), strict=True):
+        assert (new.confidences or []) == old.item_probabilities()
+        assert new.confidence == old.confidence
+
+
+def test_given_translations_are_mended_as_well(predictor):
+    predictor.calibration = temperature(2.0)
+    (found,) = predictor.score(["a dog runs"], ["two cats"])
+    assert found.calibrated
+    assert len(found.confidences) == len(found.log_probs) - 1  # the end symbol is no piece
+
+
+@pytest.mark.parametrize(
+    ("prediction", "sure"),
+    [
+        (TextPrediction("a", "b c", -3.0, [math.log(0.5), math.log(0.25), -1.0]), (0.5 + 0.25) / 2),
+        (TextPrediction("a", "b c", -3.0, [math.log(0.5), math.log(0.25)], finished=False), (0.5 + 0.25) / 2),
+        (TextPrediction("a", "", 0.0), None),
+        (LabelPrediction("a", "good", -0.1, probabilities={"good": 0.9, "bad": 0.1}), 0.9),
+        (TagsPrediction("a b", "X Y", -1.0, tags=["X", "Y"], probabilities=[0.5, 0.7]), 0.6),
+        (SpanPrediction("a b", "b", math.log(0.3), start=2, end=3), 0.3),
+    ],
+)
+def test_confidence_by_hand(prediction, sure):
+    assert prediction.confidence == (None if sure is None else pytest.approx(sure))
+    assert prediction.calibrated is False
+    told = prediction.details()
+    assert told.get("confidence") == prediction.confidence
+    assert ("calibrated" in told) == (sure is not None)
+
+
+def test_a_text_is_as_sure_as_its_least_sure_sentence():
+    parts = [Prediction("a", "b", -1.0, confidences=[0.9]), Prediction("c", "d", -1.0, confidences=[0.4, 0.6])]
+    text = DocumentPrediction("a c", "b d", -2.0, parts=[*parts, Prediction("", "", 0.0)])
+    assert (text.confidence, text.calibrated) == (0.5, True)
+    assert abstained([text], 0.6)[0].withheld == "b d"
+
+
+def test_unsure_answers_are_withheld_and_marked():
+    sure, unsure = Prediction("a", "b", -1.0, confidences=[0.9]), Prediction("c", "d", -2.0, confidences=[0.5])
+    kept, other = abstained([sure, unsure], 0.9)
+    assert kept is sure
+    assert (other.text, other.withheld, str(other)) == ("", "d", "[no answer: confidence 0.50]")
+    assert other.details() == {"confidence": 0.5, "calibrated": True, "abstained": True, "withheld": "d"}
+
+
+def test_abstention_at_zero_answers_everything():
+    found = [Prediction("a", "b", 0.0), Prediction("c", "d", -9.0, confidences=[0.0]), Prediction("", "", 0.0)]
+    assert abstained(found, 0.0) == found
+    assert [one.withheld for one in abstained(found, 1.0)] == ["b", "d", None]
