@@ -17,6 +17,7 @@ from rounds import Record, ratios, table
 HERE = Path(__file__).parent
 TEMPLATE = "speed.md.j2"
 RESULTS, PAGE = Path("docs") / "results" / "speed", Path("docs") / "results" / "speed.md"
+MANY = 12  # races of a part: of more of them a page has one table
 SHOWN = ("torch", "transformers", "ctranslate2", "joeynmt")
 
 
@@ -34,8 +35,10 @@ class Report:
         if name not in self.parts:
             return f'Not measured yet: `make bench BENCH="--only {name}"`.'
         found = self.parts[name]
-        blocks = [about(found)]
-        for title, race in found.get("races", {}).items():
+        blocks, races = [about(found)], found.get("races", {})
+        if len(races) > MANY:
+            blocks, races = [*blocks, overview(races, found["reference"])], {}
+        for title, race in races.items():
             blocks += [f"**{title}**", table(records(race), found["unit"], found["reference"])]
             blocks += found.get("notes", {}).get(title, [])
         for title, shown in found.get("tables", {}).items():
@@ -61,6 +64,21 @@ class Report:
         return f"{race[one]['megabytes'] / race[other]['megabytes']:.2f}"
 
 
+def overview(races: Mapping[str, Mapping[str, Any]], reference: str) -> str:
+    """One table of many races with the same contenders: how many times as fast as the reference each one was."""
+    names = [name for name in next(iter(races.values())) if name != reference]
+    lines = [
+        f"| times as fast as {reference}, median [min..max] | {' | '.join(names)} |",
+        "|---" * (len(names) + 1) + "|",
+    ]
+    for title, race in races.items():
+        known = records(race)
+        values = (ratios(known[name], known[reference]) for name in names)
+        cells = (f"{statistics.median(some):.2f} [{min(some):.2f}..{max(some):.2f}]" for some in values)
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def records(race: Mapping[str, Mapping[str, Any]]) -> dict[str, Record]:
     """The contenders of a race, as they were before they became JSON."""
     return {name: Record(**one) for name, one in race.items()}
@@ -72,7 +90,8 @@ def about(found: Mapping[str, Any]) -> str:
     flags = " ".join(found.get("flags", [])) or "no flags known"
     memory = f", {found['memory_gb']} GB" if "memory_gb" in found else ""
     machine = f"{found['processor']} ({flags}), {found['cores']} processors{memory}, threads: {found['threads']}"
-    return f"{machine}; {versions}; commit {found.get('commit', 'unknown')}, {found.get('date', 'no date')}."
+    line = f"{machine}; {versions}; commit {found.get('commit', 'unknown')}, {found.get('date', 'no date')}."
+    return f"{line} {found['remark']}" if "remark" in found else line
 
 
 def write(results: Path, page: Path) -> None:

@@ -54,6 +54,17 @@ def test_a_part_has_its_machine_tables_and_notes(results):
     assert {"A note.", "**More**", "| a |", "![training](speed/training.png)"} <= set(lines)
 
 
+def test_many_races_have_one_table_of_ratios(results):
+    """With what was remarked when they were measured."""
+    races = {f"{rows} rows": RACE for rows in range(report.MANY + 1)}
+    (results / "sru.json").write_text(json.dumps(TRAINING | {"races": races, "remark": "Busy."}), encoding="utf-8")
+    first, _, head, line, *rows = report.Report(results, "speed").part("sru").splitlines()
+    assert first.endswith("2026-11-23. Busy.")
+    assert head == "| times as fast as Hugging Face, median [min..max] | regard |"
+    assert line == "|---|---|"
+    assert rows == [f"| {title} | 3.00 [3.00..5.00] |" for title in races]
+
+
 def test_a_part_that_is_missing_tells_its_command(results):
     told = report.Report(results, "speed").part("decoding")
     assert told == 'Not measured yet: `make bench BENCH="--only decoding"`.'
