@@ -247,8 +247,11 @@ async function start() {
 
 // While signs are put together from keys there is no text yet.
 text.addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: PAUSE }); });
-byId("terms").addEventListener("input", (event) => { if (!event.isComposing) translate({ pause: 2 * PAUSE }); });
-byId("terms").addEventListener("compositionend", () => translate({ pause: PAUSE }));
+// Both tabs have the same terms.
+for (const [field, other] of [["terms", "file-terms"], ["file-terms", "terms"]]) {
+  byId(field).addEventListener("input", (event) => { byId(other).value = byId(field).value; if (!event.isComposing) translate({ pause: 2 * PAUSE }); });
+  byId(field).addEventListener("compositionend", () => translate({ pause: PAUSE }));
+}
 text.addEventListener("compositionend", () => translate({ pause: PAUSE }));
 byId("key").addEventListener("change", () => { keepKey(byId("key").value); models.ask(); return pairs ? translate() : start(); });
 byId("clear").addEventListener("click", clear);

@@ -1,6 +1,7 @@
 // The tab that translates whole files: choose or drop one, send it, fetch its translation.
 import { patiently, Refused, send } from "./api.js";
 import { tell } from "./faults.js";
+import { drawCounts, terms } from "./terms.js";
 
 const NAME = /^[0-9a-f]{32}\.(.+)$/u; // of a file that waits on the server
 const UNITS = ["B", "KiB", "MiB", "GiB"];
@@ -72,9 +73,15 @@ export class FileTab {
     return new Refused("largeFile", { values: () => [sized(this.limit)] });
   }
 
-  // The languages may be others now: then what was translated is not what the page says any more.
+  // The languages, and the terms to keep.
+  fields() {
+    const glossary = terms(byId("file-terms"));
+    return { ...this.pair(), ...(glossary ? { glossary } : {}) };
+  }
+
+  // They may be others now: then what was translated is not what the page says any more.
   changed() {
-    if (!this.file || this.of === JSON.stringify(this.pair())) return;
+    if (!this.file || this.of === JSON.stringify(this.fields())) return;
     this.asking?.abort();
     Object.assign(this, { result: null, fault: null });
     this.draw();
@@ -89,13 +96,13 @@ export class FileTab {
     const { file } = this;
     if (!file || this.asking) return;
     const { signal } = this.asking = new AbortController();
-    Object.assign(this, { result: null, fault: null, phase: ["sending"], share: 0, of: JSON.stringify(this.pair()) });
+    Object.assign(this, { result: null, fault: null, phase: ["sending"], share: 0, of: JSON.stringify(this.fields()) });
     this.draw("cancel");
     const start = performance.now();
     const sent = (share) => { Object.assign(this, { phase: [share < 1 ? "sending" : "working"], share }); this.draw(); };
     try {
       const told = await patiently(() => send("translate_file", this.form(file), { signal, sent }), signal, (seconds) => { this.phase = ["busy", seconds]; this.draw(); });
-      this.result = { ...waiting(told), took: ((performance.now() - start) / 1000).toFixed(2) };
+      this.result = { ...waiting(told), terms: told.terms ?? [], warnings: told.warnings ?? [], took: ((performance.now() - start) / 1000).toFixed(2) };
     } catch (error) {
       if (error.name !== "AbortError" && !(error instanceof Refused)) throw error;
       this.fault = error.name === "AbortError" ? null : this.told(error);
@@ -107,7 +114,7 @@ export class FileTab {
 
   form(file) {
     const form = new FormData();
-    const fields = { ...this.pair(), ...(this.key() ? { api_key: this.key() } : {}) };
+    const fields = { ...this.fields(), ...(this.key() ? { api_key: this.key() } : {}) };
     for (const [name, value] of Object.entries(fields)) form.append(name, value);
     form.append("file", file);
     return form;
@@ -136,6 +143,7 @@ export class FileTab {
     byId("done").hidden = !result;
     byId("result").textContent = result ? t("download", result.name) : "";
     if (result) byId("result").href = result.address;
+    drawCounts(byId("file-report"), t, result ?? {});
     byId("file-fault").hidden = !fault;
     tell(byId("file-fault"), fault ? this.explained(fault) : undefined);
     if (focus && held) byId(focus).focus();

@@ -9,6 +9,16 @@ export function terms(field) {
   return field.value.split("\n").map((line) => line.trim().replace(PART, "\t")).filter(Boolean).join("\n");
 }
 
+// Fills a place with how often each term of a whole file was used, and what is told of single sentences.
+export function drawCounts(place, t, { terms: counts = [], warnings = [] }) {
+  const told = ({ source, targets, used, found }) => term({ source, targets, used: used === found, told: t("usedOf", used, found) }, t);
+  place.replaceChildren(...[
+    counts.length > 0 && element("ul", { class: "terms", "aria-label": t("glossary") }, ...counts.map(told)),
+    ...warnings.map((warning) => element("p", { class: "told" }, warning)),
+  ].filter(Boolean));
+  place.hidden = !place.childElementCount;
+}
+
 // Fills a place with what is told of a sentence besides its text.
 export function drawReport(place, t, { details = {}, score }) {
   const { terms: uses = [], term_cost: cost = 0, warning = "", shares = {} } = details;
@@ -21,9 +31,10 @@ export function drawReport(place, t, { details = {}, score }) {
   place.hidden = !place.childElementCount;
 }
 
-function term({ source, targets, used }, t) {
+function term({ source, targets, used, told = "" }, t) {
+  const more = told || (used ? "" : t("unused"));
   return element("li", { class: used ? "kept" : "lost" },
-    element("bdi", {}, source), " → ", element("bdi", {}, targets.join(" | ")), used ? "" : ` (${t("unused")})`);
+    element("bdi", {}, source), " → ", element("bdi", {}, targets.join(" | ")), more && ` (${more})`);
 }
 
 // The shares of a score sum to it.

@@ -14,7 +14,7 @@ TOLD = {"warning": "'klein' is not translated as 'tiny' or 'little'", "terms": U
 
 def opened(page):
     """The field of the glossary, which is closed at first."""
-    page.tab.get_by_text("Glossary", exact=True).click()
+    page.tab.get_by_text("Glossary", exact=True).locator("visible=true").click()
     return page.tab.get_by_role("textbox", name="Terms of the glossary")
 
 
@@ -69,7 +69,7 @@ def test_the_field_keeps_nobody_out(visit, server, serious):
     opened(page)
     assert serious(page) == []
     page.tab.locator("#language").click()
-    expect(page.tab.get_by_text("术语表", exact=True)).to_be_visible()
+    expect(page.tab.get_by_text("术语表", exact=True).locator("visible=true")).to_be_visible()
 
 
 def test_a_glossary_that_cannot_be_used_is_told(visit, server):

@@ -72,6 +72,33 @@ def test_a_file_is_chosen_translated_and_fetched(page):
     expect(result(page)).to_be_hidden()
 
 
+def test_a_file_keeps_the_terms_of_both_tabs(page):
+    """What is written in one is there in the other; other terms make what was translated old."""
+    page.tab.get_by_text("Glossary", exact=True).locator("visible=true").click()
+    terms = page.tab.get_by_role("textbox", name="Terms of the glossary")
+    terms.fill("World = Erde\nHello = Hallo")
+    taken(page)
+    page.button("Translate the file").click()
+    expect(page.tab.get_by_role("list", name="Glossary").get_by_role("listitem")).to_have_text(
+        ["Hello → Hallo (used 1 of 1 times)", "World → Erde (used 0 of 1 times)"]
+    )
+    expect(page.tab.get_by_text("World: lacks World")).to_be_visible()
+    assert fetched(page, result(page).click) == ("letter_de.txt", b"Hallo\nWelt\n")
+    assert page.tab.locator("#terms").input_value() == "World = Erde\nHello = Hallo"
+    terms.fill("Hello = Hallo")
+    expect(result(page)).to_be_hidden()
+    expect(page.tab.get_by_role("list", name="Glossary")).to_be_hidden()
+
+
+def test_terms_that_cannot_be_kept_are_told(visit):
+    page = visit("#source=en&target=de", refused=True)
+    page.tab.get_by_role("tab", name="File").click()
+    page.tab.locator("#file-terms").evaluate("field => { field.value = 'Hello =' }")
+    taken(page)
+    page.button("Translate the file").click()
+    expect(fault(page)).to_contain_text("glossary:1: the target is empty")
+
+
 def test_all_of_it_by_keyboard(visit):
     page = visit("#source=en&target=de")
     keys = page.tab.keyboard
