@@ -46,7 +46,7 @@ class Explanation:
     source_tokens: list[str]
     target_tokens: list[str]
     alignment: list[tuple[int, int]]  # (source, target) token positions, from 0
-    weights: list[list[float]]  # (target, source): the decoder's own alignment
+    weights: list[list[float]]  # (target, source): of the head that links words, else the decoder's own alignment
     maps: list[AttentionMap] = field(default_factory=list)
     columns: Mapping[str, list[str]] = field(default_factory=dict)  # tokens by column, where an example has several
     offsets: Mapping[str, list[list[int] | None]] = field(default_factory=dict)  # [first, behind] of each such token

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from regard.explain.tokens import SPACE_MARK, visible_line
+from regard.explain.tokens import visible_line
 from regard.results import SearchNode, SearchTree
+from regard.text.word_groups import SPACE_MARK
 
 LONGEST = 40  # characters of what was written up to a node; its end is shown
 SHOWN = 5  # nodes of a step that were held besides that of the answer, and as many that were dropped

@@ -155,15 +155,20 @@ def rated_ways(predictor: Predictor, pairs: Sequence[Pair], gold: Sequence[GoldA
 def chosen_way(folder: RunFolder, predictor: Predictor, by: str | None, say: Callable[[str], None]) -> Way:
     """Return the best way of a method, or of all that are tried, as the run keeps it; it is measured where it does not.
 
-    Raises DataError where a run has no dev part to choose by.
+    A run without a dev part has nothing to choose by: its trained head links. Raises DataError where it has none.
     """
     method = None if by is None else method_of(by).name
     kept = kept_measured(folder, ALIGNMENT) or {"ways": {}}
     missing = [one for one in ([method] if method else TRIED) if one not in kept["ways"]]
     if missing:
-        pairs, gold = _dev(folder, predictor, say)
+        dev, trained = _dev(folder, predictor, say), predictor.task.alignment_head
+        if dev is None and trained is not None and method in (None, ATTENTION):
+            return Way(head=trained)
+        if dev is None:
+            problem, hint = "has no dev part to choose an alignment by", "data.dev names one in training"
+            raise DataError(str(folder), problem, hint=hint)
         for name in missing:
-            best = rated_ways(predictor, pairs, gold, name)[:1]
+            best = rated_ways(predictor, *dev, name)[:1]
             if not best:
                 raise RegardError(f"{name}: this model has no attention to the source, so --by names another method")
             say(f"{best[0].way}: {best[0].error_rate:.1%} of the dev links wrong")
@@ -173,12 +178,14 @@ def chosen_way(folder: RunFolder, predictor: Predictor, by: str | None, say: Cal
     return Way.of(ways[method or min(ways, key=lambda name: ways[name]["error_rate"])])
 
 
-def _dev(folder: RunFolder, predictor: Predictor, say: Callable[[str], None]) -> tuple[list[Pair], list[GoldAlignment]]:
+def _dev(
+    folder: RunFolder, predictor: Predictor, say: Callable[[str], None]
+) -> tuple[list[Pair], list[GoldAlignment]] | None:
     """Dev pairs, and links of an HMM in both directions that has learnt from them and the training texts."""
     experiment = folder.experiment()
     examples = dev_examples(experiment, predictor.task, say)
     if examples is None:
-        raise DataError(str(folder), "has no dev part to choose an alignment by", hint="data.dev names one in training")
+        return None
     texts = zip(examples["source"][:DEV_PAIRS], examples["target"][:DEV_PAIRS], strict=True)
     pairs = [(SpannedText.of_text(source), SpannedText.of_text(target)) for source, target in texts]
     learnt = islice(chain.from_iterable(training_readers(experiment).values()), LEARNT_PAIRS)

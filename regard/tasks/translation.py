@@ -128,12 +128,13 @@ class TranslationTask(Task):
             if decoded.weights is not None:
                 weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
             maps = attention_maps(records, row, {"source": len(source), "target": len(target)})
-            linking = weights if self.alignment_head is None else self.alignment_head.weights(maps)
+            if self.alignment_head is not None:
+                weights = self.alignment_head.weights(maps)
             explanations.append(
                 Explanation(
                     [*self.source.pieces(source[:-1]), END],
                     [*self.target.pieces(target[:-1]), END],
-                    align([line[:-1] for line in linking[:-1]]),
+                    align([line[:-1] for line in weights[:-1]]),
                     weights,
                     maps,
                 )

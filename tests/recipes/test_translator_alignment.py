@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from regard.data.columns import TextColumn
+from regard.errors import DataError
 from regard.evaluation.alignments import GoldAlignment
 from regard.explain.alignment_head import AlignmentHead, heads_of
 from regard.recipes import translator_alignment
@@ -41,7 +42,7 @@ class Known:
 
     def __init__(self):
         columns = {"source": TextColumn(train_tokenizer(Choice("words"), TEXTS)), "target": Characters()}
-        self.task = SimpleNamespace(vocabularies=columns)
+        self.task = SimpleNamespace(vocabularies=columns, alignment_head=None)
 
     def score(self, sources, targets):
         return [Prediction(source, target, 0.0) for source, target in zip(sources, targets, strict=True)]
@@ -116,3 +117,14 @@ def test_a_way_is_measured_once_and_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(translator_alignment, "_dev", lambda folder, predictor, say: pytest.fail("measured again"))
     assert chosen_way(folder, Known(), None, told.append) == way
     assert chosen_way(folder, Known(), "lrp", told.append).by == "lrp"
+
+
+def test_a_trained_head_links_where_nothing_is_there_to_choose_by(tmp_path, monkeypatch):
+    monkeypatch.setattr(translator_alignment, "_dev", lambda folder, predictor, say: None)
+    predictor = Known()
+    with pytest.raises(DataError, match="no dev part to choose an alignment by"):
+        chosen_way(Folder(tmp_path), predictor, None, print)
+    predictor.task.alignment_head = AlignmentHead(0, 1, ahead=True)
+    assert chosen_way(Folder(tmp_path), predictor, None, print) == Way(head=AlignmentHead(0, 1, ahead=True))
+    with pytest.raises(DataError, match="no dev part"):
+        chosen_way(Folder(tmp_path), predictor, "lrp", print)
