@@ -267,6 +267,7 @@ class TextPrediction(Prediction):
     """A text that was written."""
 
     ids: list[int] | None = field(default=None, kw_only=True)  # of the pieces written; None: those that spell `text`
+    document: str = field(default="", kw_only=True)  # sentences that the source was read with, tabs between; "": none
     terms: TermReport | None = field(default=None, kw_only=True)  # of a glossary; None: none stands in the source
     uncovered: list[Place] | None = field(default=None, kw_only=True)  # in the source; None: nothing was checked
     shares: Mapping[str, float] = field(

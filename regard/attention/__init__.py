@@ -3,7 +3,7 @@
 from regard.attention.attention import Attention, attentions_in, extend
 from regard.attention.multihead import Heads
 from regard.attention.parts import EACH, OWN, READ, Attended, Memory, Part, Role, Score, Span, View, Weighting, Window
-from regard.attention.recording import Recorded, Records, fitting, is_recording, recording
+from regard.attention.recording import Recorded, Records, fitting, is_hidden, is_recording, recording, unrecorded
 from regard.attention.scores import SCORES
 from regard.attention.sockets import Sockets, name_columns, stamped, turn_around
 from regard.attention.spans import SPANS
@@ -12,5 +12,5 @@ from regard.attention.weightings import WEIGHTINGS
 __all__ = [
     "EACH", "OWN", "READ", "SCORES", "SPANS", "WEIGHTINGS", "Attended", "Attention", "Heads", "Memory", "Part",
     "Recorded", "Records", "Role", "Score", "Sockets", "Span", "View", "Weighting", "Window", "attentions_in", "extend",
-    "fitting", "is_recording", "name_columns", "recording", "stamped", "turn_around",
+    "fitting", "is_hidden", "is_recording", "name_columns", "recording", "stamped", "turn_around", "unrecorded",
 ]  # fmt: skip

@@ -74,10 +74,15 @@ def recording(
         yield records
 
 
+def is_hidden() -> bool:
+    """Whether this thread is inside `unrecorded`."""
+    return getattr(_local, "hidden", False)
+
+
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """Hide from every `recording` of this thread what attention sees inside."""
-    before, _local.hidden = getattr(_local, "hidden", False), True
+    """Hide what is computed inside, as a draft, from every `recording` of this thread, and from relevance methods."""
+    before, _local.hidden = is_hidden(), True
     try:
         yield
     finally:
@@ -94,7 +99,7 @@ def _ask(module: nn.Module, arguments: Any, settings: dict[str, Any]) -> tuple[A
 
 def _collect(answers: list[Attended]) -> Any:
     def hook(module: nn.Module, arguments: Any, answer: Attended) -> None:
-        if not getattr(_local, "hidden", False):
+        if not is_hidden():
             answers.append(answer)
 
     return hook

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from regard.data.collate import ended
 from regard.data.corpus import Corpus
 from regard.data.examples import Codec
-from regard.data.packing import bucketed, packed
+from regard.data.packing import adjacent, bucketed, packed
 from regard.data.prefetch import prefetch
 from regard.data.ragged import Ragged
 from regard.data.streams import Place, Plan, PlannedStream, epoch_and_index, no_such_place
@@ -69,6 +69,7 @@ class Batches(PlannedStream):
         sentences: int | None = None,
         pool: int = POOL,
         seed: int = 0,
+        together: str | None = None,
         read: Sequence[str] = (),
     ) -> None:
         """A batch has at most `tokens` = rows × longest sequence (EOS included) and at most `sentences` rows.
@@ -76,6 +77,7 @@ class Batches(PlannedStream):
         An example that alone is over the budget forms a batch alone. A column whose codec is given, and samples, gets
         new ids in each epoch, drawn by (seed, epoch, line); a draw that is longer than the corpus allows, which a model
         may rely on, is not taken. `joins` make tensors of rows of ids; without one EOS ends a row.
+        `together` names a column whose equal values come one after the other, as far as the budget lets them.
         `read` names columns whose pieces a batch counts as what is read.
         """
         if tokens is None and sentences is None:
@@ -85,7 +87,7 @@ class Batches(PlannedStream):
                 raise ConfigError(name, f"is {value}", "must be at least 1")
         self.corpus, self.columns, self.route, self.seed = corpus, tuple(columns), route, seed
         self._samplers = {column: codec for column, codec in (codecs or {}).items() if codec.samples}
-        self._read = tuple(read)
+        self._together, self._read = together, tuple(read)
         self._joins = {column: (joins or {}).get(column, ended) for column in columns}
         self._tokens, self._sentences, self._pool = tokens, sentences, pool
         self._lengths = {column: corpus.lengths(column) for column in columns if column not in self._samplers}
@@ -121,6 +123,8 @@ class Batches(PlannedStream):
         ]
         draws = np.random.default_rng((self.seed, pool.epoch, pool.start))
         order, longest = bucketed(lengths, draws), np.maximum.reduce(lengths)
+        if self._together is not None:
+            order = adjacent(order, [self.corpus.text(self._together, line) for line in pool.lines.tolist()])
         batches = list(packed(longest[order], order, tokens=self._tokens, sentences=self._sentences))
         batches = [batches[number] for number in draws.permutation(len(batches))]
         return _Plan(pool, batches, drawn)

@@ -3,7 +3,7 @@
 The cost of a batch is rows × its longest sequence over all columns, EOS included.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,3 +48,10 @@ def bucketed(columns: Sequence[Lengths], draws: np.random.Generator) -> Longs:
     rising = np.where(last % 2 == 0, 1, -1)
     blurred = other + draws.uniform(-BLUR, BLUR, len(last))
     return np.lexsort((blurred * rising, last))
+
+
+def adjacent(order: Longs, values: Sequence[Hashable]) -> Longs:
+    """The same order with equal values together: all of one stand where the first of them stood."""
+    first: dict[Hashable, int] = {}
+    ranks = [first.setdefault(values[place], rank) for rank, place in enumerate(order.tolist())]
+    return order[np.argsort(ranks, kind="stable")]

@@ -70,7 +70,8 @@ def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict
     row = own.get("name") if isinstance(own, Mapping) else own
     row = row or starts.get("rows", {}).get(task_class(name).model, task_class(name).model)
     known = MODELS.settings(row)
-    taken = {key: before["model"][key] for key in PARTS_TAKEN if key in known and key in before["model"]}
+    wanted = (*PARTS_TAKEN, *starts.get("taken", {}).get(row, ()))
+    taken = {key: before["model"][key] for key in wanted if key in known and key in before["model"]}
     task = {key: value for key, value in starts.get("task", {}).items() if key in TASKS.settings(name)}
     training = {"training": dict(starts["training"])} if "training" in starts else {}
     return {

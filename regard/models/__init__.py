@@ -5,6 +5,7 @@ from regard.models.build import build_attention
 from regard.models.captioner import captioner
 from regard.models.causal_classifier import CausalClassifier, causal_classifier
 from regard.models.classifier import classifier
+from regard.models.deliberation import Deliberation, deliberation
 from regard.models.document_vectors import DocumentVectors, pv_dbow, pv_dm
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
@@ -34,6 +35,7 @@ MODELS: Registry[Model] = Registry(
         "causal_classifier": causal_classifier,
         "cbow": cbow,
         "classifier": classifier,
+        "deliberation": deliberation,
         "hierarchical": hierarchical,
         "language_model": language_model,
         "masked_language_model": masked_language_model,
@@ -54,7 +56,8 @@ MODELS: Registry[Model] = Registry(
 )
 
 __all__ = [
-    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "DocumentVectors",
-    "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel", "MemoryNetwork", "Model",
-    "NumberModel", "PhraseBased", "SpanReader", "Tagger", "Translator", "WordVectors", "build_attention",
+    "MODELS", "ROUTE", "AttentionSettings", "BidirectionalLanguageModel", "CausalClassifier", "Deliberation",
+    "DocumentVectors", "Generator", "Hierarchical", "LabelModel", "LanguageModel", "MaskedLanguageModel",
+    "MemoryNetwork", "Model", "NumberModel", "PhraseBased", "SpanReader", "Tagger", "Translator", "WordVectors",
+    "build_attention",
 ]  # fmt: skip

@@ -186,7 +186,7 @@ class Predictor:
         if self.task.document("", self.languages[0]) is None:
             raise DataError("file", "this model translates no files", hint="give it texts")
         document = file_document(data, suffix, language=self.languages[0])
-        found: list[Prediction] = self.predict(document.texts, search=search, glossary=glossary)
+        found: list[Prediction] = self.predict(self.task.lines(document.texts), search=search, glossary=glossary)
         if document.explain:
             found = list(self.linked(found))
         return document.rebuild(found, pair_of(self.languages)), found

@@ -31,7 +31,8 @@ def translated(
 ) -> Predictions:
     """Return one prediction per text, as `Predictor.translate` promises."""
     documents = [predictor.task.document(text, predictor.languages[0]) for text in texts]
-    asked = [[text] if document is None else document.texts for text, document in zip(texts, documents, strict=True)]
+    pairs = zip(texts, documents, strict=True)
+    asked = [[text] if document is None else predictor.task.lines(document.texts) for text, document in pairs]
     begins = None if prefixes is None else prefixes_of_sentences(prefixes, asked)
     flat = [one for some in asked for one in some]
     try:

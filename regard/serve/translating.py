@@ -17,6 +17,7 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, ENGLISH, inward, name_of, outward
 from regard.serve.service import Service
+from regard.text.windows import with_windows
 
 SAMPLE = 10_000  # characters of a file that tell its language
 SOON = 2  # seconds after which a file may be read
@@ -131,7 +132,7 @@ async def translate_file(
     if engine is None or not found.texts:
         return TranslatedFile(data)
     options, seconds = Options(explain=found.explain, glossary=glossary), PATIENCE * service.settings.request_timeout
-    predictions = await engine.predict(found.texts, options, seconds=seconds)
+    predictions = await engine.predict(_lines(engine, found.texts), options, seconds=seconds)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
     return TranslatedFile(written, _term_counts(predictions), _warnings(predictions))
 
@@ -215,7 +216,7 @@ async def _answer(some: list[Translated], options: Options, seconds: float) -> N
     engine, documents = some[0].engine, [one.document for one in some if one.document is not None]
     if engine is None:
         return
-    texts = [text for each in documents for text in each.texts]
+    texts = [text for each in documents for text in _lines(engine, each.texts)]
     prefixes = [one.prefix if number == 0 else "" for one in some for number in range(_sentences(one))]
     wanted = replace(options, explain=options.explain or documents[0].explain)
     predictions = dict[int, Prediction]()
@@ -226,6 +227,11 @@ async def _answer(some: list[Translated], options: Options, seconds: float) -> N
         predictions |= zip(places, answers, strict=True)
     ordered = [predictions[place] for place in range(len(texts))]
     await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, ordered, options.n_best)
+
+
+def _lines(engine: Predicts, sentences: Sequence[str]) -> list[str]:
+    """The sentences of a document, each with those that the model reads with it."""
+    return with_windows(sentences, engine.info.get("read_together", 1))
 
 
 def _sentences(one: Translated) -> int:

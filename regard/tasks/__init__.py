@@ -6,6 +6,7 @@ from regard.registry import Registry
 from regard.tasks.algorithmic import AlgorithmicTask
 from regard.tasks.captioning import CaptioningTask
 from regard.tasks.classification import ClassificationTask
+from regard.tasks.deliberation import DeliberationTask
 from regard.tasks.document_vectors import DocumentVectorsTask
 from regard.tasks.examples import Examples
 from regard.tasks.language_model import LanguageModelTask
@@ -27,6 +28,7 @@ TASKS: Registry[Task] = Registry(
         "algorithmic": AlgorithmicTask,
         "captioning": CaptioningTask,
         "classification": ClassificationTask,
+        "deliberation": DeliberationTask,
         "document_vectors": DocumentVectorsTask,
         "language_model": LanguageModelTask,
         "masked_language_model": MaskedLanguageModelTask,

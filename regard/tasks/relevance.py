@@ -86,9 +86,9 @@ def question_of(task: Task, model: Model, batch: Batch) -> Question:
 
 
 def _columns(task: Task, reads: int) -> Sequence[str]:
-    """The columns that a model reads: those that are given, with the answer's where it reads what it wrote."""
+    """The columns that a model reads: those that the task says, or are given, or all where it reads what it wrote."""
     joint = [JOINT.join(task.inputs)]
-    return next((names for names in (task.inputs, tuple(task.columns)) if len(names) == reads), joint)
+    return next((names for names in (task.weighed, task.inputs, tuple(task.columns)) if len(names) == reads), joint)
 
 
 def _tokens_of(task: Task, names: Sequence[str], reads: Sequence[Tensor]) -> dict[str, list[str]]:

@@ -32,6 +32,7 @@ from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, WordRelevance
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
+from regard.text.windows import with_windows
 
 Ids = Mapping[str, Sequence[int]]  # of one example, by column
 
@@ -60,9 +61,12 @@ class Task(ABC):
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
     # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
-    # row; "rows" names models that stand in for others
+    # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
+    weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
+    together: ClassVar[str | None] = None  # the column whose equal values should share a batch
+    read_together: int = 1  # sentences of a text that an answer to one of them depends on
     translated: ClassVar[str | None] = None  # the column of texts in one language whose answers are in another
     wording: ClassVar[Wording] = Wording()
 
@@ -219,6 +223,10 @@ class Task(ABC):
         """Return a text split into what is answered one by one; None: it is answered as a whole."""
         return None
 
+    def lines(self, sentences: Sequence[str]) -> list[str]:
+        """Return what is asked for each sentence of a text: itself, and those that are read with it."""
+        return with_windows(sentences, self.read_together)
+
     # what is learnt from
 
     @classmethod
@@ -284,6 +292,7 @@ class Task(ABC):
             tokens=tokens,
             sentences=sentences,
             seed=seed,
+            together=self.together,
             read=() if self.last in self.counted else self.counted,
         )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from regard.attention import recording
 from regard.data.columns import Columns, TextColumn
@@ -38,11 +38,12 @@ class TranslationTask(Task):
     metric = "bleu"
     validates = ("bleu", "chrf")
     translated = "source"
+    starts: ClassVar[Mapping[str, Any]] = {"taken": {"deliberation": ("attention", "head", "tied")}}
     wording = Wording("sentences", "words of the source", "decode sentences")
 
     def __init__(self, columns: Columns) -> None:
         super().__init__(columns)
-        self.source, self.target = (cast(TextColumn, columns[name]) for name in self.columns)
+        self.source, self.target = (cast(TextColumn, columns[name]) for name in (self.first, self.last))
 
     @classmethod
     def usage(cls, run: str) -> str:

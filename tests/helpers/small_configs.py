@@ -76,8 +76,9 @@ def _few(**settings: int) -> Callable[[Path], list[str]]:
 def small(path: Path, folder: Path) -> list[str]:
     """Changes that make a config small and have it read a few lines, which are written to the folder."""
     kind = "pairs" if of_compared(path) else "documents" if of_documents(path) else path.parent.name
+    kind = "talks" if path.stem.startswith("ted-") else kind
     write = WRITERS.get(kind, _pairs_in)
-    changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path)]
+    changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path), *_pairs_beside(folder, path)]
     return [*changes, *_teacher_in(folder, path, changes), *_lexicon_in(folder, path)]
 
 
@@ -86,6 +87,13 @@ def _pairs_in(folder: Path) -> list[str]:
         (folder / side).write_text("".join(f"{pair[place]}\n" for pair in PAIRS), encoding="utf-8")
     parts = ("train", "dev", "test")
     return [f"data.{part}.{side}={folder / side}" for part in parts for side in ("source", "target")]
+
+
+def _pairs_beside(folder: Path, path: Path) -> list[str]:
+    """Pairs of sentences, where a config reads them beside talks."""
+    if "    tatoeba: {" not in path.read_text(encoding="utf-8"):
+        return []
+    return [change.replace("train", "corpora.tatoeba", 1) for change in _pairs_in(folder)[:2]]
 
 
 def _vectors_in(folder: Path, path: Path) -> list[str]:
@@ -119,6 +127,14 @@ def _lines_in(folder: Path) -> list[str]:
     (folder / "index").write_text(f"a\tb\t1\t{len(PAIRS)}\n")
     reader = f"{{name: consecutive, file: '{folder / 'lines'}', index: '{folder / 'index'}'}}"
     return [f"data.{part}={reader}" for part in ("train", "dev", "test")]
+
+
+def _talks_in(folder: Path) -> list[str]:
+    """Two talks of sentence pairs, for whichever part a config reads, and each pair also by itself."""
+    lines = [f"{number // 6}\t1\t{source}\t{target}\n" for number, (source, target) in enumerate(PAIRS)]
+    (folder / "talks.tsv").write_text("".join(lines), encoding="utf-8")
+    parts = ("train", "dev", "test", "corpora.tst2010", "corpora.tst2011")
+    return [f"data.{part}.file={folder / 'talks.tsv'}" for part in parts]
 
 
 def _texts_in(folder: Path) -> list[str]:
@@ -175,6 +191,7 @@ WRITERS = {
     "pairs": _compared_in,
     "reading": _questions_in,
     "tagging": _tags_in,
+    "talks": _talks_in,
 }
 
 

@@ -11,6 +11,7 @@ from regard.data.columns.label import LabelColumn
 from regard.data.columns.labels import LabelsColumn
 from regard.data.columns.masked_text import MaskedTextColumn
 from regard.data.columns.numbers import NumbersColumn
+from regard.data.columns.sentences import SentencesColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.words import WordsColumn
 from regard.data.examples import Example
@@ -24,6 +25,7 @@ COLUMNS: Registry[Column] = Registry(
         "labels": LabelsColumn,
         "masked_text": MaskedTextColumn,
         "numbers": NumbersColumn,
+        "sentences": SentencesColumn,
         "text": TextColumn,
         "words": WordsColumn,
     },

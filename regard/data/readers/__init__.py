@@ -8,6 +8,7 @@ from regard.data.readers.consecutive import ConsecutiveReader
 from regard.data.readers.copying import CopyingReader
 from regard.data.readers.counting import CountingReader
 from regard.data.readers.csv import CsvReader
+from regard.data.readers.document_sentences import DocumentSentencesReader
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.excerpt import ExcerptReader
 from regard.data.readers.folders import FoldersReader
@@ -33,6 +34,7 @@ READERS: Registry[Reader] = Registry(
         "copying": CopyingReader,
         "counting": CountingReader,
         "csv": CsvReader,
+        "document_sentences": DocumentSentencesReader,
         "documents": DocumentsReader,
         "excerpt": ExcerptReader,
         "folders": FoldersReader,

@@ -26,6 +26,7 @@ def info_of(predictor: Predictor, experiment: Experiment, folder: RunFolder) -> 
         "predicted": task.last,
         "answers": task.answers,
         "translates": translated is not None,
+        "read_together": task.read_together,
         "source": source,
         "target": target,
         "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),

@@ -84,6 +84,7 @@ ELSEWHERE = {
     "conll",
     "copying",
     "counting",
+    "document_sentences",
     "folders",
     "grids",
     "next_sentence",

@@ -98,6 +98,7 @@ GRID = "0 0 1 0 0 0 1 0 1; 0 1 0 0 0 0 1 0 0; 0 1 0 0 0 0 1 0 0; 0 0 1 0 1 0 0 0
 ASKED = "Mary went home.\tWhere is Mary?"
 NUMBER = "numbers: 'one' is no number"
 DOCUMENTS = "a dog runs\nit barks\n\ntwo cats read\nthey sleep\n\n" * 6
+TALKS = "one\ta dog runs\tein Hund\none\tit barks\tbellt\n" * 6
 LINES = "a dog runs\ntwo cats read\n" * 6
 
 
@@ -124,6 +125,9 @@ SERVED = {
         "{{name: grids, size: 2, marked: 1, examples: 12}}", "", GRID, "one", NUMBER, (GREEDY,)
     ),
     "classification": Served("{{name: tsv, file: {}}}", TABLE, "a fine film"),
+    "deliberation": Served(
+        "{{name: document_sentences, file: {}}}", TALKS, "a dog\ta dog\tit barks", settings=CHARACTERS
+    ),
     "document_vectors": Served("{{name: numbered, file: {}}}", LINES, "a dog", settings=UNCASED),
     "language_model": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=CHARACTERS),
     "masked_language_model": Served(
@@ -160,7 +164,7 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
     done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
     answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
-    assert info["translates"] == bool(info["alphabet"]) == (task in ("translation", "phrases"))
+    assert info["translates"] == bool(info["alphabet"]) == (task in ("deliberation", "translation", "phrases"))
     assert warm(answering)["speed"] > 0
     (found,) = answering.predict([served.asked], Options(explain=True, maps=True)).found.values()
     assert found == load(tmp_path / "run").predict([served.asked], explain=True)[0]

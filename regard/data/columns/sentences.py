@@ -1,0 +1,60 @@
+"""Several sentences: what stands around one of them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from regard.data.columns.text import TextColumn
+from regard.pieces import EOS
+from regard.text import Tokenizer
+from regard.text.offsets import Place
+from regard.text.windows import TAB
+
+
+class SentencesColumn(TextColumn):
+    """Sentences with tabs between them: the pieces of each, and the end symbol behind each: ids (batch, longest + 1).
+
+    Its vocabulary is that of the column `source`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(tokenizer)
+        self.samples = False
+
+    @classmethod
+    def folder(cls, name: str, *, shared: bool) -> str:
+        """That of the sentences by themselves."""
+        return super().folder("source", shared=shared)
+
+    def key(self) -> str:
+        """That of the tokenizer, told from that of a text."""
+        return f"sentences {self.tokenizer.key()}"
+
+    def encode(self, value: str) -> list[int]:
+        """Cut each sentence; the last end symbol is not added."""
+        return self.encode_batch([value])[0]
+
+    def encode_batch(self, values: Sequence[str]) -> list[list[int]]:
+        """Cut every sentence once, however often it occurs."""
+        texts = [[one for one in value.split(TAB) if one.strip()] for value in values]
+        known = list(dict.fromkeys(one for some in texts for one in some))
+        ids = dict(zip(known, self.tokenizer.encode_batch(known), strict=True))
+        return [[one for text in some for one in (*ids[text], EOS)][:-1] for some in texts]
+
+    def sample(self, value: str, seed: int) -> list[int]:
+        """As `encode`: equal sentences have equal ids."""
+        return self.encode(value)
+
+    def offsets(self, value: str) -> list[Place]:
+        """Return none: nothing tells them."""
+        return []
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Join pieces, with a tab between sentences."""
+        return TAB.join(map(self.tokenizer.decode, sentences_of(ids)))
+
+
+def sentences_of(ids: Sequence[int]) -> list[list[int]]:
+    """Return the ids of each sentence, without end symbols; one that has no ids is left out."""
+    ends = [place for place, one in enumerate(ids) if one == EOS]
+    bounds = [*pairwise([-1, *ends, len(ids)])]
+    return [some for start, end in bounds if (some := [*ids[start + 1 : end]])]

@@ -1,0 +1,98 @@
+"""Deliberation as a task: it starts from a translator, reads texts in windows, and shows its draft."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_runs import SMALL, regard, unsaid, write_texts
+
+from regard.data.packing import adjacent
+from regard.predictor import Predictor, load
+from regard.reports import evaluate
+
+TALK = [("Ein Hund läuft.", "A dog runs."), ("Er bellt.", "It barks."), ("Zwei Katzen.", "Two cats."), ("Ja.", "Yes.")]
+LINES = [f"{talk}\t{source}\t{target}\n" for talk in range(4) for source, target in TALK]
+READER = "{{name: document_sentences, file: '{}', window: 2}}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A translator, and a deliberation that starts from it."""
+    folder = tmp_path_factory.mktemp("deliberation")
+    (folder / "talks.tsv").write_text("".join(LINES), encoding="utf-8")
+    reader = f"{{name: tsv, file: '{folder / 'talks.tsv'}', fields: {{source: 2, target: 3}}}}"
+    data = [f"data.{part}={reader}" for part in ("train", "dev")]
+    done = regard("train", *data, *SMALL, "model.attention.num_heads=2", "--run", folder / "first", "--quiet")
+    assert done.code == 0, done.said
+    windows = [f"data.{part}={READER.format(folder / 'talks.tsv')}" for part in ("train", "dev", "test")]
+    done = regard("train", "--from", folder / "first", *_task(2), *windows, *SMALL[-3:], "--run", folder / "second")
+    assert done.code == 0, done.said
+    assert "new: second, sides" in done.said
+    return folder
+
+
+@pytest.fixture(scope="module")
+def predictor(folder: Path) -> Predictor:
+    return load(folder / "second")
+
+
+def _task(window: int) -> list[str]:
+    return [f"task={{name: deliberation, window: {window}}}"]
+
+
+def test_the_first_pass_is_the_translator(folder, predictor):
+    first = load(folder / "first").model.state_dict()
+    mine = predictor.model.first.state_dict()
+    assert mine.keys() == first.keys()
+    assert all(bool((mine[name] == value).all()) for name, value in first.items())
+    assert predictor.model.second.blocks[0].cross.heads.num_heads == 2  # its settings are taken over
+
+
+def test_a_text_is_read_in_windows(predictor):
+    (found,) = predictor.translate(["Ein Hund läuft. Er bellt. Ja."])
+    window = "Ein Hund läuft.\tEr bellt."
+    assert [one.document for one in found.parts] == [window, window, "Ja."]
+    lines = [f"Ein Hund läuft.\t{window}", f"Er bellt.\t{window}", "Ja."]
+    assert [one.text for one in found.parts] == [one.text for one in predictor.predict(lines)]
+
+
+def test_a_sentence_alone_is_its_own_text(predictor):
+    alone, told = predictor.predict(["Er bellt.", "Er bellt.\tEr bellt."])
+    assert (alone.text, alone.score, alone.document) == (told.text, told.score, "Er bellt.")
+
+
+def test_files_are_read_in_windows(predictor):
+    data, found = predictor.translate_file("Ein Hund läuft. Er bellt.".encode(), ".txt")
+    assert [one.document for one in found] == ["Ein Hund läuft.\tEr bellt."] * 2
+    assert data
+
+
+def test_the_draft_is_shown(predictor):
+    line = "Er bellt.\tEin Hund läuft.\tEr bellt."
+    (found,) = predictor.predict([line], explain=True)
+    shown, column = found.explanation, predictor.task.target
+    drafts = [load_text for load_text in shown.columns["draft"] if load_text == "</s>"]
+    assert len(drafts) == 2  # a draft for each sentence
+    looks = [one for one in shown.maps if one.keys == "draft"]
+    assert len(looks) == 1
+    array = shown.array(looks[0])
+    assert array.labels[2] == shown.columns["draft"]
+    np.testing.assert_allclose(array.values.sum(axis=-1), 1.0, atol=1e-3)
+    assert shown.source_tokens[-1] == "</s>" and column.decode(found.ids) == found.text
+
+
+def test_windows_of_documents_are_evaluated(folder):
+    found = evaluate([folder / "second"])
+    assert found.examples == len(LINES)
+    assert all(0 <= score.value <= 100 for score in found.systems[0].scores)
+
+
+def test_equal_values_stand_together():
+    """The first of each value keeps its place."""
+    order = np.array([3, 0, 4, 1, 2])
+    assert adjacent(order, ["a", "b", "a", "b", "c"]).tolist() == [3, 1, 0, 2, 4]
+
+
+def test_texts_without_documents_are_refused(folder, tmp_path):
+    done = regard("train", *_task(2), *write_texts(tmp_path), "--run", tmp_path / "run")
+    assert unsaid(done, "data.train", "document") == []
