@@ -38,7 +38,7 @@ export function drawFlags(viewer) {
     const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight
     const untold = PLAIN.includes(flag.kind) || flag.value === null || (flag.kind === "untranslated" && flag.value === 0);
     const value = untold ? "" : ` ${said(flag.value)}`;
-    const about = flag.kind === "unsure" && value ? t("chance", value.trim()) : `${t(flag.kind)}${value}`;
+    const about = flag.kind === "unsure" && value ? t("chance", value.trim()) : `${t("flagKinds")[flag.kind]}${value}`;
     return element("li", {}, button({ class: `flag ${flag.kind}` }, () => showFlag(viewer, flag),
       element("b", { dir: "auto" }, visible(word)), " ", element("span", {}, about, ...meant(flag, word, t))));
   }), ...(explanation && shown.length < flags.length ? [element("li", {}, button({}, () => showAll(viewer, "flags"), t("more", flags.length - FEW)))] : []));
