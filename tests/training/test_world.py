@@ -206,6 +206,22 @@ def test_two_processes_are_one_with_twice_as_many_batches(torchrun, tmp_path, na
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    "objective", ["{name: minimum_risk, samples: 2}", "{name: self_critical, baseline: greedy, samples: 2}"]
+)
+def test_shards_write_the_targets_that_whole_weights_write(torchrun, tmp_path, objective):
+    """A search reads gathered weights: those of this update, not those that were there before."""
+    words = [*ARCHITECTURES["transformer"], *HEADS, "model.dropout=0", "training.max_updates=6"]
+    words += [f"objective={objective}", "training.learning_rate=0.01", "training.schedule=constant"]
+    whole, shards = (
+        losses(torchrun.finish(tmp_path / name, *words, f"training.parallel={name}", processes=2))
+        for name in ("ddp", "fsdp")
+    )
+    assert len(whole) == len(shards) > 6
+    assert [line[2] for line in shards] == pytest.approx([line[2] for line in whole], rel=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     "settings",
     [
         ["training.parallel=ddp"],
