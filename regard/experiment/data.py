@@ -8,16 +8,17 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
 
-from regard.config import Doc, OneOrMany, PartOf
+from regard.config import Doc, FieldsOf, OneOrMany, PartOf
 from regard.config.bounds import Count, Fraction, Positive, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
-from regard.errors import Fault
+from regard.errors import ConfigError, Fault, nearest
 from regard.registry import Choice
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = ("train", "dev", "test")
 CORPORA = "corpora."  # before the name of a further training corpus
+ROUTES = "routes."  # before the name of a further pair of languages
 FILES = "parallel"  # the reader of a file per column
 FOLDERS = "folders"  # the reader of a folder per label
 FILE_SETTINGS = ("file", "files", "folder", "index")  # of a reader: a path, or paths by column
@@ -42,11 +43,32 @@ def by_column(group: Mapping[str, Any]) -> Mapping[str, Any] | None:
 Read = Annotated[Choice, PartOf(READERS, short=by_ending, unnamed=by_column)]
 
 
+Pair = tuple[str | None, str | None]  # codes of source and target, where they are known
+
+
+@dataclass(frozen=True)
+class RouteSettings:
+    """The texts of one more pair of languages, for a model of several."""
+
+    train: Annotated[Read | None, Doc("Texts to learn from; null: this pair is not trained on.")] = None
+    dev: Annotated[Read | None, Doc("Texts to choose the best checkpoint by.")] = None
+    test: Annotated[Read | None, Doc("Texts that are judged where decoding.route names this pair.")] = None
+    languages: Annotated[
+        tuple[str, str] | None,
+        Doc("Codes of source and target; null: as the names of the files end, else as the pair itself is named."),
+    ] = None
+
+    def pair(self) -> Pair:
+        """The codes of both languages."""
+        return self.languages or next((pair_of(one) for one in (self.train, self.dev, self.test) if one), (None, None))
+
+
 @dataclass(frozen=True)
 class DataSettings:
     """`train`, `dev` and `test`: a text file for each column of the task ({source: a.en, target: a.de}), or a reader.
 
     `corpora` are more to learn from, by name: each batch comes from `train` or from one of them, drawn by `weights`.
+    `routes` are other pairs of languages, each with parts of its own, for a model of several languages.
     A relative path is looked for in `dir`, then where the command runs, then in the folder that the environment
     variable REGARD_DATA names.
     """
@@ -56,8 +78,13 @@ class DataSettings:
     dev: Annotated[Read | None, Doc("Texts to choose the best checkpoint by.")] = None
     test: Annotated[Read | None, Doc("Texts that `evaluate` and `compare` judge by.")] = None
     corpora: Annotated[Mapping[str, Read], Doc("More texts to learn from, by name.")] = field(default_factory=dict)
+    routes: Annotated[
+        Mapping[str, Annotated[RouteSettings, FieldsOf(RouteSettings)]],
+        Doc("Texts of more pairs of languages, by a name for each, such as fr or en-fr."),
+    ] = field(default_factory=dict)
     weights: Annotated[
-        Mapping[str, Positive], Doc("How often batches come from train and from each corpus; empty: by their sizes.")
+        Mapping[str, Positive],
+        Doc("How often batches come from train, each corpus and each route; empty: by their sizes."),
     ] = field(default_factory=dict)
     transforms: Annotated[
         tuple[Annotated[Choice, PartOf(TRANSFORMS)], ...],
@@ -84,9 +111,11 @@ class DataSettings:
     ] = 256
 
     def readers(self) -> dict[str, Choice]:
-        """The readers that the config names, with their files found: train, dev, test, "corpora.NAME" …"""
+        """The readers that the config names, with their files found: train, "corpora.NAME", "routes.NAME.dev" …"""
         named: dict[str, Choice | None] = {part: getattr(self, part) for part in PARTS}
         named |= {f"{CORPORA}{name}": choice for name, choice in self.corpora.items()}
+        for name, route in self.routes.items():
+            named |= {f"{ROUTES}{name}.{part}": getattr(route, part) for part in PARTS}
         return {part: self._located(choice) for part, choice in named.items() if choice is not None}
 
     def located(self) -> "DataSettings":
@@ -94,6 +123,7 @@ class DataSettings:
         readers = self.readers()
         found: dict[str, Any] = {part: readers[part] for part in PARTS if part in readers}
         found["corpora"] = {name: readers[f"{CORPORA}{name}"] for name in self.corpora}
+        found["routes"] = {name: self._located_route(name, readers) for name in self.routes}
         match self.language_pair():
             case str(source), str(target):
                 found["languages"] = (source, target)
@@ -120,24 +150,39 @@ class DataSettings:
                 "less than 1",
             )
         yield from self._fold_faults()
-        streams = ["train", *self.corpora]
-        if len(set(streams)) < len(streams):
+        if "train" in self.corpora:
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
+        routes = [name for name, route in self.routes.items() if route.train is not None]
+        for name in self.routes:
+            if name in ("train", *self.corpora):
+                yield Fault(f"data.routes.{name}", "has the name of a corpus", "choose another name")
+        streams = ["train", *self.corpora, *routes]
         if self.weights and self.weights.keys() != set(streams):
             problem = f"names {', '.join(self.weights)}, the corpora are {', '.join(streams)}"
             yield Fault("data.weights", problem, "a weight for each of them, or none")
 
-    def language_pair(self) -> tuple[str | None, str | None]:
+    def language_pair(self) -> Pair:
         """The codes of both languages, from `languages`, from the reader, or by names of files (train.en.gz → en)."""
-        if self.languages is not None:
-            return self.languages
-        settings = {} if self.train is None else self.train.settings
-        match settings.get("languages"):  # of a translation memory
-            case str(source), str(target):
-                return source, target
-        files = settings.get("files")
-        named = files if isinstance(files, Mapping) else {}
-        return _ending(named.get("source")), _ending(named.get("target"))
+        return self.languages or pair_of(self.train)
+
+    def along(self, name: str) -> "DataSettings":
+        """The data of one route alone, in its languages. Raises ConfigError where there is none of that name."""
+        source, target = self.language_pair()
+        if name not in self.routes:
+            if target is None or name not in (target, f"{source}-{target}"):
+                names = [*self.routes, *([target] if target else [])]
+                hint = nearest(name, names) if self.routes else "leave it out: this run has one pair of languages"
+                raise ConfigError("decoding.route", f"there is no '{name}'", hint)
+            return replace(self, routes={})
+        route = self.routes[name]
+        match route.pair():
+            case str(first), str(second):
+                pair = first, second
+            case _:
+                pair = source or "", name
+        return replace(
+            self, train=route.train, dev=route.dev, test=route.test, languages=pair, corpora={}, routes={}, weights={}
+        )
 
     def _faults(self, part: str, choice: Choice, columns: Sequence[str]) -> Iterator[Fault]:
         for setting in FILE_SETTINGS:
@@ -160,6 +205,10 @@ class DataSettings:
         if self.fold > self.folds:
             yield Fault("data.fold", f"is {self.fold}, but there are {self.folds} folds", f"1 to {self.folds}")
 
+    def _located_route(self, name: str, readers: Mapping[str, Choice]) -> RouteSettings:
+        train, dev, test = (readers.get(f"{ROUTES}{name}.{part}") for part in PARTS)
+        return replace(self.routes[name], train=train, dev=dev, test=test, languages=self.along(name).languages)
+
     def _located(self, choice: Choice) -> Choice:
         given = {name: choice.settings.get(name) for name in FILE_SETTINGS}
         files = {name: self._found(value) for name, value in given.items() if value is not None}
@@ -169,6 +218,22 @@ class DataSettings:
         if isinstance(files, Mapping):
             return {column: str(self.find(file)) for column, file in files.items()}
         return str(self.find(files))
+
+
+def pair_of(reader: Choice | None) -> Pair:
+    """The codes of source and target that a reader tells, or the names of its files."""
+    settings = {} if reader is None else reader.settings
+    match settings.get("languages"):  # of a translation memory
+        case str(source), str(target):
+            return source, target
+    files = settings.get("files")
+    named = files if isinstance(files, Mapping) else {}
+    return _ending(named.get("source")), _ending(named.get("target"))
+
+
+def is_learnt_from(part: str) -> bool:
+    """Whether a part of `readers` is trained on."""
+    return part == "train" or part.startswith(CORPORA) or (part.startswith(ROUTES) and part.endswith(".train"))
 
 
 def named_files(part: str, columns: Sequence[str]) -> list[str]:

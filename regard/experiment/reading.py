@@ -27,7 +27,7 @@ from regard.config import (
 from regard.data.columns import small_columns
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
-from regard.experiment.data import by_ending
+from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
 from regard.experiment.initial import continued, named_model, named_task, task_of, with_text
@@ -39,6 +39,7 @@ from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
 from regard.tasks import TASKS, task_class
 
+_EXAMPLE = "{source: train.en, target: train.fr}"
 LIMITS = ("max_updates", "max_epochs", "max_minutes", "max_core_minutes")  # who sets one of them wants no other
 
 
@@ -117,7 +118,7 @@ def count_examples(experiment: Experiment) -> int:
     readers = (
         READERS.build(choice, columns, place=f"data.{part}")
         for part, choice in experiment.data.readers().items()
-        if part not in ("dev", "test")
+        if is_learnt_from(part)
     )
     return sum(1 for _ in islice(chain.from_iterable(readers), LARGE))
 
@@ -268,7 +269,22 @@ def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
         raise ConfigError("model", problem, f"model={task.model}, or another task")
     if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
         raise ConfigError.of(faults)
+    _check_routes(experiment, model)
     _warn_of_unused(model, experiment.model.settings, settings.get("model", {}))
+
+
+def _check_routes(experiment: Experiment, model: Model) -> None:
+    """Raise ConfigError for pairs of languages that the model does not write, and languages that nothing teaches."""
+    if experiment.data.routes and not model.languages:
+        problem = f"names more pairs of languages, and '{experiment.model.name}' tells none apart"
+        raise ConfigError("data.routes", problem, "model=one_to_many or many_to_many, with model.languages")
+    views = experiment.views()
+    pairs = {name: view.data.language_pair() for name, view in views.items()}
+    taken = {model.route(target) for name, (_, target) in pairs.items() if views[name].data.train is not None}
+    untaught = [language for language in model.languages if language not in taken]
+    if untaught and experiment.init is None:
+        place = f"data.routes.{untaught[0]}.train"
+        raise ConfigError(place, f"must be given: the model writes '{untaught[0]}', and no text teaches it", _EXAMPLE)
 
 
 def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:

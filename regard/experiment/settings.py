@@ -1,7 +1,7 @@
 """The settings of a whole run, validated all at once against every table of parts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -60,6 +60,9 @@ class DecodingSettings:
         Literal["float32", "int8"],
         Doc("Numbers that weights are multiplied in: int8 is quicker where the processor knows it, and rounds."),
     ] = "float32"
+    route: Annotated[
+        str | None, Doc("Which of data.routes a model of several languages takes; null: that of data.train.")
+    ] = None
     shortlist: Annotated[
         bool, Doc("Choose among the words that may translate those of the source; first: regard shortlist RUN.")
     ] = False
@@ -106,6 +109,7 @@ class InitialSettings:
     parts: Annotated[
         tuple[str, ...], OneOrMany(), Doc("Parts that are taken: encoder, decoder, embedder, head …; none named: all.")
     ] = ()
+    frozen: Annotated[bool, Doc("Keep what is taken as it is: only what is new learns.")] = False
     vocabularies: Annotated[
         Mapping[str, str],
         Doc("Column of this run → column of the other one whose vocabulary it takes; {}: those of the same name."),
@@ -171,6 +175,14 @@ class Experiment:
     def reader(self, part: str) -> Choice | None:
         """What reads a part of the data, with its files found; None where the settings name none."""
         return self.data.readers().get(part)
+
+    def along(self, route: str) -> "Experiment":
+        """The settings of one route alone: its data, in its languages. Raises ConfigError for a name of none."""
+        return replace(self, data=self.data.along(route), decoding=replace(self.decoding, route=route))
+
+    def views(self) -> "dict[str, Experiment]":
+        """The settings of each route by its name; those of data.train come first, as "train"."""
+        return {"train": self, **{name: self.along(name) for name in self.data.routes}}
 
     def save(self, path: Path) -> None:
         """To a file that `load_experiment` reads back the same."""

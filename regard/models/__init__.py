@@ -10,12 +10,14 @@ from regard.models.document_vectors import DocumentVectors, pv_dbow, pv_dm
 from regard.models.hierarchical import Hierarchical, hierarchical
 from regard.models.label_model import LabelModel
 from regard.models.language_model import LanguageModel, language_model
+from regard.models.many_to_many import many_to_many
 from regard.models.masked_language_model import MaskedLanguageModel, masked_language_model
 from regard.models.memory_network import MemoryNetwork, memory_network
-from regard.models.model import Generator, Model
+from regard.models.model import ROUTE, Generator, Model
 from regard.models.neural_turing_machine import neural_turing_machine
 from regard.models.next_sentence import next_sentence
 from regard.models.number_model import NumberModel
+from regard.models.one_to_many import one_to_many
 from regard.models.pair_classifier import pair_classifier
 from regard.models.pair_encoder import pair_encoder
 from regard.models.phrase_based import PhraseBased, phrase_based
@@ -23,7 +25,7 @@ from regard.models.reader import SpanReader, reader
 from regard.models.sequence_regressor import sequence_regressor
 from regard.models.settings import AttentionSettings
 from regard.models.tagger import Tagger, tagger
-from regard.models.translator import ROUTE, Translator, translator
+from regard.models.translator import Translator, translator
 from regard.models.word_vectors import WordVectors, cbow, skip_gram
 from regard.registry import Registry
 
@@ -38,9 +40,11 @@ MODELS: Registry[Model] = Registry(
         "deliberation": deliberation,
         "hierarchical": hierarchical,
         "language_model": language_model,
+        "many_to_many": many_to_many,
         "masked_language_model": masked_language_model,
         "memory_network": memory_network,
         "next_sentence": next_sentence,
+        "one_to_many": one_to_many,
         "pair_classifier": pair_classifier,
         "pair_encoder": pair_encoder,
         "neural_turing_machine": neural_turing_machine,

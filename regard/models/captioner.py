@@ -17,6 +17,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions import POSITIONS
 from regard.layers.positions.position import Position
 from regard.models.build import build_embedder, build_sockets
+from regard.models.model import ROUTE
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -26,7 +27,7 @@ from regard.models.settings import (
     PositionChoice,
     WordPosition,
 )
-from regard.models.translator import ROUTE, EmbeddedEncoder, Route, Translator
+from regard.models.translator import EmbeddedEncoder, Route, Translator
 from regard.ops.dropout import Dropout
 from regard.registry import Choice
 

@@ -12,6 +12,8 @@ from regard.layers.embedders.embedder import Embedder
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import Batch, Decoded, Encoded, State, Step
 
+ROUTE = "translate"  # the only route of a model that does one thing
+
 
 class Distributions(NamedTuple):
     """What a model finds likely for each item that counts, row by row."""
@@ -44,6 +46,22 @@ class Model(nn.Module, ABC):
     def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
         """Return each embedder with the ids that it reads of a batch."""
         return []
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The target languages that it tells apart, each with a route of its own; none: all texts take one route."""
+        return ()
+
+    def route(self, language: str | None) -> str:
+        """Return the route of texts whose target is in a language; None: nothing says which.
+
+        Raises ConfigError for a language that this model does not write.
+        """
+        return ROUTE
+
+    def along(self, route: str) -> Sequence[nn.Module]:
+        """Return the modules that batches of a route go through."""
+        return [self]
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
         """Return its modules by the names of its settings; another model can start from the weights of some.

@@ -6,19 +6,19 @@ from typing import Annotated, Any, NamedTuple
 from torch import Tensor, nn
 
 from regard.attention import WEIGHTINGS, name_columns
-from regard.config import Doc
+from regard.config import Doc, OneOrMany
 from regard.config.common_settings import DropoutShare
 from regard.data.columns import Columns
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
 from regard.encoders import ENCODERS, EncoderChoice
 from regard.encoders.encoder import Encoder
-from regard.errors import PartError
+from regard.errors import ConfigError, PartError, nearest
 from regard.heads import HEADS
 from regard.heads.head import Head
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets, draw_uniform
-from regard.models.model import Distributions, Generator
+from regard.models.model import ROUTE, Distributions, Generator
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -34,10 +34,13 @@ from regard.models.settings import (
 )
 from regard.ops.kernels.search import CompiledWriter
 from regard.ops.modules import module_dict
-from regard.records import BOS, Batch, Decoded, Encoded, Sequences, State, Step, select
+from regard.records import BOS, EOS, Batch, Decoded, Encoded, Sequences, State, Step, select
 from regard.registry import Choice
 
-ROUTE = "translate"  # the only route of a model of one source and one target language
+EncoderOfSource = Annotated[EncoderChoice, Doc("What reads the source.")]
+DecoderOfTarget = Annotated[DecoderChoice, Doc("What writes the target.")]
+SourceAttention = Annotated[AttentionChoice, Doc("How the decoder looks at the source.")]
+Languages = Annotated[tuple[str, ...], OneOrMany(), Doc("Codes of the target languages, as data.languages has them.")]
 
 
 class Route(NamedTuple):
@@ -63,15 +66,17 @@ class Writing(NamedTuple):
 
 
 class EmbeddedEncoder(nn.Module):
-    """An embedder and the encoder above it."""
+    """An embedder and the encoder above it; `language` (dim,), if any, is added to the end symbols of what is read."""
 
-    def __init__(self, embedder: Embedder, encoder: Encoder) -> None:
+    def __init__(self, embedder: Embedder, encoder: Encoder, language: nn.Parameter | None = None) -> None:
         super().__init__()
-        self.embedder, self.encoder = embedder, encoder
+        self.embedder, self.encoder, self.language = embedder, encoder, language
 
     def forward(self, source: Sequences) -> Encoded:
         """ids (batch, source) → what the encoder saw, and the ids for heads that copy."""
         vectors, _ = self.embedder(source.items)
+        if self.language is not None:
+            vectors = vectors + self.language * (source.items == EOS).unsqueeze(-1)
         encoded: Encoded = self.encoder(Sequences(vectors, source.mask))
         return encoded._replace(ids=source.items)
 
@@ -95,6 +100,25 @@ class Translator(Generator):
             name_columns(encoder, "source")
         for decoder in decoders.values():
             name_columns(decoder, "target", read="source")
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The routes that are named after a language."""
+        return tuple(name for name in self.routes if name != ROUTE)
+
+    def route(self, language: str | None) -> str:
+        """The route of a language. Raises ConfigError for one that this model does not write."""
+        if not self.languages or language in self.languages:
+            return language if language in self.languages else ROUTE
+        if language is None:
+            raise ConfigError("data.languages", "nothing says which language is the target", "data.languages=[en,de]")
+        problem = f"'{language}' is a target, and the model writes {', '.join(self.languages)}"
+        raise ConfigError("model.languages", problem, nearest(language, self.languages))
+
+    def along(self, route: str) -> Sequence[nn.Module]:
+        """The encoder, the decoder and the head of a route."""
+        encoder, decoder, head = self.routes[route]
+        return [self.encoders[encoder], self.decoders[decoder], self.heads[head]]
 
     def encode(self, batch: Batch) -> Encoded:
         """The batch's source as its route's encoder sees it."""
@@ -205,9 +229,9 @@ def translator(
     dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
     position: WordPosition = Choice("sinusoidal"),
-    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
-    decoder: Annotated[DecoderChoice, Doc("What writes the target.")] = Choice("transformer"),
-    attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source.")] = HEADS_OF_FOUR,
+    encoder: EncoderOfSource = Choice("transformer"),
+    decoder: DecoderOfTarget = Choice("transformer"),
+    attention: SourceAttention = HEADS_OF_FOUR,
     self_attention: SelfAttention = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
@@ -218,25 +242,66 @@ def translator(
 
     `position` null: none, as recurrent networks want it. `dropout` is that of every part that is given none of its own.
     """
+    parts = TranslatorParts(dim, embedder, position, encoder, decoder, attention, self_attention, head, dropout, tied)
+    return draw_uniform(build_routes(columns, parts, [ROUTE]), init_uniform)
+
+
+class TranslatorParts(NamedTuple):
+    """The settings that translators into one language and into several have in common."""
+
+    dim: int
+    embedder: Choice
+    position: Choice | None
+    encoder: Choice
+    decoder: Choice
+    attention: AttentionSettings
+    self_attention: AttentionSettings
+    head: Choice
+    dropout: float
+    tied: str
+
+
+def build_routes(columns: Columns, parts: TranslatorParts, names: Sequence[str]) -> Translator:
+    """One encoder, and for each name a route with a decoder and a head of its own; the first is that of `ROUTE`, too.
+
+    Of tables, `tied` all makes one of all, `tied` target one in each decoder.
+    """
     one_vocabulary = columns["source"] is columns["target"]
-    if tied == "all" and not one_vocabulary:
+    if parts.tied == "all" and not one_vocabulary:
         raise PartError(
             "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target", setting="tied"
         )
-    sockets = build_sockets(attention, self_attention)
-    writes = build_embedder(embedder, position, len(columns["target"]), dim, dropout)
-    reads = writes if tied == "all" else build_embedder(embedder, position, len(columns["source"]), dim, dropout)
-    encodes = ENCODERS.build(encoder, reads.dim, sockets, given={"dropout": dropout})
-    decodes = DECODERS.build(decoder, writes, encodes.dim, sockets, given={"dropout": dropout})
-    table = None if tied == "none" else writes.output_weight()
-    chooses = HEADS.build(head, decodes.dim, len(columns["target"]), table)
-    if chooses.copies and not one_vocabulary:
-        raise PartError(f"'{head.name}' needs one vocabulary", "text.shared=true", setting="head")
-    if chooses.needs_weights:
-        _need_shares(attention, head)
-    route = {ROUTE: Route(ROUTE, ROUTE, ROUTE)}
-    model = Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, {ROUTE: decodes}, {ROUTE: chooses}, route)
-    return draw_uniform(model, init_uniform)
+    sockets = build_sockets(parts.attention, parts.self_attention)
+
+    def embedder(column: str) -> Embedder:
+        return build_embedder(parts.embedder, parts.position, len(columns[column]), parts.dim, parts.dropout)
+
+    writes = embedder("target")
+    reads = writes if parts.tied == "all" else embedder("source")
+    encodes = ENCODERS.build(parts.encoder, reads.dim, sockets, given={"dropout": parts.dropout})
+    decoders, heads = dict[str, Decoder](), dict[str, Head]()
+    for name in names:
+        if decoders and parts.tied != "all":
+            writes = embedder("target")
+        decodes = DECODERS.build(parts.decoder, writes, encodes.dim, sockets, given={"dropout": parts.dropout})
+        table = None if parts.tied == "none" else writes.output_weight()
+        decoders[name] = decodes
+        heads[name] = chooses = HEADS.build(parts.head, decodes.dim, len(columns["target"]), table)
+        if chooses.copies and not one_vocabulary:
+            raise PartError(f"'{parts.head.name}' needs one vocabulary", "text.shared=true", setting="head")
+        if chooses.needs_weights:
+            _need_shares(parts.attention, parts.head)
+    routes = {name: Route(ROUTE, name, name) for name in names}
+    routes = {ROUTE: routes[names[0]], **routes}
+    return Translator({ROUTE: EmbeddedEncoder(reads, encodes)}, decoders, heads, routes)
+
+
+def check_languages(languages: Sequence[str]) -> None:
+    """Raise PartError for no language, one that comes twice, and one that cannot name a part."""
+    if not languages or len({*languages}) < len(languages):
+        raise PartError("names no language, or one twice", "languages: [de, fr]", setting="languages")
+    if bad := [one for one in languages if not one.replace("-", "").isalnum() or one == ROUTE]:
+        raise PartError(f"'{bad[0]}' is no code of a language", "de, fr, zh-Hans", setting="languages")
 
 
 def _need_shares(attention: AttentionSettings, head: Choice) -> None:

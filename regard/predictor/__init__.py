@@ -11,10 +11,10 @@ from regard.explain.translation_faults import fault_finder_of
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
 from regard.runs import RunFolder, assemble
-from regard.runs.assembly import adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
+from regard.runs.assembly import Assembled, adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 from regard.runs.measurements import alignment_head_of, calibration_of
 
-__all__ = ["Predictor", "load"]
+__all__ = ["Predictor", "load", "load_routes"]
 
 
 def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
@@ -28,7 +28,24 @@ def load(run: Path | str, changes: Iterable[str] | None = None) -> Predictor:
     wanted = list(changes or [])
     _check_open(wanted)
     folder = RunFolder(Path(run))
-    model, task, experiment = assemble(folder, wanted)
+    return _predictor(folder, assemble(folder, wanted), wanted)
+
+
+def load_routes(run: Path | str, changes: Iterable[str]) -> dict[str, Predictor]:
+    """A predictor for each pair of languages of a run, which share one model: that of data.train, "", comes first.
+
+    Where a change names a route, that of the route alone. Raises as `load` does.
+    """
+    wanted = list(changes)
+    _check_open(wanted)
+    folder = RunFolder(Path(run))
+    whole = assemble(folder, wanted)
+    views = whole.experiment.views().items()
+    return {"" if name == "train" else name: _predictor(folder, whole.along(view), wanted) for name, view in views}
+
+
+def _predictor(folder: RunFolder, assembled: Assembled, wanted: list[str]) -> Predictor:
+    model, task, experiment = assembled
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
     task.alignment_head = alignment_head_of(folder) or task.alignment_head

@@ -35,6 +35,10 @@ class Assembled(NamedTuple):
     task: Task
     experiment: Experiment
 
+    def along(self, experiment: Experiment) -> "Assembled":
+        """The same model for the route of other settings of the run."""
+        return Assembled(self.model, routed(self.task, self.model, experiment), experiment)
+
 
 def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
@@ -45,7 +49,7 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     files.load_model(model, folder.checkpoint())
     model.to(choose_device(experiment.device)).eval()
     set_precision(model, experiment.decoding.precision)
-    task = task_of(experiment, columns)
+    task = routed(task_of(experiment, columns), model, experiment)
     task.alignment_head = _trained_alignment_head(experiment, model)
     return Assembled(model, task, experiment)
 
@@ -59,6 +63,13 @@ def model_of(experiment: Experiment, columns: Columns) -> Model:
 def task_of(experiment: Experiment, columns: Columns) -> Task:
     """The task of the settings."""
     return TASKS.build(experiment.task, columns)
+
+
+def routed(task: Task, model: Model, experiment: Experiment) -> Task:
+    """The task with batches that take the route of the settings' target language."""
+    found = copy.copy(task)
+    found.route = model.route(experiment.data.language_pair()[1])
+    return found
 
 
 def features_of(settings: DecodingSettings, run: Surroundings | None = None) -> list[Feature]:

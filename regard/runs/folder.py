@@ -169,6 +169,8 @@ class RunFolder:
         experiment = load_experiment(file, changes or [])
         if experiment.decoding.tuned:
             experiment = load_experiment(file, [*self._tuned(), *(changes or [])])
+        if experiment.decoding.route is not None:
+            experiment = experiment.along(experiment.decoding.route)
         return replace(experiment, run=self.path)
 
     def _tuned(self) -> list[str]:

@@ -110,6 +110,20 @@ def start_from(model: Model, taken: Iterable[Taken]) -> None:
         state[name].copy_(value)
 
 
+def freeze(model: Model, taken: Iterable[Taken], routes: Mapping[str, str]) -> None:
+    """Keep what was taken as it is. Raises ConfigError for texts of whose route, by name, nothing is left to learn."""
+    names = {one.name for one in taken}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if name in names:
+            parameter.requires_grad_(False)
+    for name, route in routes.items():
+        if not any(one.requires_grad for module in model.along(route) for one in module.parameters()):
+            place = name if name == "train" else f"routes.{name}.train"
+            raise ConfigError(
+                "init.frozen", f"leaves nothing that learns from data.{place}", f"leave data.{place} out, or frozen"
+            )
+
+
 def names_by_part(model: Model) -> dict[str, Named]:
     """Return the tensors of each part of a model; those of a part inside another one belong to the inner one alone.
 

@@ -9,7 +9,7 @@ from regard.config import as_values
 from regard.data.readers.lines import digest
 from regard.errors import ConfigError, Fault
 from regard.experiment import Experiment, empty_model
-from regard.experiment.data import CORPORA
+from regard.experiment.data import is_learnt_from
 from regard.runs.folder import RunFolder
 from regard.runs.texts import held_out, part_reader
 
@@ -58,7 +58,7 @@ def origins_of(experiment: Experiment) -> dict[str, Any]:
     return {
         part: {"read": reader.key(), "files": [digest(file).hex() for file in reader.files]}
         for part in experiment.data.readers()
-        if part != "test" and (reader := part_reader(experiment, part)) is not None
+        if part.rpartition(".")[2] != "test" and (reader := part_reader(experiment, part)) is not None
     }
 
 
@@ -112,7 +112,7 @@ def _texts(experiment: Experiment, before: Mapping[str, Any]) -> Iterator[Fault]
     """By content: a file may be moved, and must not be edited."""
     after = origins_of(experiment)
     for part in {**before, **after}:
-        if before.get(part) == after.get(part) or (part not in before and not part.startswith(CORPORA)):
+        if before.get(part) == after.get(part) or (part not in before and not is_learnt_from(part)):
             continue
         reader, place = part_reader(experiment, part), f"data.{part}"
         if reader is None or part not in before or after[part]["read"] != before[part]["read"]:

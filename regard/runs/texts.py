@@ -26,9 +26,10 @@ LAST_KEPT = "the model of the last update is the one that is kept"
 
 
 def training_readers(experiment: Experiment) -> dict[str, Reader]:
-    """What is learnt from, by corpus: the training part without what is held out of it, and the further corpora."""
+    """What is learnt from, by corpus: training parts without what is held out of them, and the further corpora."""
     more = {name: _reader(experiment, f"{CORPORA}{name}") for name in experiment.data.corpora}
-    return {"train": _parts(experiment)[0], **more}
+    views = experiment.views().items()
+    return {**{name: _parts(view)[0] for name, view in views if view.data.train is not None}, **more}
 
 
 def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
@@ -125,9 +126,17 @@ def learn_run_columns(
 
 
 def training_batches(
-    experiment: Experiment, folder: RunFolder, task: Task, columns: Columns, say: Say
+    experiment: Experiment,
+    folder: RunFolder,
+    task: Task,
+    columns: Columns,
+    say: Say,
+    routes: Mapping[str, str] = MappingProxyType({}),
 ) -> PlannedStream:
-    """All training corpora as one stream of batches; what of them could not be used is told."""
+    """All training corpora as one stream of batches; what of them could not be used is told.
+
+    `routes` are those of the corpora that do not take the task's, by name.
+    """
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     for name, reader in training_readers(experiment).items():
@@ -141,7 +150,7 @@ def training_batches(
         streams[name] = task.stream(corpus, *limits, seed=seed)
         sizes[name] = sum(int(corpus.lengths(column).sum()) for column in columns)
     weights = experiment.data.weights or sizes
-    stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, seed=seed)
+    stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)
 
 

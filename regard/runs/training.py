@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ from regard.config import quoted
 from regard.data.columns import Columns
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
+from regard.errors import ConfigError
 from regard.experiment import Experiment, read_experiment, settings_file
 from regard.models import Model
 from regard.models.counting import count_for_embedders
@@ -24,17 +25,17 @@ from regard.ops import machine
 from regard.ops.memory import keep_memory
 from regard.ops.plain import is_plain
 from regard.ops.timings import timings
-from regard.runs.assembly import model_of, objective_of, task_of
+from regard.runs.assembly import model_of, objective_of, routed, task_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder, choose_device
-from regard.runs.initial import initial_values, start_from, taken_columns
+from regard.runs.initial import freeze, initial_values, start_from, taken_columns
 from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.training_links import training_links
-from regard.runs.validation import Validation
-from regard.tasks import Measure, Task
+from regard.runs.validation import Validation, Validations
+from regard.tasks import Examples, Measure, Task
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Report, Trainer
@@ -78,6 +79,8 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
     Under torchrun every process calls it, and all train one model.
     """
     keep_memory()
+    if experiment.decoding.route is not None:
+        raise ConfigError("decoding.route", "is for a trained model: training is on all routes", "leave it out")
     with joined_world(choose_device(experiment.device)) as world:
         experiment = world.agree(named(experiment))
         folder = run_of(experiment)
@@ -141,7 +144,7 @@ class _Parts(NamedTuple):
     model: Model
     objective: Objective
     batches: Stream
-    validation: Validation | None
+    validation: Validation | Validations | None
     higher_is_better: bool  # of the metric that steers
     halvings: int  # times that batches must be halved to fit into memory
 
@@ -178,23 +181,24 @@ def _prepared(
 
 
 def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress: Progress, world: World) -> _Parts:
-    task = task_of(experiment, columns)
     model = model_of(experiment, columns).to(world.device)
+    task = routed(task_of(experiment, columns), model, experiment)
     new = not folder.started
-    taken = initial_values(experiment, model, columns, progress.say) if new and experiment.init else []
-    batches = training_batches(experiment, folder, task, columns, progress.say)
+    frozen = experiment.init is not None and experiment.init.frozen
+    taken = initial_values(experiment, model, columns, progress.say) if experiment.init and (new or frozen) else []
+    views = {name: view for name, view in experiment.views().items() if view.data.train}
+    routes = {name: routed(task, model, view).route for name, view in views.items()}
+    batches = training_batches(experiment, folder, task, columns, progress.say, routes)
     if new:
         count_for_embedders(model, batches)
         fill_embedders(model, columns, progress.say)
         start_from(model, taken)
+    if frozen:
+        freeze(model, taken, routes)
     examples = dev_examples(experiment, task, progress.say)
     if new:
         task.fit(model, batches, examples, progress.say)
-    validation = None
-    if examples is not None:
-        tokens, engine = experiment.decoding.batch_tokens, task.engine(model, GreedySearch())
-        measures = _measures(experiment, task)
-        validation = Validation(model, task, engine, examples, measures, batch_tokens=tokens, say=progress.say)
+    validation = _validation(experiment, model, task, examples, progress.say)
     count = sum(parameter.numel() for parameter in model.parameters())
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
@@ -203,6 +207,22 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     higher_is_better = task.measure(experiment.training.metric).higher_is_better is True
     halved = halvings(experiment, world.device) if new else 0
     return _Parts(experiment, model, objective, batches, validation, higher_is_better, halved)
+
+
+def _validation(
+    experiment: Experiment, model: Model, task: Task, examples: Examples | None, say: Callable[[str], None]
+) -> Validation | Validations | None:
+    """What judges the model by the dev part, whose `examples` are given, and by those of all routes."""
+    tokens, measures, found = experiment.decoding.batch_tokens, _measures(experiment, task), dict[str, Validation]()
+    for name, view in experiment.views().items():
+        kind = routed(task, model, view)
+        if name != "train":
+            examples = dev_examples(view, kind, say) if view.data.dev or view.data.train else None
+        if examples is not None:
+            engine = kind.engine(model, GreedySearch())
+            key = name if name != "train" else kind.route
+            found[key] = Validation(model, kind, engine, examples, measures, batch_tokens=tokens, say=say)
+    return Validations(found) if len(found) > 1 else next(iter(found.values()), None)
 
 
 def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World) -> Trainer:

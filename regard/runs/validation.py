@@ -1,6 +1,7 @@
 """How good a model is on the dev part: how well it knows what is given, and metrics of what it answers itself."""
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 from regard.decoding import Engine
 from regard.models import Model
@@ -52,6 +53,23 @@ class Validation:
         texts, given = outcome.texts, [self.examples[name] for name in self.task.inputs]
         for place in dict.fromkeys(len(texts) * share // SAMPLES for share in range(SAMPLES) if texts):
             self.say("\n".join([*(f"   {_cut(column[place])}" for column in given), f"   → {_cut(texts[place])}"]))
+
+
+class Validations:
+    """Several validations as one, each by its own name: the mean of every figure, and each as `bleu-fr`."""
+
+    def __init__(self, parts: Mapping[str, Validation]) -> None:
+        self.parts = dict(parts)
+
+    def __call__(self, should_stop: Callable[[], bool]) -> Mapping[str, float]:
+        """All figures; empty when it was told to stop on the way."""
+        found = dict[str, Mapping[str, float]]()
+        for name, part in self.parts.items():
+            found[name] = part(should_stop)
+            if not found[name]:
+                return {}
+        means = {key: fmean(scores[key] for scores in found.values()) for key in next(iter(found.values()))}
+        return {**means, **{f"{key}-{name}": scores[key] for name, scores in found.items() for key in scores}}
 
 
 def _cut(text: str) -> str:

@@ -1,6 +1,6 @@
 """Which languages are served, from which into which, and by what."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from regard.config import SETTINGS_FILE, read_yaml
@@ -52,9 +52,10 @@ def wanted(runs: Sequence[Path], only: Collection[str]) -> list[Path]:
 
     No language stands for all. Nothing is loaded. Raises ConfigError where no run is left.
     """
-    found = [run for run in runs if (pair := _named(run)) is None or between(*pair, only)] if only else list(runs)
+    named = {run: _named(run) for run in runs} if only else {}
+    found = [run for run in runs if not (pairs := named.get(run)) or any(between(*pair, only) for pair in pairs)]
     if not found:
-        raise none_between(only, [pair for run in runs if (pair := _named(run)) is not None])
+        raise none_between(only, [pair for pairs in named.values() for pair in pairs])
     return found
 
 
@@ -70,12 +71,18 @@ def none_between(only: Collection[str], pairs: Collection[tuple[str, str]]) -> C
     return ConfigError("--load-only", problem, "name both languages of a run, or leave it away to serve all")
 
 
-def _named(run: Path) -> tuple[str, str] | None:
-    """The codes of source and target that a run's settings name; what is wrong with them tells whoever loads it."""
+def _named(run: Path) -> list[tuple[str, str]]:
+    """The codes of sources and targets that a run's settings name; what is wrong with them tells whoever loads it."""
     try:
-        match read_yaml(run / SETTINGS_FILE):
-            case {"data": {"languages": [str(source), str(target)]}}:
-                return source, target
+        settings = read_yaml(run / SETTINGS_FILE)
     except ConfigError:
-        pass
-    return None
+        return []
+    data = settings.get("data")
+    first = data if isinstance(data, Mapping) else {}
+    routes = first.get("routes")
+    found = []
+    for one in (first, *(routes.values() if isinstance(routes, Mapping) else ())):
+        match one:
+            case {"languages": [str(source), str(target)]}:
+                found.append((source, target))
+    return found

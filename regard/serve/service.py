@@ -125,20 +125,21 @@ class Service:
 
         Only their models could tell.
         """
-        wanted = []
+        wanted, there = list[Predicts](), list[tuple[str, str]]()
         for engine in self.engines.values():
             if not engine.translates:
                 wanted.append(engine)
                 continue
-            if not (engine.source and engine.target):
-                hint = "name them when it is trained: data.languages=[en,de]"
-                raise ConfigError(engine.name, "nothing says which languages this run translates", hint)
-            if between(engine.source, engine.target, self.settings.load_only):
-                wanted.append(engine)
-            else:
+            pairs = engine.pairs()
+            there += [(one.source, one.target) for one in pairs]
+            for one in pairs:
+                if not (one.source and one.target):
+                    hint = "name them when it is trained: data.languages=[en,de]"
+                    raise ConfigError(one.name, "nothing says which languages this run translates", hint)
+            between_wanted = [one for one in pairs if between(one.source, one.target, self.settings.load_only)]
+            wanted += between_wanted
+            if not between_wanted:
                 await engine.stop()
         if not wanted:
-            raise none_between(
-                self.settings.load_only, [(engine.source, engine.target) for engine in self.engines.values()]
-            )
+            raise none_between(self.settings.load_only, there)
         return wanted

@@ -80,6 +80,9 @@ class KnownEngine:
         others = [replace(one, log_probs=[-1.0] * len(one.text.split())) for one in found]
         return replace(self._predict(source, target, Options()), alternatives=others)
 
+    def pairs(self) -> list["KnownEngine"]:
+        return [self]
+
     async def stop(self) -> None:
         self.ready, self.stopped = False, True
 

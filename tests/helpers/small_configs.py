@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+from regard.config import read_yaml
 from regard.experiment import read_experiment
 from regard.runs import train_run
 
@@ -78,7 +79,8 @@ def small(path: Path, folder: Path) -> list[str]:
     kind = "pairs" if of_compared(path) else "documents" if of_documents(path) else path.parent.name
     kind = "talks" if path.stem.startswith("ted-") else kind
     write = WRITERS.get(kind, _pairs_in)
-    changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path), *_pairs_beside(folder, path)]
+    beside = [*_routes_in(folder, path), *_pairs_beside(folder, path)]
+    changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path), *beside]
     return [*changes, *_teacher_in(folder, path, changes), *_lexicon_in(folder, path)]
 
 
@@ -94,6 +96,18 @@ def _pairs_beside(folder: Path, path: Path) -> list[str]:
     if "    tatoeba: {" not in path.read_text(encoding="utf-8"):
         return []
     return [change.replace("train", "corpora.tatoeba", 1) for change in _pairs_in(folder)[:2]]
+
+
+def _routes_in(folder: Path, path: Path) -> list[str]:
+    """The same texts for every pair of languages of a config."""
+    routes = read_yaml(path)["data"].get("routes", {})
+    return [
+        f"data.routes.{name}.{part}.{side}={folder / side}"
+        for name, route in routes.items()
+        for part in ("train", "dev", "test")
+        if part in route
+        for side in ("source", "target")
+    ]
 
 
 def _vectors_in(folder: Path, path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from regard.decoding import SEARCHES, Search, Unwanted
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError, RegardError
 from regard.ops.memory import lacks_memory
-from regard.predictor import Predictor, load
+from regard.predictor import Predictor, load_routes
 from regard.predictor.reasons import with_reasons
 from regard.predictor.search_tree import with_search
 from regard.registry import Choice
@@ -57,20 +57,30 @@ class Answering:
         self.predictor, self.search = predictor, search
         self._searches = functools.cache(self._search)
         self.looking = Looking(predictor)
+        self.routes: dict[str, Answering] = {}  # for further pairs of languages of the same model, by name
 
     @classmethod
     def load(cls, run: Path, *, batch_tokens: int, changes: Sequence[str] = ()) -> "tuple[Answering, dict[str, Any]]":
         """With what there is to tell of the model. Raises RegardError for a run that cannot be served."""
         settings = [f"decoding.batch_tokens={batch_tokens}", *changes]
-        predictor, folder = load(run, settings), RunFolder(run)
+        predictors, folder = load_routes(run, settings), RunFolder(run)
         experiment = folder.experiment(settings)
-        return cls(predictor, experiment.decoding.search), info_of(predictor, experiment, folder)
+        first, *others = (cls(one, experiment.decoding.search) for one in predictors.values())
+        first.routes = dict(zip(experiment.data.routes, others, strict=True))
+        views = experiment.views()
+        routes = {name: info_of(one.predictor, views[name], folder) for name, one in first.routes.items()}
+        return first, {**info_of(first.predictor, experiment, folder), "routes": routes}
+
+    def along(self, route: str) -> "Answering":
+        """What answers for a further pair of languages; "": this one."""
+        return self.routes[route] if route else self
 
     def beside(self) -> "Answering":
         """For another thread: the same weights in modules of its own, so that a recording hears nobody else."""
         other = copy.copy(self)
         other.predictor = self.predictor.replica()
         other.looking = self.looking.of(other.predictor)
+        other.routes = {name: one.beside() for name, one in self.routes.items()}
         return other
 
     def count(self, sources: Sequence[str], targets: Sequence[str] | None = None) -> list[int | Prediction | Refused]:

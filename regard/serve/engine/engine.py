@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from regard.results import Prediction
 from regard.serve.engine.delivery import Miscounted, counted
 from regard.serve.engine.faults import Busy, NotReady, TooLate
 from regard.serve.engine.lanes import Lanes, guessed
-from regard.serve.engine.options import Limits, Options, Watcher, cores, shared
+from regard.serve.engine.options import Limits, Options, Predicts, Watcher, cores, shared
 from regard.serve.engine.pipe import Gone, Pipe
 from regard.serve.engine.waiting import Texts
 
@@ -34,6 +35,7 @@ class Engine:
         self.given: Sequence[str] = ()
         self.info: dict[str, Any] = {}
         self.alphabet = frozenset[str]()
+        self.routes: dict[str, dict[str, Any]] = {}  # what there is to tell of further pairs of languages, by name
         self._lanes = Lanes(self.limits)
         self._counted = 0  # texts that are being counted
         self._pipe: Pipe | None = None
@@ -101,20 +103,27 @@ class Engine:
         reasons: Sequence[str] = (),
         steps: bool = False,
         seconds: float = 30.0,
+        route: str = "",
     ) -> list[Prediction]:
         """The given targets with their log-probabilities and all that they look at; faults as of `predict`.
 
         With `by` the words that speak for them, by one of the model's `methods`; with `reasons` by these, besides; with
         `steps` what the search of each source held and dropped.
         """
-        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons), steps=steps)
+        options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons), steps=steps, route=route)
         return await self._accept(sources, targets, options, seconds)
 
-    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0) -> Prediction:
+    async def rewrite(
+        self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0, route: str = ""
+    ) -> Prediction:
         """The target with alternatives, explained, that have another word in its place; faults as of `predict`."""
-        options = Options(n_best=count, explain=True, word=word)
+        options = Options(n_best=count, explain=True, word=word, route=route)
         [found] = await self._accept([source], [target], options, seconds)
         return found
+
+    def pairs(self) -> Sequence[Predicts]:
+        """Itself, and one for each further pair of languages of its model."""
+        return [self, *(EngineRoute(self, name, told) for name, told in self.routes.items())]
 
     async def stop(self) -> None:
         """Ends the process; who still waits is told NotReady."""
@@ -187,6 +196,7 @@ class Engine:
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
         self.translates, self.given = self.info["translates"], self.info["given"]
         self.alphabet = frozenset(self.info.pop("alphabet", ""))
+        self.routes = self.info.pop("routes", {})
         return self._pipe
 
     async def _live(self) -> None:
@@ -214,6 +224,67 @@ class Engine:
         if self._pipe is not None:
             await self._pipe.close()
             self._pipe = None
+
+
+class EngineRoute:
+    """A further pair of languages of an engine's model, in the same process and the same queues."""
+
+    translates = True
+
+    def __init__(self, engine: Engine, route: str, info: Mapping[str, Any]) -> None:
+        self.engine, self.route, self.name = engine, route, f"{engine.name}:{route}"
+        self.info = {name: value for name, value in info.items() if name != "alphabet"}
+        self.source, self.target = self.info["source"] or "", self.info["target"] or ""
+        self.given, self.alphabet = self.info["given"], frozenset(info["alphabet"])
+        self.watchers: list[Watcher] = []  # hear nothing: a batch is told to those of the engine
+
+    @property
+    def ready(self) -> bool:
+        """Whether the engine takes requests."""
+        return self.engine.ready
+
+    @property
+    def queue_size(self) -> int:
+        """Texts that wait for the engine, whatever their languages."""
+        return self.engine.queue_size
+
+    @property
+    def busy(self) -> int:
+        """As of the engine."""
+        return self.engine.busy
+
+    async def start(self) -> None:
+        """Nothing: the engine loads the model."""
+
+    async def predict(self, texts: Sequence[str], options: Options, *, seconds: float = 30.0) -> list[Prediction]:
+        """As of the engine."""
+        return await self.engine.predict(texts, replace(options, route=self.route), seconds=seconds)
+
+    async def explain(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        by: str = "",
+        reasons: Sequence[str] = (),
+        steps: bool = False,
+        seconds: float = 30.0,
+    ) -> list[Prediction]:
+        """As of the engine."""
+        return await self.engine.explain(
+            sources, targets, by=by, reasons=reasons, steps=steps, seconds=seconds, route=self.route
+        )
+
+    async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0) -> Prediction:
+        """As of the engine."""
+        return await self.engine.rewrite(source, target, word, count, seconds=seconds, route=self.route)
+
+    def pairs(self) -> Sequence[Predicts]:
+        """Itself."""
+        return [self]
+
+    async def stop(self) -> None:
+        """Nothing: the engine has its own end."""
 
 
 def name_of(run: Path) -> str:

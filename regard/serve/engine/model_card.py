@@ -24,7 +24,7 @@ SEED = 1  # of the sentences of the demo's grammar
 def learnt_of(experiment: Experiment, folder: RunFolder, task: Task) -> dict[str, Any]:
     """Plain values: `pairs`, `scores` and `bleu` (of the dev part) where the run tells them, `demo`, `examples`."""
     demo = (folder.path.resolve().parent / DEMO).is_file()
-    scores = _scores(folder, task)
+    scores = _scores(folder, task, experiment.decoding.route or task.route)
     return {
         "pairs": _pairs(folder),
         "scores": scores,
@@ -66,8 +66,8 @@ def _pairs(folder: RunFolder) -> int | None:
     return sum(counts) or None
 
 
-def _scores(folder: RunFolder, task: Task) -> dict[str, float]:
-    """As they were measured when the checkpoint that answers was made."""
+def _scores(folder: RunFolder, task: Task, route: str) -> dict[str, float]:
+    """As they were measured when the checkpoint that answers was made; of several pairs of languages those of one."""
     update = folder.checkpoint().state["update"]
     try:
         lines = (folder.path / METRICS).read_text("utf-8").splitlines()
@@ -75,4 +75,5 @@ def _scores(folder: RunFolder, task: Task) -> dict[str, float]:
     except (OSError, ValueError):  # gone, or damaged
         return {}
     found: dict[str, Any] = next((one for one in reversed(told) if one.get("update") == update), {})
-    return {name: round(found[name], 1) for name in task.validates if found.get(name) is not None}
+    own = {name: found.get(f"{name}-{route}", found.get(name)) for name in task.validates}
+    return {name: round(value, 1) for name, value in own.items() if value is not None}

@@ -39,6 +39,7 @@ class Options:
     word: int | None = None  # of a given target: others in its place are wanted, n_best of them
     glossary: tuple[str, ...] = ()  # lines of terms to keep
     prefix: str = ""  # what answers begin with
+    route: str = ""  # the pair of languages, for a model of several; "": its first one
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,10 @@ class Predicts(Protocol):
 
     async def rewrite(self, source: str, target: str, word: int, count: int, *, seconds: float) -> Prediction:
         """The given target; its alternatives have another word in place of one, and go on from there."""
+        ...
+
+    def pairs(self) -> "Sequence[Predicts]":
+        """Itself, and what its model translates besides: one for each further pair of languages."""
         ...
 
     async def stop(self) -> None:

@@ -160,6 +160,7 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
             return warm(answering)
         sources, targets = message["sources"], message["targets"]
         options = Options(**message["options"])
+        answering = answering.along(options.route)
         if targets is None and (most := message.get("most")) is not None:
             done = answering.predict_short(sources, most, options, unwanted)
         elif targets is None:

@@ -1,0 +1,172 @@
+"""One model of several languages against a model for each, from few pairs (F11), and a language that is added later.
+
+    python benchmarks/several_languages.py FOLDER
+    python benchmarks/several_languages.py FOLDER --pairs 5000 --updates 500 --dim 64 --layers 1
+
+The first pairs of Multi30k from English to German, French and Czech; a language has `--updates` batches in all systems,
+so a model of three languages has three times as many. All are judged by test2016. Czech is added to a model of German
+and French, without any more German and French. Runs that are in FOLDER are only judged, so a command that was stopped
+goes on.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+DATA = Path(os.environ.get("REGARD_DATA", "data")) / "multi30k"
+LANGUAGES = ("de", "fr", "cs")
+PARTS = {"dev": "val", "test": "test2016"}
+SETTINGS = [
+    "text={tokenizer: {name: subwords, size: 3000}, shared: false}",
+    "objective={name: likelihood, label_smoothing: 0.1}",
+    "training.batch_tokens=1024", "training.learning_rate=0.005",
+    "training.schedule={name: inverse_sqrt, warmup: 200}", "training.validate_lines=100", "training.patience=null",
+    "training.average=1", "model.tied=target", "model.dropout=0.2",
+]  # fmt: skip
+
+
+class Size(NamedTuple):
+    """How large the networks are, and how long they are trained."""
+
+    dim: int
+    layers: int
+    updates: int  # of each language
+
+    def settings(self) -> list[str]:
+        """Of a network."""
+        stack = f"{{name: transformer, num_layers: {self.layers}, feedforward_dim: {2 * self.dim}}}"
+        return [f"model.dim={self.dim}", f"model.encoder={stack}", f"model.decoder={stack}"]
+
+
+class System(NamedTuple):
+    """A run: what it is trained on, and what it is judged by."""
+
+    name: str
+    row: str  # of MODELS
+    trained: Sequence[str]  # languages, of which the first is that of data.train
+    judged: Sequence[str] = ()  # languages that are not trained on
+    settings: Sequence[str] = ()
+
+
+SYSTEMS = (
+    System("one_to_many", "one_to_many", LANGUAGES),
+    *(System(f"single-{one}", "translator", [one]) for one in LANGUAGES),
+    System("two", "one_to_many", LANGUAGES[:2]),
+    System("added-frozen", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two, frozen: true}"]),
+    System("added-free", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two}"]),
+    System("many_to_many", "many_to_many", LANGUAGES),
+)
+
+
+def written(folder: Path, pairs: int) -> None:
+    """Writes the first pairs of every language to the folder."""
+    for language in ("en", *LANGUAGES):
+        with gzip.open(DATA / f"train.{language}.gz", "rt", encoding="utf-8", newline="\n") as file:
+            (folder / f"train.{language}").write_text("".join(islice(file, pairs)), encoding="utf-8")
+
+
+def texts(folder: Path, system: System) -> list[str]:
+    """Changes that name the texts of a system: data.train is of the first language, each other one has a route."""
+    first, *others = [*system.trained, *system.judged]
+    changes = []
+    for language in (first, *others):
+        place = "data" if language == first else f"data.routes.{language}"
+        for part, name in {"train": "", **PARTS}.items():
+            if part == "train" and language in system.judged:
+                continue
+            for side, code in {"source": "en", "target": language}.items():
+                file = DATA / f"{name}.{code}.gz" if name else folder / f"train.{code}"
+                changes.append(f"{place}.{part}.{side}={file}")
+    return changes
+
+
+def words_of(folder: Path, system: System, size: Size) -> list[str]:
+    """The settings of a system of a size."""
+    names = [one for one in LANGUAGES if one in (*system.trained, *system.judged)]
+    several = [] if system.row == "translator" else [f"model.languages=[{','.join(names)}]"]
+    weights = {name: 1 for name in ("train", *system.trained[1:])}
+    shares = [f"data.weights={json.dumps(weights)}"] if len(weights) > 1 else []
+    total = size.updates * len(system.trained)
+    limits = [f"training.max_updates={total}", f"training.validate_every={max(1, total // 3)}"]
+    own = [one.replace("RUNS", str(folder)) for one in system.settings]
+    return [
+        f"model.name={system.row}",
+        *several,
+        *size.settings(),
+        *SETTINGS,
+        *texts(folder, system),
+        *shares,
+        *limits,
+        *own,
+    ]
+
+
+def regard(*words: str) -> str:
+    """What a command prints."""
+    return subprocess.run([sys.executable, "-m", "regard", *words], check=True, capture_output=True, text=True).stdout
+
+
+def bleu(run: Path, route: str | None) -> Mapping[str, float]:
+    """BLEU of the test part of a route, with the ends of its interval."""
+    changes = [] if route is None else [f"decoding.route={route}"]
+    [system] = json.loads(regard("evaluate", str(run), *changes, "--json"))["systems"]
+    found = {one["name"]: one for one in system["scores"]}["BLEU"]
+    low, high = found["interval"]
+    return {"value": found["value"], "low": low, "high": high}
+
+
+def judged(folder: Path, system: System, size: Size) -> Mapping[str, Mapping[str, float]]:
+    """The scores of a system by language; trains and judges what is not there yet."""
+    run, kept = folder / system.name, folder / f"{system.name}.json"
+    if kept.exists():
+        found: Mapping[str, Mapping[str, float]] = json.loads(kept.read_text("utf-8"))
+        return found
+    if not (run / "final.json").exists():
+        begun = ["--run", str(run), "--resume"] if (run / "experiment.yaml").exists() else [f"run={run}"]
+        regard("train", *([] if "--resume" in begun else words_of(folder, system, size)), *begun, "--quiet")
+    named = [None] if system.row == "translator" else [*system.trained, *system.judged]
+    scores = {route or system.trained[0]: bleu(run, route) for route in named}
+    kept.write_text(json.dumps(scores), encoding="utf-8")
+    return scores
+
+
+def row_of(name: str, scores: Mapping[str, Mapping[str, float]]) -> str:
+    """A row of the table; the mean stands where all languages are there."""
+    cells = [f"{scores[one]['value']:.2f}" if one in scores else "" for one in LANGUAGES]
+    mean = f"{sum(scores[one]['value'] for one in LANGUAGES) / len(LANGUAGES):.2f}" if all(cells) else ""
+    return f"| {name} | {' | '.join([*cells, mean])} |"
+
+
+def main() -> None:
+    """Prints a row of a table for each system."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pairs", type=int, default=5000, help="of each language")
+    parser.add_argument("--updates", type=int, default=500, help="of each language")
+    parser.add_argument("--dim", type=int, default=64)
+    parser.add_argument("--layers", type=int, default=1, help="of the encoder and of each decoder")
+    given = parser.parse_args()
+    size = Size(given.dim, given.layers, given.updates)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    written(given.folder, given.pairs)
+    print(f"| system | {' | '.join(LANGUAGES)} | mean |\n|---|{'---:|' * (len(LANGUAGES) + 1)}")
+    singles = dict[str, Mapping[str, float]]()
+    for system in SYSTEMS:
+        scores = judged(given.folder, system, size)
+        if system.row != "translator":
+            print(row_of(system.name, scores), flush=True)
+            continue
+        singles |= scores
+        if len(singles) == len(LANGUAGES):
+            print(row_of("a model each", singles), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Several languages in one run: trained from one config, used by route, a language added later, and what is refused."""
+
+import json
+
+import pytest
+from small_runs import SMALL, regard, unsaid
+
+from regard.data.mixed_stream import MixedStream
+from regard.experiment import read_experiment
+from regard.predictor import load
+from regard.reports import evaluate
+from regard.runs import RunFolder, assemble
+from regard.runs.texts import training_batches, training_readers
+
+TEXTS = {
+    "en": ["a dog runs", "two cats", "he reads", "yes"],
+    "de": ["ein Hund läuft", "zwei Katzen", "er liest", "ja"],
+    "fr": ["un chien court", "deux chats", "il lit", "oui"],
+    "cs": ["pes běží", "dvě kočky", "on čte", "ano"],
+}
+ONE = ["model.name=one_to_many", "model.languages=[de,fr]", "model.tied=target"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("texts")
+    for language, texts in TEXTS.items():
+        (found / f"a.{language}").write_text("".join(f"{one}\n" for one in texts * 3), encoding="utf-8")
+    return found
+
+
+def parts(folder, target, place="data", names=("train", "dev", "test"), source="en"):
+    """Settings that name the texts of a pair of languages."""
+    files = f"{{source: '{folder}/a.{source}', target: '{folder}/a.{target}'}}"
+    return [f"{place}.{name}={files}" for name in names]
+
+
+def trained(run, *words):
+    done = regard("train", "--quiet", *SMALL, *words, "--run", run)
+    assert done.code == 0, done.said
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(folder, tmp_path_factory):
+    """English to German and French."""
+    words = [*ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
+    return trained(tmp_path_factory.mktemp("runs") / "one", *words)
+
+
+def test_each_route_learns_from_its_own_texts(run):
+    """Batches of the corpus of a language take its route, and no other ones do."""
+    folder = RunFolder(run)
+    model, task, experiment = assemble(folder)
+    routes = {"train": "de", "fr": "fr"}
+    stream = training_batches(experiment, folder, task, folder.columns(experiment), lambda _: None, routes)
+    assert isinstance(stream, MixedStream)
+    found = set()
+    for _, (_, batch) in zip(range(12), stream.stream(), strict=False):
+        column = task.vocabularies["target"]
+        texts = [column.decode([id for id in row if id > 2]) for row in batch.sequences("target").items.tolist()]
+        assert set(texts) <= set(TEXTS[batch.route])
+        found.add(batch.route)
+    assert found == {"de", "fr"} == set(model.languages)
+
+
+def test_figures_of_a_validation_are_means_over_routes(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    told = [line for line in lines if "bleu-fr" in line]
+    assert told
+    for line in told:
+        for key in ("loss", "chrf", "perplexity"):
+            assert line[key] == pytest.approx((line[f"{key}-de"] + line[f"{key}-fr"]) / 2)
+
+
+@pytest.mark.parametrize(("named", "route"), [(None, "de"), ("de", "de"), ("en-de", "de"), ("fr", "fr")])
+def test_a_route_is_chosen_when_a_model_is_loaded(run, named, route):
+    """What is scored with a route is what the model itself says with that route."""
+    predictor = load(run, [] if named is None else [f"decoding.route={named}"])
+    assert predictor.languages == ("en", route)
+    model, task, _ = assemble(RunFolder(run))
+    batch = task.batch(task.encode([{"source": "two cats", "target": TEXTS[route][1]}]))
+    (scored,) = predictor.score(["two cats"], [TEXTS[route][1]])
+    assert scored.score == pytest.approx(-float(model.nll(batch._replace(route=route)).sum().detach()), rel=1e-5)
+
+
+def test_a_route_is_evaluated_and_explained_by_its_own_texts(run, tmp_path):
+    evaluate([run], {}, changes=["decoding.route=fr"], output=tmp_path / "answers")
+    predictor = load(run, ["decoding.route=fr"])
+    asked = [one.text for one in predictor.predict(TEXTS["en"], safeguards=False)]
+    assert (tmp_path / "answers").read_text(encoding="utf-8").splitlines() == asked * 3
+    wanted = [-loss for loss in predictor.outcome({"source": TEXTS["en"], "target": TEXTS["fr"]}).losses[:, 0]]
+    assert [one.score for one in predictor.score(TEXTS["en"], TEXTS["fr"])] == pytest.approx(wanted)
+    (found,) = load(run, ["decoding.route=fr"]).predict(["a dog runs"], explain=True)
+    assert [one.keys for one in found.explanation.maps if one.kind == "cross"]
+
+
+def test_a_run_of_routes_goes_on_where_it_was(folder, tmp_path):
+    words = [*ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
+    whole = trained(tmp_path / "whole", *words, "training.max_updates=6")
+    broken = trained(tmp_path / "broken", *words)
+    done = regard("train", "--run", broken, "--resume", "--quiet", "training.max_updates=6")
+    assert done.code == 0, done.said
+    one, other = (RunFolder(path).checkpoint().model for path in (whole, broken))
+    assert all(one[name].equal(other[name]) for name in one)
+
+
+@pytest.fixture(scope="module")
+def added(folder, run, tmp_path_factory):
+    """Czech, added to it; what was there does not learn, and is validated."""
+    words = [*ONE, "model.languages=[de,fr,cs]", f"init={{run: '{run}', frozen: true}}", *parts(folder, "cs")]
+    words += [*parts(folder, "de", "data.routes.de", ("dev",)), *parts(folder, "fr", "data.routes.fr", ("dev",))]
+    return trained(tmp_path_factory.mktemp("runs") / "added", *words)
+
+
+def test_a_language_is_added_without_forgetting(run, added):
+    """Bit for bit: other languages have the losses that they had, and the new one has learnt."""
+    before, after = (assemble(RunFolder(path)) for path in (run, added))
+    for route in ("de", "fr"):
+        pair = [{"source": "two cats", "target": TEXTS[route][1]}]
+        losses = [one.model.nll(one.task.batch(one.task.encode(pair))._replace(route=route)) for one in (before, after)]
+        assert losses[0].equal(losses[1])
+    mine, theirs = (RunFolder(path).checkpoint().model for path in (added, run))
+    assert all(mine[name].equal(theirs[name]) for name in theirs)
+    assert list(training_readers(after.experiment)) == ["train"]
+
+
+def test_adding_a_language_goes_on_where_it_was(folder, added, run, tmp_path):
+    done = regard("train", "--run", added, "--resume", "--quiet", "training.max_updates=4")
+    assert done.code == 0, done.said
+    mine, theirs = (RunFolder(path).checkpoint().model for path in (added, run))
+    assert all(mine[name].equal(theirs[name]) for name in theirs)
+
+
+def test_tokens_of_languages_serve_many_to_one_and_many_to_many(folder, tmp_path):
+    words = ["model.name=many_to_many", "model.languages=[en,de]", *parts(folder, "en", source="de")]
+    words += [*parts(folder, "en", "data.routes.fr-en", source="fr"), *parts(folder, "de", "data.routes.en-de")]
+    made = trained(tmp_path / "run", *words)
+    pairs = {name: load(made, [f"decoding.route={name}"]) for name in ("de-en", "fr-en", "en-de")}
+    assert {name: one.languages for name, one in pairs.items()} == {
+        "de-en": ("de", "en"), "fr-en": ("fr", "en"), "en-de": ("en", "de"),
+    }  # fmt: skip
+    assert {name: one.task.route for name, one in pairs.items()} == {"de-en": "en", "fr-en": "en", "en-de": "de"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (["model.languages=[de]"], ("model.languages: 'fr' is a target", "writes de")),
+        (["model.languages=[de,fr,cs]"], ("data.routes.cs.train: must be given", "no text teaches it")),
+        (["data.routes.fr.train.target=gone.fr"], ("data.routes.fr.train.target: there is no file 'gone.fr'",)),
+        (["data.weights={train: 1}"], ("data.weights: names train, the corpora are train, fr",)),
+        (["decoding.route=fr"], ("decoding.route: is for a trained model",)),
+    ],
+)
+def test_what_does_not_fit_is_one_line(folder, tmp_path, changes, told):
+    words = [*SMALL, *ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
+    done = regard("train", "--quiet", *words, *changes, "--run", tmp_path / "run")
+    assert not unsaid(done, *told)
+    assert not (tmp_path / "run").exists()
+
+
+def test_routes_need_a_model_of_several_languages(folder, tmp_path):
+    words = [*SMALL, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
+    done = regard("train", "--quiet", *words, "--run", tmp_path / "run")
+    assert not unsaid(done, "data.routes: names more pairs of languages, and 'translator' tells none", "one_to_many")
+
+
+def test_a_route_that_is_not_there_is_one_line(run, folder, tmp_path):
+    done = regard("predict", run, "decoding.route=es", given="yes\n")
+    assert not unsaid(done, "decoding.route: there is no 'es'", "de", "fr")
+    plain = trained(tmp_path / "plain", *parts(folder, "de"))
+    done = regard("predict", plain, "decoding.route=fr", given="yes\n")
+    assert not unsaid(done, "decoding.route: there is no 'fr'", "this run has one pair of languages")
+
+
+def test_frozen_texts_that_nothing_learns_from_are_refused(run, folder, tmp_path):
+    words = [*SMALL, *ONE, f"init={{run: '{run}', frozen: true}}", *parts(folder, "de")]
+    done = regard("train", "--quiet", *words, *parts(folder, "fr", "data.routes.fr"), "--run", tmp_path / "run")
+    assert not unsaid(done, "init.frozen: leaves nothing that learns from data.train")
+
+
+def test_settings_of_routes_are_saved_as_they_are(folder, tmp_path):
+    words = [*SMALL, *ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
+    experiment = read_experiment(None, [*words, "data.routes.fr.languages=[en,fr]"])
+    experiment.save(tmp_path / "run.yaml")
+    assert read_experiment(tmp_path / "run.yaml").data == experiment.data
