@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.config import Choice, staged
+from regard.errors import ConfigError
 from regard.evaluation.alignments import Link
 from regard.explain.adequacy import ADEQUACIES
 from regard.explain.adequacy.lexicon import FILE, LexiconAdequacy, folded_words
@@ -40,11 +41,15 @@ def learn_translations(
     """Count what each source word is linked to in the training pairs of a run, and keep the counts in its folder.
 
     `pseudo` is a table of these pairs to write, with a pseudo-token for each translation of an ambiguous word.
-    Raises ConfigError for a run that does not translate, DataError where its training texts are gone.
+    Raises ConfigError for a run that does not translate, or between several languages, DataError where its training
+    texts are gone.
     """
     experiment = folder.experiment()
     columns = folder.columns(experiment)
     check_translates(columns, ADEQUACIES.place)
+    if experiment.data.routes:
+        problem = "names more pairs of languages, and words are counted in one"
+        raise ConfigError("data.routes", problem, "train a run of that pair, or link words with regard align")
     examples = (example.texts for reader in training_readers(experiment).values() for example in reader)
     pairs = [(one["source"], one["target"]) for one in islice(examples, MOST_PAIRS)]
     say(f"linking the words of {len(pairs):,} pairs")

@@ -29,6 +29,7 @@ class Origin(NamedTuple):
     """A model to start from."""
 
     name: str  # as it is told
+    languages: tuple[str, ...]  # that it tells apart
     parts: Mapping[str, Named]
     values: Mapping[str, Tensor]  # by the names in `parts`
 
@@ -83,6 +84,9 @@ def initial_values(experiment: Experiment, model: Model, columns: Columns, say: 
     init = experiment.init
     assert init is not None  # else nothing is taken
     origin = _trained(RunFolder(init.run)) if init.run is not None else _foreign(init.folder)
+    if origin.languages and model.languages[: len(origin.languages)] != origin.languages:
+        problem = f"'{init.folder}' writes {', '.join(origin.languages)}, and a decoder is found by its number"
+        raise ConfigError("model.languages", problem, f"begin with {', '.join(origin.languages)}, in that order")
     mine, theirs = names_by_part(model), origin.parts
     chosen = init.parts or [
         part for part in mine if part in theirs and part not in _choosing_anew(experiment, model, columns)
@@ -154,7 +158,8 @@ def _trained(run: RunFolder) -> Origin:
     model = model_of(experiment, run.columns(experiment))
     checkpoint = run.checkpoint()
     files.load_model(model, checkpoint)  # tells what belongs to another model
-    return Origin(f"{run.path} ({checkpoint.folder.name})", names_by_part(model), checkpoint.model)
+    name = f"{run.path} ({checkpoint.folder.name})"
+    return Origin(name, model.languages, names_by_part(model), checkpoint.model)
 
 
 def _foreign(folder: Path) -> Origin:
@@ -162,7 +167,10 @@ def _foreign(folder: Path) -> Origin:
     parts = huggingface_parts(folder)
     names = {part: {f"0.{key}": f"{part}.{key}" for key in values} for part, values in parts.items()}
     return Origin(
-        str(folder), names, {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+        str(folder),
+        (),
+        names,
+        {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()},
     )
 
 

@@ -180,6 +180,31 @@ def test_frozen_texts_that_nothing_learns_from_are_refused(run, folder, tmp_path
     assert not unsaid(done, "init.frozen: leaves nothing that learns from data.train")
 
 
+@pytest.mark.parametrize(("languages", "routes"), [("[fr,de,cs]", ("de", "fr")), ("[de,cs]", ("de",))])
+def test_languages_of_a_run_to_start_from_come_first(run, folder, tmp_path, languages, routes):
+    words = [*SMALL, *ONE, f"model.languages={languages}", f"init.run={run}", *parts(folder, "cs")]
+    words += [word for one in routes for word in parts(folder, one, f"data.routes.{one}", ("dev",))]
+    done = regard("train", "--quiet", *words, "--run", tmp_path / "run")
+    assert not unsaid(done, "model.languages", "writes de, fr", "in that order")
+
+
+def test_a_translator_becomes_the_first_of_several(folder, tmp_path):
+    """Its losses stay the same in its own language, bit for bit."""
+    single = trained(tmp_path / "single", "model.tied=target", *parts(folder, "de"))
+    words = [*ONE, f"init={{run: '{single}', frozen: true}}", *parts(folder, "fr")]
+    several = trained(tmp_path / "several", *words, *parts(folder, "de", "data.routes.de", ("dev",)))
+    losses = []
+    for route, path in ((None, single), ("de", several)):
+        model, task, _ = assemble(RunFolder(path))
+        batch = task.batch(task.encode([{"source": "two cats", "target": "zwei Katzen"}]))
+        losses.append(model.nll(batch if route is None else batch._replace(route=route)))
+    assert losses[0].equal(losses[1])
+
+
+def test_words_of_several_pairs_are_not_counted_as_one(run):
+    assert not unsaid(regard("adequacy", run), "data.routes: names more pairs of languages", "regard align")
+
+
 def test_settings_of_routes_are_saved_as_they_are(folder, tmp_path):
     words = [*SMALL, *ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
     experiment = read_experiment(None, [*words, "data.routes.fr.languages=[en,fr]"])
