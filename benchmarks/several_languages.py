@@ -1,7 +1,7 @@
 """One model of several languages against a model for each, from few pairs (F11), and a language that is added later.
 
     python benchmarks/several_languages.py FOLDER
-    python benchmarks/several_languages.py FOLDER --pairs 5000 --updates 500 --dim 64 --layers 1
+    python benchmarks/several_languages.py FOLDER --pairs 5000 --updates 1000 --dim 64 --layers 1
 
 The first pairs of Multi30k from English to German, French and Czech; a language has `--updates` batches in all systems,
 so a model of three languages has three times as many. All are judged by test2016. Czech is added to a model of German
@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pairs", type=int, default=5000, help="of each language")
-    parser.add_argument("--updates", type=int, default=500, help="of each language")
+    parser.add_argument("--updates", type=int, default=1000, help="of each language")
     parser.add_argument("--dim", type=int, default=64)
     parser.add_argument("--layers", type=int, default=1, help="of the encoder and of each decoder")
     given = parser.parse_args()
