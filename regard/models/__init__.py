@@ -5,6 +5,7 @@ from regard.models.build import build_attention
 from regard.models.captioner import captioner
 from regard.models.causal_classifier import CausalClassifier, causal_classifier
 from regard.models.classifier import classifier
+from regard.models.cold_fusion import cold_fusion
 from regard.models.deliberation import Deliberation, deliberation
 from regard.models.document_vectors import DocumentVectors, pv_dbow, pv_dm
 from regard.models.hierarchical import Hierarchical, hierarchical
@@ -37,6 +38,7 @@ MODELS: Registry[Model] = Registry(
         "causal_classifier": causal_classifier,
         "cbow": cbow,
         "classifier": classifier,
+        "cold_fusion": cold_fusion,
         "deliberation": deliberation,
         "hierarchical": hierarchical,
         "language_model": language_model,

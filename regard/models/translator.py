@@ -146,6 +146,7 @@ class Translator(Generator):
         """Return encoders, decoders, heads and the embedders of either side or of both."""
         source = [reader.embedder for reader in self.encoders.values()]
         target = [decoder.embedder for decoder in self.decoders.values()]
+        inner = {name: found for decoder in self.decoders.values() for name, found in decoder.parts().items()}
         return {
             "embedder": [*source, *target],
             "encoder": [reader.encoder for reader in self.encoders.values()],
@@ -153,6 +154,7 @@ class Translator(Generator):
             "head": [*self.heads.values()],
             "source_embedder": source,
             "target_embedder": target,
+            **inner,
         }
 
     def counted(self, batch: Batch) -> Tensor:

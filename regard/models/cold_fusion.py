@@ -1,0 +1,135 @@
+"""A translator that learns to use a language model: cold fusion (https://arxiv.org/abs/1708.06426)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
+from regard.data.columns import Columns
+from regard.decoders import DECODERS, DecoderChoice
+from regard.decoders.decoder import Decoder, DecoderState
+from regard.encoders import EncoderChoice
+from regard.errors import PartError
+from regard.layers.embedders.embedder import Embedder
+from regard.models.build import build_embedder, build_sockets
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    EmbedderChoice,
+    ModelDim,
+    SelfAttention,
+    Tied,
+    WordPosition,
+)
+from regard.models.translator import ROUTE, Translator, translator
+from regard.ops.linear import Linear
+from regard.records import Decoded, Encoded
+from regard.registry import Choice
+
+
+class Heard(NamedTuple):
+    """What two readers of the same words remember."""
+
+    words: Any  # past of the translator's embedder
+    text: DecoderState  # of the language model
+
+
+class ListeningEmbedder(Embedder):
+    """[vectors of a translator's embedder; states of a language model that has read the same words]."""
+
+    def __init__(self, embedder: Embedder, language_model: Decoder, *, frozen: bool) -> None:
+        super().__init__()
+        self.embedder, self.language_model, self.frozen = embedder, language_model, frozen
+        self.dim, self.dropout = embedder.dim + language_model.dim, embedder.dropout
+        lengths = [one for one in (embedder.max_length, language_model.embedder.max_length) if one is not None]
+        self.max_length = min(lengths, default=None)
+        if frozen:
+            language_model.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> "ListeningEmbedder":
+        """Leave a frozen language model as it is in use: nothing of it is dropped."""
+        super().train(mode)
+        self.language_model.train(mode and not self.frozen)
+        return self
+
+    def forward(self, ids: Tensor, past: Heard | None = None) -> tuple[Tensor, Heard]:
+        """ids (rows, n) → vectors (rows, n, dim)."""
+        vectors, words = self.embedder(ids, None if past is None else past.words)
+        rows = torch.arange(len(ids), device=ids.device)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            text = self.language_model.start(rows=rows) if past is None else past.text
+            read, text = self.language_model(ids, text)
+        return torch.cat([vectors, read.states], dim=-1), Heard(words, text)
+
+
+class FusedDecoder(Decoder):
+    """s + g ∘ l, l = W h + c, g = σ(V [s; l] + b): s are the states of a decoder, h those of a language model.
+
+    The gate has a number for each feature. The paper reads the logits of the language model in place of h, and joins
+    [s; g ∘ l] by one more layer. With g = 0 the states are those of the decoder.
+    """
+
+    embedder: ListeningEmbedder
+
+    def __init__(self, decoder: Decoder, language_model: Decoder, *, frozen: bool) -> None:
+        super().__init__()
+        self.decoder, self.dim, self.masked = decoder, decoder.dim, decoder.masked
+        self.embedder = ListeningEmbedder(decoder.embedder, language_model, frozen=frozen)
+        self.told, self.gate = Linear(language_model.dim, self.dim), Linear(2 * self.dim, self.dim)
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return those of the language model, which another run can start."""
+        reader = self.embedder.language_model
+        return {"embedder": [reader.embedder], "target_embedder": [reader.embedder], "decoder": [reader]}
+
+    def _begin(self, seen: Encoded | None, rows: int) -> DecoderState:
+        return self.decoder._begin(seen, rows)
+
+    def _steps(
+        self, vectors: Tensor, mask: Tensor | None, state: DecoderState, need_weights: bool
+    ) -> tuple[Decoded, DecoderState]:
+        own, heard = vectors.split([self.decoder.embedder.dim, self.embedder.language_model.dim], dim=-1)
+        decoded, after = self.decoder._steps(own, mask, state, need_weights)
+        told = self.told(heard)
+        gate = self.gate(torch.cat([decoded.states, told], dim=-1)).sigmoid()
+        return decoded._replace(states=decoded.states + gate * told), after
+
+
+def cold_fusion(
+    columns: Columns,
+    *,
+    dim: ModelDim = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: WordPosition = Choice("sinusoidal"),
+    encoder: Annotated[EncoderChoice, Doc("What reads the source.")] = Choice("transformer"),
+    decoder: Annotated[DecoderChoice, Doc("What writes the target.")] = Choice("transformer"),
+    language_model: Annotated[
+        DecoderChoice, Doc("What the language model reads with: `model.decoder` of its run.")
+    ] = Choice("transformer"),
+    frozen: Annotated[bool, Doc("Leave the language model as it is.")] = False,
+    attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source.")] = HEADS_OF_FOUR,
+    self_attention: SelfAttention = PROJECTED_HEADS,
+    dropout: DropoutShare = 0.1,
+    tied: Tied = "all",
+) -> Translator:
+    """p(target | source) by a translator whose states take in those of a language model, as far as a gate lets them.
+
+    `init` takes the parts `embedder` and `decoder` of a run of a `language_model`; width, embedder, position and
+    self-attention are of both.
+    """
+    plain = translator(
+        columns, dim=dim, embedder=embedder, position=position, encoder=encoder, decoder=decoder, attention=attention,
+        self_attention=self_attention, dropout=dropout, tied=tied,
+    )  # fmt: skip
+    reads = build_embedder(embedder, position, len(columns["target"]), dim, dropout)
+    sockets = build_sockets(HEADS_OF_FOUR, self_attention)
+    reader = DECODERS.build(language_model, reads, None, sockets, given={"dropout": dropout}, place="language_model")
+    if reader.masked:
+        problem = f"the layers of '{language_model.name}' look at other rows, and nothing tells them what is padding"
+        raise PartError(problem, "another decoder, or another normalisation of its layers", setting="language_model")
+    decoders = {ROUTE: FusedDecoder(plain.decoders[ROUTE], reader, frozen=frozen)}
+    return Translator(plain.encoders, decoders, plain.heads, plain.routes)
