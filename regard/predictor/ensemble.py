@@ -27,6 +27,9 @@ def _member(run: Path, changes: list[str], task: Task) -> Model:
     model, other, _ = assemble(RunFolder(run), changes)
     if type(other) is not type(task):
         raise ConfigError(SETTING, f"'{run}' was trained for another task", "join runs of one task")
+    if other.route != task.route:
+        problem = f"'{run}' tells other languages apart, and members are asked for the same one by name"
+        raise ConfigError(SETTING, problem, "join runs of the same model.languages")
     for name, column in task.vocabularies.items():
         if other.vocabularies[name].key() != column.key():
             problem = f"'{run}' has another vocabulary of the {name}, and members share theirs"

@@ -159,7 +159,7 @@ def _trained_alignment_head(experiment: Experiment, model: Model) -> AlignmentHe
 
 
 def _other_model(model: Model, task: Task, run: Path) -> Model:
-    """The model of another run. Raises ConfigError where its ids are others than those of the task.
+    """The model of another run. Raises ConfigError where its ids or its languages are others than those here.
 
     In a rehearsal, whose vocabularies are not those of the run, it is a copy of the model itself.
     """
@@ -171,4 +171,8 @@ def _other_model(model: Model, task: Task, run: Path) -> Model:
         if name not in columns or columns[name].key() != column.key():
             problem = f"'{run}' has another vocabulary of the {name}, and what it teaches are ids"
             raise ConfigError("objective", problem, "train both on the same texts with the same text, or init.run")
-    return assemble(other).model
+    found = assemble(other).model
+    if found.languages != model.languages:
+        told = ", ".join(found.languages) or "one language"
+        raise ConfigError("objective", f"'{run}' writes {told}", "a run of the same model.languages")
+    return found

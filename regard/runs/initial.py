@@ -84,15 +84,14 @@ def initial_values(experiment: Experiment, model: Model, columns: Columns, say: 
     init = experiment.init
     assert init is not None  # else nothing is taken
     origin = _trained(RunFolder(init.run)) if init.run is not None else _foreign(init.folder)
-    if origin.languages and model.languages[: len(origin.languages)] != origin.languages:
-        problem = f"'{init.folder}' writes {', '.join(origin.languages)}, and a decoder is found by its number"
-        raise ConfigError("model.languages", problem, f"begin with {', '.join(origin.languages)}, in that order")
     mine, theirs = names_by_part(model), origin.parts
     chosen = init.parts or [
         part for part in mine if part in theirs and part not in _choosing_anew(experiment, model, columns)
     ]
     for part in init.parts:
         _check_part(part, mine, theirs, init)
+    if "decoder" in chosen:
+        _check_languages(model, origin, init)
     found = [
         Taken(name, origin.values[theirs[part][key]])
         for part in chosen
@@ -213,6 +212,14 @@ def _check_part(part: str, mine: Mapping[str, Named], theirs: Mapping[str, Named
         raise ConfigError(
             "init.parts", f"'{part}' has no tensor in common with that of '{init.folder}'", "leave it out"
         )
+
+
+def _check_languages(model: Model, origin: Origin, init: InitialSettings) -> None:
+    """Decoders are found by their numbers, as all that a part has several of."""
+    known = origin.languages
+    if model.languages and known and model.languages[: len(known)] != known:
+        problem = f"'{init.folder}' writes {', '.join(known)}, and its first decoder is taken for the first one here"
+        raise ConfigError("model.languages", problem, f"begin with {', '.join(known)}, in that order")
 
 
 def _check_column(

@@ -201,6 +201,16 @@ def test_a_translator_becomes_the_first_of_several(folder, tmp_path):
     assert losses[0].equal(losses[1])
 
 
+def test_runs_of_other_languages_neither_join_nor_teach(run, folder, tmp_path):
+    words = ["model.tied=target", f"init.run={run}", *parts(folder, "de")]
+    single = trained(tmp_path / "single", *words)
+    done = regard("predict", run, f"decoding.ensemble={single}", given="yes\n")
+    assert not unsaid(done, "decoding.ensemble", "tells other languages apart")
+    taught = f"objective={{name: word_distillation, teacher: '{run}'}}"
+    done = regard("train", "--quiet", *SMALL, *words, taught, "--run", tmp_path / "taught")
+    assert not unsaid(done, "objective", "writes de, fr", "model.languages")
+
+
 def test_words_of_several_pairs_are_not_counted_as_one(run):
     assert not unsaid(regard("adequacy", run), "data.routes: names more pairs of languages", "regard align")
 
