@@ -21,6 +21,7 @@ WITHIN = {  # how a config names a part that stands inside of another
     "fusion": "model={{name: reader, fusion: {1}}}",
     "tag_head": "model={{name: tagger, head: {1}}}",
     "posterior_feature": "objective={{name: posterior_regularisation, features: {1}}}",
+    "reward": "objective={{name: minimum_risk, rewards: {1}}}",
     "reader": "data.train={1}",
     "cell": "model.{0}={{name: recurrent, cell: {1}}}",
     "feedforward": "model.encoder={{name: transformer, feedforward: {1}}}",

@@ -26,7 +26,7 @@ from regard.layers.recurrent import RECURRENT
 from regard.models import MODELS
 from regard.models.comparisons import COMPARISONS
 from regard.models.fusions import FUSIONS
-from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES
+from regard.objectives import OBJECTIVES, PENALTIES, POSTERIOR_FEATURES, REWARDS
 from regard.registry import Registry
 from regard.statistical import ALIGNERS
 from regard.statistical.calibration import CALIBRATIONS
@@ -60,6 +60,7 @@ TABLES: Mapping[str, Registry[Any]] = {
     "objective": OBJECTIVES,
     "penalty": PENALTIES,
     "posterior_feature": POSTERIOR_FEATURES,
+    "reward": REWARDS,
     "optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
     "search": SEARCHES,

@@ -12,6 +12,7 @@ from regard.objectives.posterior_features import POSTERIOR_FEATURES
 from regard.objectives.posterior_regularisation import PosteriorRegularisationObjective
 from regard.objectives.r_drop import RDropObjective
 from regard.objectives.reinforce import ReinforceObjective
+from regard.objectives.rewards import REWARDS
 from regard.objectives.self_critical import SelfCriticalObjective
 from regard.objectives.sequence_distillation import SequenceDistillationObjective
 from regard.objectives.sub_batch import SubBatchObjective, check_norms
@@ -42,6 +43,7 @@ __all__ = [
     "OBJECTIVES",
     "PENALTIES",
     "POSTERIOR_FEATURES",
+    "REWARDS",
     "Context",
     "Objective",
     "PenalisedObjective",

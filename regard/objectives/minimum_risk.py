@@ -7,9 +7,9 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.bounds import NotNegative, Positive, Size
 from regard.config.common_settings import LabelSmoothing
-from regard.objectives.candidates import Candidates, Ids, candidates, ids_of, need_writer, sampling, targets_of, written
+from regard.objectives.candidates import Candidates, Ids, candidates, ids_of, need_writer, sampling, written
 from regard.objectives.objective import Context, Objective
-from regard.objectives.reward import SENTENCE_BLEU, Reward, RewardMetric
+from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
 
 Samples = Annotated[Size, Doc("Targets drawn for every sentence.")]
@@ -32,6 +32,7 @@ class MinimumRiskObjective(Objective):
         context: Context,
         *,
         reward: RewardMetric = SENTENCE_BLEU,
+        rewards: MoreRewards = (),
         samples: Samples = 10,
         sharpness: Annotated[
             Positive, Doc("Exponent of the probabilities: below 1 unlikely candidates count for more.")
@@ -41,7 +42,7 @@ class MinimumRiskObjective(Objective):
     ) -> None:
         super().__init__(context)
         need_writer(context, "minimum_risk")
-        self.reward, self.samples, self.sharpness = Reward(context, reward), samples, sharpness
+        self.reward, self.samples, self.sharpness = TotalReward(context, reward, rewards), samples, sharpness
         self.likelihood, self.label_smoothing = likelihood, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
@@ -65,7 +66,7 @@ class MinimumRiskObjective(Objective):
 
     def rewards(self, found: Candidates, batch: Batch) -> Tensor:
         """(sentence, candidate)."""
-        return found.table(self.reward(found.targets, targets_of(batch)).to(found.mask.device), 0.0)
+        return found.table(self.reward(found.targets, batch).to(found.mask.device), 0.0)
 
     def mean_losses(self, batch: Batch) -> Tensor:
         """(sentence,): the loss of a piece of the given target."""

@@ -1,7 +1,7 @@
 """The contract of objectives: what is minimised."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,9 @@ NEVER_LEARNS = (
 )
 
 
+Judge = Callable[[Sequence[str]], list[Mapping[str, float]]]  # texts → the probability of each label, of each
+
+
 class Context(NamedTuple):
     """What an objective may use. A tuple, so that `model` is no submodule of it: it is saved and moved by itself."""
 
@@ -37,6 +40,7 @@ class Context(NamedTuple):
     compiled: bool = False  # True: `recording` would see nothing of the model
     load: Callable[[Path], Model] | None = None  # run → its model, which has the same vocabularies
     links: Callable[[Choice], Links] | None = None  # row of ALIGNERS → its links of the training pairs
+    judge: Callable[[Path], Judge] | None = None  # run of a classifier → what it says of texts
 
     def need_records(self, what: str) -> None:
         """Raise ConfigError where `what` could not read what attention saw."""
@@ -48,6 +52,12 @@ class Context(NamedTuple):
         if self.load is None:
             raise ConfigError("objective.teacher", "needs runs, and none can be opened here", "Context(…, load=…)")
         return self.load(run).eval().requires_grad_(False)
+
+    def classifier(self, run: Path) -> Judge:
+        """Return what a classifier says of texts. Raises RegardError for a run that is none."""
+        if self.judge is None:
+            raise ConfigError("objective.rewards", "need runs, and none can be opened here", "Context(…, judge=…)")
+        return self.judge(run)
 
 
 class Objective(nn.Module, ABC):

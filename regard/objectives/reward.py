@@ -6,37 +6,44 @@ from typing import Annotated, cast
 import torch
 from torch import Tensor
 
-from regard.config import Doc, PartOf
+from regard.config import Doc, OneOrMany, PartOf
 from regard.data.columns import TextColumn
 from regard.errors import PartError
 from regard.evaluation import METRICS, Metric
 from regard.evaluation.metric import corpus_of
-from regard.objectives.candidates import TARGET, Ids, text_of
+from regard.objectives.candidates import TARGET, Ids, targets_of, text_of
 from regard.objectives.objective import Context
+from regard.objectives.rewards import REWARDS
+from regard.records import Batch
 from regard.registry import Choice
 
 RewardMetric = Annotated[Choice, PartOf(METRICS), Doc("Metric of texts whose figure of a sentence is the reward.")]
+MoreRewards = Annotated[
+    tuple[Annotated[Choice, PartOf(REWARDS)], ...], OneOrMany(), Doc("Rewards that are added to that of the metric.")
+]
 SENTENCE_BLEU = Choice("sentence_bleu")
 
 
-class Reward:
-    """metric / 100 of each sentence by itself; minus that where less of it is better."""
+class TotalReward:
+    """metric / 100 of each sentence by itself, minus that where less of it is better; and what more rewards add."""
 
-    def __init__(self, context: Context, choice: Choice) -> None:
+    def __init__(self, context: Context, choice: Choice, more: Sequence[Choice] = ()) -> None:
         metric = METRICS.build(choice, place="reward")
         if metric.judges != "text" or metric.higher_is_better is None:
             raise PartError(f"'{choice.name}' tells of no text whether it is good", "sentence_bleu", setting="reward")
         self.metric: Metric = metric
         self.scale = 0.01 if metric.higher_is_better else -0.01
         self.column = cast(TextColumn, context.task.vocabularies[TARGET])
+        self.more = [REWARDS.build(one, context, place="rewards") for one in more]
 
-    def __call__(self, targets: Sequence[Sequence[Ids]], given: Sequence[Ids]) -> Tensor:
-        """Several targets of each sentence and the given one → rewards (all of them,), sentence by sentence."""
-        known = dict[Ids, str]()
+    def __call__(self, targets: Sequence[Sequence[Ids]], batch: Batch) -> Tensor:
+        """Several targets of each row of a batch → rewards (all of them,), row by row."""
+        known, given = dict[Ids, str](), targets_of(batch)
         references = [self._text(one, known) for one, some in zip(given, targets, strict=True) for _ in some]
         texts = [self._text(one, known) for some in targets for one in some]
         statistics = self.metric.statistics(corpus_of(texts, references))
-        return self.scale * torch.tensor([self.metric.value(row) for row in statistics])
+        found = self.scale * torch.tensor([self.metric.value(row) for row in statistics])
+        return sum((one(targets, batch) for one in self.more), start=found)
 
     def _text(self, ids: Ids, known: dict[Ids, str]) -> str:
         if ids not in known:

@@ -8,10 +8,10 @@ from regard.config import Doc
 from regard.config.common_settings import LabelSmoothing
 from regard.decoding import GreedySearch
 from regard.errors import PartError
-from regard.objectives.candidates import Ids, ids_of, need_writer, sampling, targets_of, with_targets, written
+from regard.objectives.candidates import Ids, ids_of, need_writer, sampling, with_targets, written
 from regard.objectives.minimum_risk import LikelihoodWeight, Samples
 from regard.objectives.objective import Context, Objective
-from regard.objectives.reward import SENTENCE_BLEU, Reward, RewardMetric
+from regard.objectives.reward import SENTENCE_BLEU, MoreRewards, RewardMetric, TotalReward
 from regard.records import Batch, Loss
 
 
@@ -33,6 +33,7 @@ class SelfCriticalObjective(Objective):
         context: Context,
         *,
         reward: RewardMetric = SENTENCE_BLEU,
+        rewards: MoreRewards = (),
         baseline: Annotated[
             Literal["others", "greedy"], Doc("What a draw is compared with: the other draws, or the greedy answer.")
         ] = "others",
@@ -44,16 +45,16 @@ class SelfCriticalObjective(Objective):
         need_writer(context, "self_critical")
         if baseline == "others" and samples == 1:
             raise PartError("one draw has no others", "2 at least, or baseline: greedy", setting="samples")
-        self.reward, self.samples, self.greedy = Reward(context, reward), samples, baseline == "greedy"
+        self.reward = TotalReward(context, reward, rewards)
+        self.samples, self.greedy = samples, baseline == "greedy"
         self.likelihood, self.label_smoothing = likelihood, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the sentences of a batch."""
-        model, given = self.context.model, targets_of(batch)
-        drawn = self.drawn(batch)
+        model, drawn = self.context.model, self.drawn(batch)
         log_probs = -model.nll(with_targets(batch, drawn)).sum(dim=-1).view(len(drawn), -1)
-        rewards = self.reward(drawn, given).to(log_probs).view_as(log_probs)
-        baseline = self._baseline(rewards, batch, given)
+        rewards = self.reward(drawn, batch).to(log_probs).view_as(log_probs)
+        baseline = self._baseline(rewards, batch)
         sizes = model.counted(batch).sum(dim=-1).clamp(min=1)
         gained = ((rewards - baseline) * log_probs).mean(dim=-1) / sizes
         parts = {"reward": rewards.mean(dim=-1).sum(), "baseline": baseline.mean(dim=-1).sum()}
@@ -63,12 +64,12 @@ class SelfCriticalObjective(Objective):
             total, parts = total + self.likelihood * losses, {**parts, "likelihood": losses.detach()}
         return Loss(total, len(batch.lines), parts)
 
-    def _baseline(self, rewards: Tensor, batch: Batch, given: list[Ids]) -> Tensor:
+    def _baseline(self, rewards: Tensor, batch: Batch) -> Tensor:
         """Rewards (sentence, draw) → what each is compared with, (sentence, draw) or (sentence, 1)."""
         if not self.greedy:
             return (rewards.sum(dim=-1, keepdim=True) - rewards) / (rewards.shape[1] - 1)
         answers = [[ids_of(best)] for best, *_ in written(self.context.model, GreedySearch(), batch)]
-        return self.reward(answers, given).to(rewards).unsqueeze(-1)
+        return self.reward(answers, batch).to(rewards).unsqueeze(-1)
 
     def drawn(self, batch: Batch) -> list[list[Ids]]:
         """Return so many targets of each sentence as the model writes them by chance."""

@@ -1,7 +1,7 @@
 """Settings and columns → a model, its task and what it is trained to minimise."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from regard.data.columns import Columns
+from regard.data.packing import chunks
 from regard.decoding import FEATURES, SEARCHES, Engine, Feature, SearchEngine
 from regard.decoding.features import Surroundings
 from regard.decoding.shortlist import FILE as SHORTLIST
@@ -19,12 +20,13 @@ from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
-from regard.objectives.objective import Links
+from regard.objectives.objective import Judge, Links
 from regard.ops.kernels.packing import set_precision
 from regard.ops.skip_init import skip_init
 from regard.registry import Choice
 from regard.runs.folder import TUNING, RunFolder, choose_device
 from regard.tasks import TASKS, Task
+from regard.text.clean import clean
 from regard.training import checkpoint as files
 
 
@@ -145,7 +147,7 @@ def objective_of(
 ) -> Objective:
     """What the model is trained to minimise, with the penalties of the settings; `links` are of its training pairs."""
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
-    context = Context(model, task, search, experiment.training.compile, load, links)
+    context = Context(model, task, search, experiment.training.compile, load, links, _judge)
     objective = OBJECTIVES.build(experiment.objective, context)
     check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)
@@ -156,6 +158,26 @@ def _trained_alignment_head(experiment: Experiment, model: Model) -> AlignmentHe
     """The head that a penalty of the settings has taught to link words; None where none has."""
     found = [one.trained_head(model) for one in build_penalties(experiment.penalties).values()]
     return next((AlignmentHead(*one) for one in found if one is not None), None)
+
+
+def _judge(run: Path) -> Judge:
+    """Return what the classifier of a run says of texts. Raises ConfigError for a run of another kind."""
+    model, task, experiment = assemble(RunFolder(run))
+    if task.answers != "label" or len(task.inputs) > 1:
+        raise ConfigError("objective.rewards.teacher", f"'{run}' is no classifier of texts", "a run of one")
+    engine = engine_of(experiment.decoding, model, task)
+
+    @torch.no_grad()
+    def judge(texts: Sequence[str]) -> list[Mapping[str, float]]:
+        rows, found = task.encode([task.given(clean(text)) for text in texts]), dict[int, Mapping[str, float]]()
+        lengths = [max(map(len, row.values())) + 1 for row in rows]
+        for places in chunks(lengths, experiment.decoding.batch_tokens):
+            batch = task.batch([rows[place] for place in places]).to(model.device)
+            told = (one.label_probabilities() for one in task.predict(engine, batch))
+            found |= zip(places.tolist(), told, strict=True)
+        return [found[place] for place in range(len(rows))]
+
+    return judge
 
 
 def _other_model(model: Model, task: Task, run: Path) -> Model:

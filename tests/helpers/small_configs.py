@@ -120,11 +120,23 @@ def _vectors_in(folder: Path, path: Path) -> list[str]:
 
 def _teacher_in(folder: Path, path: Path, changes: list[str]) -> list[str]:
     """A run that teaches, where a config learns from one."""
-    if "teacher:" not in path.read_text(encoding="utf-8"):
+    text = path.read_text(encoding="utf-8")
+    if "name: coherence" in text:
+        return _judge_in(folder)
+    if "teacher:" not in text:
         return []
     teacher = read_experiment(path, [*changes, "objective={name: likelihood}", f"run={folder / 'teacher'}"])
     assert train_run(teacher, quiet=True)
     return [f"objective.teacher={folder / 'teacher'}"]
+
+
+def _judge_in(folder: Path) -> list[str]:
+    """A classifier of texts, where a reward asks one."""
+    reader = f"{{name: sentence_order, file: '{folder / 'talks.tsv'}', fields: {{document: 1, sentence: 4}}}}"
+    changes = ["task=classification", *(f"data.{part}={reader}" for part in ("train", "dev")), *SMALL]
+    small = "model.encoder={name: recurrent, hidden_dim: 8}"
+    assert train_run(read_experiment(None, [*changes, small, f"run={folder / 'judge'}"]), quiet=True)
+    return [f"objective.rewards={{name: coherence, teacher: '{folder / 'judge'}'}}"]
 
 
 def _lexicon_in(folder: Path, path: Path) -> list[str]:

@@ -103,7 +103,7 @@ def test_self_critical_baseline_is_the_greedy_answer(model, monkeypatch):
 @pytest.mark.parametrize("name", ["minimum_risk", "self_critical"])
 def test_a_reward_that_is_always_the_same_has_no_gradient(name, model, monkeypatch):
     built = objective(name, model, likelihood=0.0)
-    monkeypatch.setattr(built, "reward", lambda targets, given: torch.ones(sum(map(len, targets))))
+    monkeypatch.setattr(built, "reward", lambda targets, batch: torch.ones(sum(map(len, targets))))
     assert_close(gradient(built.loss(BATCH, "model").sum, model), torch.zeros_like(model.table))
 
 

@@ -19,6 +19,7 @@ from regard.data.readers.next_sentence import NextSentenceReader
 from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Fold, Part
 from regard.data.readers.reader import Reader
+from regard.data.readers.sentence_order import SentenceOrderReader
 from regard.data.readers.stretch import Stretch
 from regard.data.readers.tmx import TmxReader
 from regard.data.readers.tsv import TsvReader
@@ -43,6 +44,7 @@ READERS: Registry[Reader] = Registry(
         "next_sentence": NextSentenceReader,
         "numbered": NumberedReader,
         "parallel": ParallelReader,
+        "sentence_order": SentenceOrderReader,
         "tmx": TmxReader,
         "tsv": TsvReader,
     },

@@ -89,6 +89,7 @@ ELSEWHERE = {
     "grids",
     "next_sentence",
     "numbered",
+    "sentence_order",
 }  # with tests of their own
 
 

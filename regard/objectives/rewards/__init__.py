@@ -1,0 +1,9 @@
+"""Rewards of written targets beside that of a metric. One file a row, each built with (context,)."""
+
+from regard.objectives.rewards.coherence import CoherenceReward
+from regard.objectives.rewards.reward import Reward
+from regard.registry import Registry
+
+REWARDS: Registry[Reward] = Registry("objective.rewards", {"coherence": CoherenceReward})
+
+__all__ = ["REWARDS", "Reward"]

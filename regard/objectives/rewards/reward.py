@@ -1,0 +1,26 @@
+"""The contract of rewards: what a written target is worth."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Annotated
+
+from torch import Tensor
+
+from regard.config import Doc
+from regard.config.bounds import AnyFloat
+from regard.objectives.candidates import Ids
+from regard.objectives.objective import Context
+from regard.records import Batch
+
+RewardWeight = Annotated[AnyFloat, Doc("Weight of the reward; that of the metric has 1.")]
+
+
+class Reward(ABC):
+    """A number for each written target, the higher the better. A row of REWARDS, built with (context,)."""
+
+    def __init__(self, context: Context, weight: float) -> None:
+        self.context, self.weight = context, weight
+
+    @abstractmethod
+    def __call__(self, targets: Sequence[Sequence[Ids]], batch: Batch) -> Tensor:
+        """Several targets of each row of a batch → what each is worth (all of them,), row by row, between 0 and 1."""
