@@ -29,6 +29,7 @@ MARK = "UNK"
 NEAR = 2  # words from one to the same again; an article may come again three words later
 METHODS = ("lrp", "attention")
 SHORT = range(6, 15)  # words of a translation that is drawn
+PARTS = {"train": "train", "dev": "val", "test": "test2016"}
 CONFIG = Path(__file__).parents[1] / "configs/translation/multi30k-rnnsearch.yaml"
 SMALL = [
     "model.dim=128",
@@ -36,7 +37,7 @@ SMALL = [
     "model.decoder.hidden_dim=128",
     "training.threads=1",
     "training.max_minutes=null",
-    "training.max_core_minutes=4",
+    "training.max_core_minutes=3",
     "training.validate_lines=200",
 ]
 
@@ -84,13 +85,12 @@ def trained(folder: Path, data: Path) -> Path:
     run = folder / "run"
     if not run.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {part: lines_of(data / f"{part}.en.gz") for part in ("train", "val")}
-        common = common_words(texts["train"])
-        for part, lines in texts.items():
-            (folder / f"{part}.en").write_text("".join(f"{marked(one, common)}\n" for one in lines), encoding="utf-8")
-        sides = {"train": "train", "dev": "val"}
-        files = [f"data.{part}.target={folder / name}.en" for part, name in sides.items()]
-        files += [f"data.{part}.source={data / name}.de.gz" for part, name in {**sides, "test": "test2016"}.items()]
+        common, files = common_words(lines_of(data / "train.en.gz")), list[str]()
+        for part, name in PARTS.items():
+            target = folder / f"{name}.en"
+            marks = (marked(one, common) for one in lines_of(data / f"{name}.en.gz"))
+            target.write_text("".join(f"{one}\n" for one in marks), encoding="utf-8")
+            files += [f"data.{part}.source={data / name}.de.gz", f"data.{part}.target={target}"]
         regard.train(CONFIG, [*SMALL, *files], run=run)
     return run
 
