@@ -136,9 +136,9 @@ class Service:
                 if not (one.source and one.target):
                     hint = "name them when it is trained: data.languages=[en,de]"
                     raise ConfigError(one.name, "nothing says which languages this run translates", hint)
-            between_wanted = [one for one in pairs if between(one.source, one.target, self.settings.load_only)]
-            wanted += between_wanted
-            if not between_wanted:
+            chosen = [one for one in pairs if between(one.source, one.target, self.settings.load_only)]
+            wanted += chosen
+            if not chosen:
                 await engine.stop()
         if not wanted:
             raise none_between(self.settings.load_only, there)
