@@ -15,6 +15,7 @@ from regard.encoders import EncoderChoice
 from regard.errors import PartError
 from regard.layers.embedders.embedder import Embedder
 from regard.models.build import build_embedder, build_sockets
+from regard.models.model import ROUTE
 from regard.models.settings import (
     HEADS_OF_FOUR,
     PROJECTED_HEADS,
@@ -25,7 +26,7 @@ from regard.models.settings import (
     Tied,
     WordPosition,
 )
-from regard.models.translator import ROUTE, Translator, translator
+from regard.models.translator import Translator, translator
 from regard.ops.linear import Linear
 from regard.records import Decoded, Encoded
 from regard.registry import Choice
