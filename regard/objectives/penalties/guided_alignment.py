@@ -18,6 +18,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.statistical import ALIGNERS
 
+SIDES = "target", "source"  # what looks, and what it looks at
 LEAST = 1e-12  # of a weight whose logarithm is taken
 
 
@@ -59,6 +60,10 @@ class GuidedAlignmentPenalty(Penalty):
         if context.links is not None:
             self.links = context.links(self.aligner)
 
+    def concerns(self, role: Role) -> bool:
+        """Return whether it looks from a translation at its source."""
+        return (role.queries, role.keys) == SIDES
+
     def trained_head(self, model: Model) -> TrainedHead:
         """Return the head that learns to link."""
         crossing = {name: one.role for name, one in attentions_in(model).items() if one.role.crosses}
@@ -83,8 +88,8 @@ class GuidedAlignmentPenalty(Penalty):
 
     def of_one(self, name: str, role: Role, weights: Tensor, batch: Batch) -> Tensor:
         """weights (rows, head, target, source) → (rows, target), without the last place where `ahead`."""
-        if not role.crosses:
-            raise ConfigError("penalties.attentions", f"'{name}' looks at no source", "leave it out")
+        if not self.concerns(role):
+            raise ConfigError("penalties.attentions", f"'{name}' looks at no source of a translation", "leave it out")
         if self.head >= weights.shape[1]:
             problem = f"there is no head {self.head} among {weights.shape[1]} of '{name}'"
             raise ConfigError("penalties.head", problem, "count from 0")
@@ -98,6 +103,6 @@ class GuidedAlignmentPenalty(Penalty):
 
 def same_place(batch: Batch) -> Tensor:
     """(batch, target, source): pieces at the same place are linked, where no texts are there to learn links from."""
-    target, source = (batch.sequences(name).mask for name in ("target", "source"))
+    target, source = (batch.sequences(name).mask for name in SIDES)
     both = target.unsqueeze(-1) & source.unsqueeze(-2)
     return both & torch.eye(*both.shape[1:], dtype=torch.bool, device=both.device)
