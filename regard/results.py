@@ -150,11 +150,6 @@ class Prediction:
         return self.text if self.withheld is None else f"[no answer: confidence {self.confidence or 0.0:.2f}]"
 
     @property
-    def calibrated(self) -> bool:
-        """Whether its confidence tells how often such answers are right, as a calibration of the run found."""
-        return self.confidences is not None
-
-    @property
     def confidence(self) -> float | None:
         """From 0 to 1, how sure the answer is: the mean of its items; None: nothing tells."""
         found = self.item_probabilities() if self.confidences is None else self.confidences
@@ -180,7 +175,7 @@ class Prediction:
         """Return what JSON tells besides the text and its score."""
         told: dict[str, Any] = {"warning": self.warning} if self.warning else {}
         if self.confidence is not None:
-            told |= {"confidence": self.confidence, "calibrated": self.calibrated}
+            told |= {"confidence": self.confidence, "calibrated": self.confidences is not None}
         if self.confidences is not None and self.withheld is None:
             told["confidences"] = list(self.confidences)
         return told if self.withheld is None else {**told, "abstained": True, "withheld": self.withheld}
@@ -301,15 +296,9 @@ class DocumentPrediction(Prediction):
 
     parts: list[Prediction] = field(default_factory=list, kw_only=True)
 
-    @property
-    def calibrated(self) -> bool:
-        """Whether the confidence of every sentence is."""
-        return all(one.calibrated for one in self.parts if one.confidence is not None)
-
-    @property
-    def confidence(self) -> float | None:
-        """That of the least sure sentence."""
-        return min((one.confidence for one in self.parts if one.confidence is not None), default=None)
+    def item_probabilities(self) -> list[float]:
+        """The confidence of the least sure sentence."""
+        return sorted(one.confidence for one in self.parts if one.confidence is not None)[:1]
 
     def details(self) -> dict[str, Any]:
         """Each sentence with its answer."""

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,15 @@ from regard.cli.files import check_writable
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="temperature, or bias_corrected: also for each choice.")]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="NAME", help="temperature, or bias_corrected: also how often each choice is right."),
+]
 Lines = Annotated[int, typer.Option("--lines", min=2, metavar="N", help="Examples of the dev and test parts, at most.")]
+Quality = Annotated[
+    bool, typer.Option("--quality", help="Also which numbers of a translator tell how good its sentences are.")
+]
+Passes = Annotated[int, typer.Option("--passes", min=0, max=1000, metavar="N", help="Passes with dropout for that.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="A picture: .svg, .png or .pdf")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of tables.")]
 
@@ -21,8 +29,10 @@ def calibrate_command(
     run: Run,
     changes: Changes = None,
     *,
-    by: By = "temperature",
+    by: By = None,
     lines: Lines = 1000,
+    quality: Quality = False,
+    passes: Passes = 10,
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
@@ -35,20 +45,28 @@ def calibrate_command(
     regard calibrate runs/en-de
 
     regard predict runs/en-de --abstain 0.7
+
+    --quality estimates the chrF of each sentence without its reference: by probabilities, attention, lengths, and by
+    how much the score changes with dropout. Fitted on the dev part, correlated on the test part.
+
+    regard calibrate runs/en-de --quality --passes 30
     """
     from regard.reports.bench.report import check_plot
     from regard.reports.confidence import calibrate_run
-    from regard.reports.confidence_view import abstention_table, as_values, errors_table, summary
+    from regard.reports.confidence_view import abstention_table, as_values, errors_table, quality_table, summary
     from regard.reports.confidence_view import plot as drawn
 
     if plot is not None:
         check_plot(plot)
         check_writable(plot, "--plot")
-    found = calibrate_run(run, changes or [], by=by, lines=lines, say=lambda line: print(line, file=sys.stderr))
+    asked = passes if quality else None
+    say = partial(print, file=sys.stderr)
+    found = calibrate_run(run, changes or [], by=by, lines=lines, passes=asked, say=say)
     if as_json:
         print(json.dumps(as_values(found), ensure_ascii=False))
     else:
         tables = [errors_table(found), abstention_table(found)]
+        tables += [] if found.quality is None else [quality_table(found.quality)]
         print("\n".join(one.terminal() if sys.stdout.isatty() else one.markdown() for one in tables))
         print(summary(found))
     if plot is not None:

@@ -12,6 +12,7 @@ from regard.decoding.features import FEATURES
 from regard.encoders import ENCODERS
 from regard.evaluation import METRICS
 from regard.explain.adequacy import ADEQUACIES
+from regard.explain.quality import QUALITY_FEATURES
 from regard.explain.relevance import RELEVANCES
 from regard.heads import HEADS
 from regard.heads.tagging import TAG_HEADS
@@ -74,6 +75,7 @@ IN_PYTHON: Mapping[str, Registry[Any]] = {  # what few configs name, or none
     "aligner": ALIGNERS,
     "relevance": RELEVANCES,
     "calibration": CALIBRATIONS,
+    "quality": QUALITY_FEATURES,
     "perturbation": PERTURBATIONS,
 }
 PARTS: Mapping[str, Registry[Any]] = {**TABLES, **IN_PYTHON}

@@ -82,6 +82,7 @@ def _composed(text: str, document: Document, parts: list[Prediction], pair: Pair
         DocumentPrediction(text, other, math.fsum(nth(one, number).score for one in parts))
         for number, other in enumerate(document.alternatives(parts, pair))
     ]
+    least = min((one.confidence or 0.0 for one in parts if one.confidences is not None), default=None)
     return DocumentPrediction(
         text,
         whole,
@@ -91,4 +92,5 @@ def _composed(text: str, document: Document, parts: list[Prediction], pair: Pair
         others,
         warning="; ".join(dict.fromkeys(one.warning for one in parts if one.warning)),
         parts=parts,
+        confidences=None if least is None else [least],
     )

@@ -16,6 +16,7 @@ from regard.evaluation.metric import Statistics
 from regard.predictor import Predictor, load
 from regard.predictor.confidence import calibrated
 from regard.registry import Choice
+from regard.reports.quality_estimation import QualityReport, estimate_quality
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.measurements import CALIBRATION, keep_measured
@@ -27,7 +28,6 @@ from regard.tasks.examples import as_rows
 Floats = NDArray[np.float64]
 Say = Callable[[str], None]
 
-DEFAULT = "temperature"  # row of CALIBRATIONS
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
 ITEMS = {"text": "pieces", "label": "labels", "tags": "tags", "span": "answers"}  # by what a task answers
 
@@ -83,38 +83,42 @@ class ConfidenceReport(NamedTuple):
     risk: float  # AURC
     whole_risk: float  # that of answers withheld at random
     path: Path | None  # the file that keeps the calibration; None: settings were changed
+    quality: QualityReport | None = None
 
 
 def calibrate_run(
-    run: Path, changes: Sequence[str], *, by: str = DEFAULT, lines: int = 1000, say: Say = lambda line: None
+    run: Path,
+    changes: Sequence[str],
+    *,
+    by: str | None = None,
+    lines: int = 1000,
+    passes: int | None = None,
+    say: Say = lambda line: None,
 ) -> ConfidenceReport:
-    """Fit a row of CALIBRATIONS on the dev part, judge it on the test part, and keep it in the run.
+    """Fit a row of CALIBRATIONS, by default that of the task, on the dev part; judge it on the test part, and keep it.
 
-    Without a test part halves of the dev part judge each other. With changes of settings nothing is kept. Raises
-    ConfigError for an unknown row and for answers that are not right or wrong, DataError without a dev part.
+    Without a test part halves of the dev part judge each other. With changes of settings nothing is kept. With `passes`
+    with dropout the quality of translations is estimated, too. Raises ConfigError for an unknown row and for answers
+    that are not right or wrong, DataError without a dev part, or a test part where quality is asked for.
     """
-    blank = CALIBRATIONS.build(Choice(by))
-    folder, predictor = RunFolder(run), load(run, changes)
+    folder, predictor = RunFolder(run), load(run, [one for one in changes if not one.startswith("data.")])
     predictor.calibration, task = None, predictor.task
-    experiment = folder.experiment(list(changes))
-    examples = dev_examples(experiment, task, say)
+    blank, experiment = CALIBRATIONS.build(Choice(by or task.calibration)), folder.experiment(list(changes))
+    examples, held = (
+        None if part is None else {name: values[:lines] for name, values in part.items()}
+        for part in (dev_examples(experiment, task, say), test_examples(experiment, task))
+    )
     if examples is None:
         raise DataError(str(run), "has no dev part to calibrate with", hint="data.dev names one in training")
     measure = task.measures(experiment.evaluation.metrics)[0]
-    dev = answers_of(predictor, examples, lines, measure, say)
+    dev = answers_of(predictor, examples, measure, say)
     calibration = fitted(blank, task, dev.predictions, dev.right)
-    held = test_examples(experiment, task)
-    if held is None:
-        judged, mended = dev, _crossed(blank, task, dev)
-    else:
-        judged = answers_of(predictor, held, lines, measure, say)
-        mended = calibrated(task, judged.predictions, calibration)
+    judged = dev if held is None else answers_of(predictor, held, measure, say)
+    mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
-    found = Choice(by, calibration.values())
+    found = Choice(by or task.calibration, calibration.values())
     if not changes:
-        errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
-        values = {"calibration": found._asdict(), "examples": len(dev.predictions), "errors": errors}
-        keep_measured(folder, CALIBRATION, values)
+        _keep(folder, found, len(dev.predictions), levels)
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
     return ConfidenceReport(
@@ -129,17 +133,36 @@ def calibrate_run(
         area_under_risk(measure, curve),
         area_under_risk(measure, curve[-1:]),
         None if changes else folder.path / CALIBRATION,
+        None if passes is None else _quality(predictor, (examples, dev.predictions), (held, mended), passes, say),
     )
 
 
-def answers_of(predictor: Predictor, examples: Examples, lines: int, measure: Measure, say: Say) -> Answers:
-    """Answer the first lines of examples, and judge each item of an answer. Raises ConfigError where none can be."""
-    task, some = predictor.task, {name: values[:lines] for name, values in examples.items()}
-    rows = as_rows(some)
+def _keep(folder: RunFolder, calibration: Choice, examples: int, levels: Sequence[Reliability]) -> None:
+    """Keep in a run what was fitted on so many examples, and how far probabilities were off before and after."""
+    errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
+    keep_measured(folder, CALIBRATION, {"calibration": calibration._asdict(), "examples": examples, "errors": errors})
+
+
+def _quality(
+    predictor: Predictor,
+    dev: tuple[Examples, Sequence[Prediction]],
+    test: tuple[Examples | None, Sequence[Prediction]],
+    passes: int,
+    say: Say,
+) -> QualityReport:
+    examples, mended = test
+    if examples is None:
+        raise DataError("data.test", "there is no test part to judge estimates of quality by", hint="leave it out")
+    return estimate_quality(predictor, [dev, (examples, mended)], passes, say)
+
+
+def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> Answers:
+    """Answer examples, and judge each item of an answer. Raises ConfigError where none can be."""
+    task, rows = predictor.task, as_rows(examples)
     say(f"answering {len(rows):,} examples")
     found = predictor.predict([{name: row[name] for name in task.inputs} for row in rows], safeguards=False)
     pairs = [(one, row[task.last]) for one, row in zip(found, rows, strict=True)]
-    outcome = Outcome(some, lambda: found, lambda: np.zeros((len(rows), 2)))
+    outcome = Outcome(examples, lambda: found, lambda: np.zeros((len(rows), 2)))
     return Answers(
         [*found],
         [task.right_choices(*pair) for pair in pairs],

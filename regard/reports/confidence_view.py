@@ -1,12 +1,14 @@
 """What a calibration found as tables, as JSON values, and as a picture through matplotlib (the extra `[plot]`)."""
 
 import io
+import math
 from typing import Any
 
 import numpy as np
 
 from regard.reports.confidence import ConfidenceReport, Things
-from regard.reports.table import Cell, Table, number_cell
+from regard.reports.quality_estimation import QualityReport
+from regard.reports.table import NONE, Cell, Table, number_cell
 
 BINS = 10  # of the picture
 
@@ -42,6 +44,19 @@ def abstention_table(found: ConfidenceReport) -> Table:
     return Table(["--abstain", "answers kept", found.measure], rows)
 
 
+def quality_table(found: QualityReport) -> Table:
+    """Return how each number of the model goes with the quality of its translations."""
+    rows = [
+        [
+            Cell(one.name),
+            Cell(f"{one.pearson:.3f} [{one.interval.low:.3f}, {one.interval.high:.3f}]"),
+            Cell(NONE if math.isnan(one.spearman) else f"{one.spearman:.3f}"),
+        ]
+        for one in found.estimates
+    ]
+    return Table([f"estimate of {found.metric}", "Pearson", "Spearman"], rows)
+
+
 def summary(found: ConfidenceReport) -> str:
     """Return what was fitted and on what, and the area under the curve."""
     values = ", ".join(f"{name} {_rounded(value)}" for name, value in found.calibration.settings.items())
@@ -73,7 +88,16 @@ def as_values(found: ConfidenceReport) -> dict[str, Any]:
         "abstention": [{**step.kept._asdict(), "interval": [*step.interval]} for step in found.steps],
         "area_under_risk": found.risk,
         "at_random": found.whole_risk,
+        **({} if found.quality is None else {"quality": _quality_values(found.quality)}),
     }
+
+
+def _quality_values(found: QualityReport) -> dict[str, Any]:
+    estimates = [
+        {**one._asdict(), "interval": [*one.interval], "spearman": None if math.isnan(one.spearman) else one.spearman}
+        for one in found.estimates
+    ]
+    return {**found._asdict(), "estimates": estimates}
 
 
 def plot(found: ConfidenceReport, *, title: str, kind: str) -> bytes:

@@ -53,6 +53,7 @@ class LabelTask(Task, ABC):
     metric = "accuracy"
     validates = ("accuracy",)
     answers = "label"
+    calibration = "temperature"  # the likeliest label stays the likeliest
     defaults: ClassVar[Mapping[str, Any]] = {
         "objective": {"name": "likelihood", "label_smoothing": 0.0},
         "evaluation": {"metrics": ["accuracy", "f1"]},

@@ -13,7 +13,10 @@ from typer.testing import CliRunner
 
 from regard import load
 from regard.cli.app import app
+from regard.explain.quality import QUALITY_FEATURES
 from regard.runs.measurements import CALIBRATION
+
+SIDES = {"source": "a.en", "target": "a.de"}
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,20 @@ def test_pieces_words_and_sentences_of_a_translator(translator):
     assert found["calibration"]["name"] == "bias_corrected"
     assert load(translator, ["device=cpu"]).calibration.values() == found["calibration"]["settings"]
     assert all(one["interval"][0] <= one["interval"][1] for one in found["errors"])
+
+
+def test_quality_is_estimated_where_there_are_references(translator, classifier):
+    files = [
+        f"data.{part}.{side}={translator.parent / name}" for part in ("dev", "test") for side, name in SIDES.items()
+    ]
+    found = json.loads(run_of("calibrate", translator, "--json", "--quality", "--passes", 2, *files).stdout)
+    names = {one["name"] for one in found["quality"]["estimates"]}
+    assert names == {*QUALITY_FEATURES, "all together", "confidence"}
+    assert all(-1 <= one["pearson"] <= 1 for one in found["quality"]["estimates"])
+    without = json.loads(run_of("calibrate", translator, "--json", "--quality", "--passes", 0, *files).stdout)
+    gone = names - {one["name"] for one in without["quality"]["estimates"]}
+    assert gone == {"dropout_mean", "dropout_variance"}
+    assert unsaid(call("calibrate", classifier, "--quality"), "data.test: there is no test part") == []
 
 
 def test_lines_that_are_not_sure_enough_have_no_answer(classifier):

@@ -47,7 +47,7 @@ def test_pieces_are_mended_one_by_one(predictor):
             given = one.item_probabilities()
             roots = [(math.sqrt(p), math.sqrt(1 - p)) for p in given]
             assert (other.confidences or []) == pytest.approx([a / (a + b) for a, b in roots])
-            assert other.calibrated == bool(given)
+            assert (other.confidences is not None) == bool(given)
 
 
 def test_a_temperature_of_one_leaves_every_bit(predictor):
@@ -61,7 +61,6 @@ def test_a_temperature_of_one_leaves_every_bit(predictor):
 def test_given_translations_are_mended_as_well(predictor):
     predictor.calibration = temperature(2.0)
     (found,) = predictor.score(["a dog runs"], ["two cats"])
-    assert found.calibrated
     assert len(found.confidences) == len(found.log_probs) - 1  # the end symbol is no piece
 
 
@@ -78,17 +77,24 @@ def test_given_translations_are_mended_as_well(predictor):
 )
 def test_confidence_by_hand(prediction, sure):
     assert prediction.confidence == (None if sure is None else pytest.approx(sure))
-    assert prediction.calibrated is False
+    assert prediction.confidences is None
     told = prediction.details()
     assert told.get("confidence") == prediction.confidence
     assert ("calibrated" in told) == (sure is not None)
 
 
-def test_a_text_is_as_sure_as_its_least_sure_sentence():
-    parts = [Prediction("a", "b", -1.0, confidences=[0.9]), Prediction("c", "d", -1.0, confidences=[0.4, 0.6])]
-    text = DocumentPrediction("a c", "b d", -2.0, parts=[*parts, Prediction("", "", 0.0)])
-    assert (text.confidence, text.calibrated) == (0.5, True)
-    assert abstained([text], 0.6)[0].withheld == "b d"
+def test_a_text_is_as_sure_as_its_least_sure_sentence(predictor):
+    """Calibrated or not; sentences without pieces do not count."""
+    text = "a dog runs. two cats. a dog."
+    (before,) = predictor.translate([text])
+    assert len(before.parts) == 3
+    assert before.confidence == min(one.confidence for one in before.parts)
+    predictor.calibration = temperature(2.0)
+    (found,) = predictor.translate([text])
+    assert found.confidences == [min(one.confidence for one in found.parts)] != [before.confidence]
+    assert abstained([found], 1.0)[0].withheld == found.text
+    bare = DocumentPrediction("a", "b", -1.0, parts=[Prediction("", "", 0.0)])
+    assert bare.confidence is None
 
 
 def test_unsure_answers_are_withheld_and_marked():

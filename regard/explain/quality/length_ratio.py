@@ -1,0 +1,12 @@
+"""How long a translation is beside its source."""
+
+import math
+
+from regard.explain.quality.feature import QualityFeature, WrittenSentence
+
+
+class LengthRatio(QualityFeature):
+    """log(n / m) of n pieces written and m read."""
+
+    def value(self, sentence: WrittenSentence) -> float:
+        return math.log(max(len(sentence.log_probs), 1) / max(sentence.source, 1))
