@@ -1,10 +1,11 @@
 """What a translator leaves out: does translation entropy tell it (F10), and are missing words found?
 
     regard adequacy RUN
-    python benchmarks/under_translation.py RUN
+    python benchmarks/under_translation.py RUN [OTHER …]
 
 RUN is a translator of Multi30k, English to German; what is translated is test2016. Links are those of an HMM that is
-learnt from the training pairs. A source word is dropped where its translation has no link to it.
+learnt from the training pairs. A source word is dropped where its translation has no link to it. Of other runs only
+that is told, by the entropies that RUN has counted.
 """
 
 import gzip
@@ -144,10 +145,12 @@ def main() -> None:
     translations, predictor = Translations.read(run / FILE), regard.load(run)
     models = fit_both(Bitext.of(pairs_of(lines("train.en.gz"), lines("train.de.gz"))), ALIGNERS.build(Choice("hmm")))
     sources, given = lines("test2016.en.gz"), lines("test2016.de.gz")
-    answers = [one.text for one in predictor.predict(sources)]
-    tell_entropy("translations", drop_rates(models, pairs_of(sources, answers)), translations)
-    tell_entropy("references", drop_rates(models, pairs_of(sources, given)), translations)
-    tell_checks(run, predictor, models, sources, given)
+    found = {"references": given, str(run): [one.text for one in predictor.predict(sources)]}
+    found |= {other: [one.text for one in regard.load(other).predict(sources)] for other in sys.argv[2:]}
+    for name, texts in found.items():
+        tell_entropy(name, drop_rates(models, pairs_of(sources, texts)), translations)
+    if len(found) == 2:
+        tell_checks(run, predictor, models, sources, given)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,15 @@ def test_budgets_by_sentences_and_by_tokens_differ(corpus):
     assert max(map(len, by_tokens)) > 2 * min(map(len, by_tokens))
 
 
+def test_equal_values_share_a_batch(tmp_path, corpus_of):
+    """Forty texts of three lines each, which are shorter and longer: a batch of nine lines has three whole texts."""
+    pairs = [(chr(97 + text % 26) * (2 + text // 26), "x" * (1 + 7 * line)) for line in range(3) for text in range(40)]
+    batches = Batches(corpus_of(tmp_path, pairs), COLUMNS, tokens=None, sentences=9, together="source")
+    plan = epoch_lines(batches, 0)
+    assert sorted(line for lines in plan for line in lines.tolist()) == list(range(len(pairs)))
+    assert all(len({pairs[line][0] for line in lines.tolist()}) == len(lines) // 3 for lines in plan)
+
+
 def test_a_batch_knows_how_many_pieces_are_read(corpus):
     for names in ((), ("source",), COLUMNS):
         _, batch = take(Batches(corpus, COLUMNS, tokens=200, read=names), 1)[0]
