@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,9 +29,6 @@ Png = Annotated[Path | None, typer.Option("--png", metavar="FILE", help="A pictu
 Json = Annotated[bool, typer.Option("--json", help="One JSON object with all weights.")]
 Grade = Annotated[bool, typer.Option("--grade", help="Tell how far methods can be trusted, on the run's dev part.")]
 Lines = Annotated[int, typer.Option("--lines", min=2, help="Dev examples to grade with.")]
-Twin = Annotated[
-    Path | None, typer.Option(metavar="RUN", help="A run of another seed: do its explanations agree? With --grade.")
-]
 By = Annotated[
     list[str] | None,
     typer.Option(
@@ -42,6 +39,15 @@ By = Annotated[
     ),
 ]
 Steps = Annotated[bool, typer.Option("--steps", help="Tell what the search held and dropped at each step.")]
+Beside = Annotated[
+    Path | None,
+    typer.Option(
+        "--beside",
+        "--twin",
+        metavar="RUN",
+        help="Tell what another run would rest the same answer on; with --grade, one of another seed: do they agree?",
+    ),
+]
 Layer = Annotated[
     str | None,
     typer.Option(
@@ -57,13 +63,13 @@ def explain_command(
     by: By = None,
     layer: Layer = None,
     steps: Steps = False,
+    beside: Beside = None,
     html_file: Html = None,
     svg_file: Svg = None,
     png_file: Png = None,
     as_json: Json = False,
     grade: Grade = False,
     lines: Lines = 100,
-    twin: Twin = None,
 ) -> None:
     """Show what an answer looked at: each word of a translation, a label, tags, an answer to a question.
 
@@ -78,27 +84,25 @@ def explain_command(
 
     regard explain runs/en-de "The old man reads a book." --steps --html page.html shows what the beam held and dropped.
 
+    regard explain runs/en-de "The old man reads a book." --by lrp --beside runs/other sets two models side by side.
+
     regard explain runs/reviews "a gripping and funny film" --svg words.svg
 
     regard explain runs/en-de --grade covers the words of dev examples in the order of their relevance: what tells best?
     """
-    from regard.explain import show, to_json
-
     texts, changes, settings = _sorted(words or [])
     methods = _methods(by or [], settings)
     if grade:
-        _grade(run, texts, changes, methods, lines, twin)
+        _grade(run, texts, changes, methods, lines, beside)
         return
     if not texts:
         example = f'regard explain {run} "a text" {" ".join(words or [])}'
         raise ConfigError("TEXT", "there is nothing to explain", example)
     _check_files({"--html": html_file, "--svg": svg_file, "--png": png_file})
-    predictions = _explained(run, changes, texts, methods, layer, steps)
-    if as_json:
-        print(json.dumps(to_json(predictions), ensure_ascii=False))
-    else:
-        show(predictions)
-    _draw(run, predictions, html_file, svg_file, png_file)
+    predictor, predictions = _explained(run, changes, texts, methods, layer, steps)
+    others = {} if beside is None else _beside(run, beside, predictor, predictions, methods)
+    data = _shown(run, predictions, others, as_json)
+    _draw(run, predictions, data, html_file, svg_file, png_file)
 
 
 def _check_files(files: "Mapping[str, Path | None]") -> None:
@@ -110,8 +114,8 @@ def _check_files(files: "Mapping[str, Path | None]") -> None:
 
 def _explained(
     run: Path, changes: list[str], texts: list[str], methods: "Sequence[Choice]", layer: str | None, steps: bool
-) -> "Sequence[Prediction]":
-    """Answers with what they looked at, or by methods: the first draws the picture, others stand beside it.
+) -> "tuple[Predictor, Sequence[Prediction]]":
+    """The model, and answers with what they looked at, or by methods: the first draws the picture, others stand beside.
 
     With `steps` what a search of each text held and dropped, too.
     """
@@ -124,10 +128,10 @@ def _explained(
     predictor = load(run, changes)
     predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
     if layer is not None:
-        return pictured_states(predictor, predictions, methods[0], layer)
+        return predictor, pictured_states(predictor, predictions, methods[0], layer)
     if methods:
         predictions = with_reasons(predictor, predictor.pictured(predictions, methods[0]), methods[1:])
-    return _searched(predictor, predictions) if steps else predictions
+    return predictor, _searched(predictor, predictions) if steps else predictions
 
 
 def _searched(predictor: "Predictor", predictions: "Sequence[Prediction]") -> "Sequence[Prediction]":
@@ -139,19 +143,58 @@ def _searched(predictor: "Predictor", predictions: "Sequence[Prediction]") -> "S
     return found
 
 
+def _beside(
+    run: Path, other: Path, predictor: "Predictor", predictions: "Sequence[Prediction]", methods: "Sequence[Choice]"
+) -> "dict[str, Sequence[Prediction]]":
+    """The same answers as another run explains them, by its name. Raises ConfigError for one of another task."""
+    from regard.predictor import load
+    from regard.predictor.reasons import explained_beside
+
+    second = load(other, [])
+    kinds = [(one.task.answers, *one.task.columns, one.languages) for one in (predictor, second)]
+    if kinds[0] != kinds[1] or second.task.answers != "text":
+        problem = f"{other} does not write what {run} writes"
+        raise ConfigError("--beside", problem, "name a translator or language model of the same languages")
+    name = other.name if other.name != run.name else str(other)
+    return {name: explained_beside(second, predictions, methods)}
+
+
+def _shown(
+    run: Path, predictions: "Sequence[Prediction]", beside: "Mapping[str, Sequence[Prediction]]", as_json: bool
+) -> "dict[str, Any]":
+    """Print predictions, and return them as JSON values."""
+    from regard.explain import show, to_json
+    from regard.explain.beside_lines import beside_lines
+
+    data = to_json(predictions, model=run.name if beside else "", beside=beside)
+    if as_json:
+        print(json.dumps(data, ensure_ascii=False))
+        return data
+    for place, one in enumerate(predictions):
+        show([one])
+        if beside:
+            print(*beside_lines({run.name: one, **{name: others[place] for name, others in beside.items()}}), sep="\n")
+    return data
+
+
 def _draw(
-    run: Path, predictions: "Sequence[Prediction]", html_file: Path | None, svg_file: Path | None, png_file: Path | None
+    run: Path,
+    predictions: "Sequence[Prediction]",
+    data: "Mapping[str, Any]",
+    html_file: Path | None,
+    svg_file: Path | None,
+    png_file: Path | None,
 ) -> None:
     """Write the page and the pictures that are wanted."""
-    from regard.explain import page, png_of, svg_of, to_json
+    from regard.explain import page, png_of, svg_of
     from regard.runs import RunFolder
     from regard.runs.measurements import kept_grades
 
     found = predictions[0].explanation
     title = "Attention" if found is None or found.weights else "Attention to the words before"
     if html_file is not None:
-        data = {**to_json(predictions), "grades": kept_grades(RunFolder(run))}
-        _keep(html_file, page(data, title=f"Regard: {run.name}").encode())
+        graded = {**data, "grades": kept_grades(RunFolder(run))}
+        _keep(html_file, page(graded, title=f"Regard: {run.name}").encode())
     if svg_file is not None and found is not None:
         _keep(svg_file, svg_of(found, title=title, source=predictions[0].source).encode())
     if png_file is not None and found is not None:

@@ -113,7 +113,11 @@ def _with_sources(flags: Sequence[Flag], found: Explanation, usual: Mapping[str,
         suggestion = flag.suggestion or usual.get(source.lower(), "")
         return flag._replace(source=source, suggestion=suggestion)
 
-    return [sourced(flag) for flag in flags]
+    def copied_by_people(flag: Flag) -> bool:
+        word = targets[flag.word].text.lower() if flag.kind == "untranslated" else ""
+        return bool(word) and usual.get(word) == word
+
+    return [sourced(flag) for flag in flags if not copied_by_people(flag)]
 
 
 def repeated(target: Sequence[str], weights: Weights = ()) -> list[Flag]:

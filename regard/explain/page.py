@@ -20,16 +20,22 @@ DIGITS, DETAILED = 3, 6  # of a weight; of a probability
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
-def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
+def to_json(
+    predictions: Sequence[Prediction], *, model: str = "", beside: Mapping[str, Sequence[Prediction]] | None = None
+) -> dict[str, Any]:
     """Predictions → what the page takes, nothing but JSON values.
 
+    `beside` are the same answers as other models explain them, by the names of these, and `model` is the name of that
+    which answered.
+
     Positions count from 0, a value that is no number is null:
-    {format: 1, predictions: [prediction]}, and as a page saves it also what was chosen: state, shown
+    {format: 1, predictions: [prediction], model}, and as a page saves it also what was chosen: state, shown
     prediction: {answers, source, text, score, finished, log_probs: [number per target piece],
                  alternatives: [prediction],
                  flags: [{kind, side, word, value, source: the word it belongs to, suggestion: what that is usually
                           translated by}], the last two where they are known,
-                 details (where there are any): what the prediction tells besides, explanation: null or
+                 details (where there are any): what the prediction tells besides,
+                 beside (where there are others): {model: prediction}, explanation: null or
       {source_tokens, target_tokens, source_words, target_words: [{text, pieces: [position], unknown: true, if it is}],
        alignment: [[source, target]], weights: [target][source], shares: whether every row of these sums to one,
        columns (where an example has several): {name: {tokens, words}}, words as given where offsets are known,
@@ -38,7 +44,11 @@ def to_json(predictions: Sequence[Prediction]) -> dict[str, Any]:
        offsets (where they are known): {name: [[first, behind] or null for each token, characters of the text]},
        maps: [{name, kind, layer, queries, keys, weights: [head][query][key], shares}]}}
     """
-    return {"format": FORMAT, "predictions": [_prediction(prediction) for prediction in predictions]}
+    told = [_prediction(prediction) for prediction in predictions]
+    for name, others in (beside or {}).items():
+        for one, other in zip(told, others, strict=True):
+            one.setdefault("beside", {})[name] = _prediction(other)
+    return {"format": FORMAT, "predictions": told, **({"model": model} if model else {})}
 
 
 def page(data: Mapping[str, Any], *, title: str = "Regard", language: str | None = None) -> str:

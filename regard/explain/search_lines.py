@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from regard.explain.tokens import visible_line
+from regard.pieces import END
 from regard.results import SearchNode, SearchTree
 from regard.text.word_groups import SPACE_MARK
 
@@ -45,7 +46,7 @@ def _answer(tree: SearchTree) -> set[int]:
 
 
 def _text(tokens: Iterable[str]) -> str:
-    text = "".join(tokens).replace(SPACE_MARK, " ").strip()
+    text = "".join(f" {token}" if token == END else token for token in tokens).replace(SPACE_MARK, " ").strip()
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
 

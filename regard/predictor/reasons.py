@@ -26,6 +26,21 @@ def with_reasons(
     return found
 
 
+def explained_beside(
+    predictor: Predictor, predictions: Sequence[Prediction], methods: Sequence[str | Choice] = ()
+) -> list[Prediction]:
+    """Return the answers that another model gave as this one scores and explains them: what it would rest them on.
+
+    By what it looks at, or the first of the methods; the others are `reasons`. Raises ConfigError where answers cannot
+    be scored.
+    """
+    scored = predictor.score([one.source for one in predictions], [one.text for one in predictions])
+    given = [replace(one, source=other.source) for one, other in zip(scored, predictions, strict=True)]
+    if not methods:
+        return list(predictor.explained(given))
+    return with_reasons(predictor, predictor.pictured(given, methods[0]), methods[1:])
+
+
 def _with(prediction: Prediction, method: str, reason: Explanation | None) -> Prediction:
     found = prediction.explanation
     if found is None or reason is None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -129,3 +130,44 @@ def test_steps_of_no_search_are_told(monkeypatch):
     done = CliRunner().invoke(app, ["explain", "run", "red", "--steps"])
     assert done.exit_code == 2
     assert "--steps: there is no search" in done.stderr
+
+
+def runs_of(monkeypatch, **languages):
+    """Runs that all translate to `rot Haus`, with languages by name; the others weigh each word alike."""
+
+    def load(run, changes):
+        found = Seer()
+        found.task = SimpleNamespace(answers="text", columns={"source": "text", "target": "text"})
+        found.languages = ("en", languages.get(run.name, "de"))
+        return found
+
+    def beside(model, predictions, methods):
+        weights = [[0.4, 0.3, 0.3]] * 2
+        found = Explanation(["red", "▁ho", "use"], ["rot", "▁Haus"], [], weights)
+        return [Prediction(one.source, one.text, -2.0, [-1.0, -1.0], explanation=found) for one in predictions]
+
+    monkeypatch.setattr(predictor, "load", load, raising=False)
+    monkeypatch.setattr("regard.predictor.reasons.explained_beside", beside)
+
+
+def test_another_run_stands_beside_the_first(monkeypatch):
+    runs_of(monkeypatch)
+    lines = explain("red house", "--beside", "runs/other").splitlines()
+    first = lines.index("rot")
+    assert lines[first : first + 6] == [
+        "rot",
+        "  run   ← house 90%, red 10%",
+        "  other ← house 60%, red 40%",
+        "Haus",
+        "  run   ← red 80%, house 20%",
+        "  other ← house 60%, red 40%",
+    ]
+    data = json.loads(explain("red house", "--beside", "elsewhere/run", "--json"))
+    assert (data["model"], list(data["predictions"][0]["beside"])) == ("run", ["elsewhere/run"])
+
+
+def test_a_run_of_other_languages_cannot_stand_beside(monkeypatch):
+    runs_of(monkeypatch, french="fr")
+    done = CliRunner().invoke(app, ["explain", "run", "red", "--beside", "french"])
+    assert done.exit_code == 2
+    assert "--beside: french does not write what run writes" in done.stderr

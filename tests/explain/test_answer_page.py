@@ -190,3 +190,15 @@ def test_the_end_has_the_name_that_a_terminal_gives_it(visit, locale):
     seen = visit(replace(labelled(), explanation=replace(labelled().explanation, maps=maps)), locale=locale)
     assert "</s> 20%" in " ".join(seen.texts(".answer-card .quiet"))
     assert any("</s>" in one for one in seen.texts(".check"))
+
+
+def test_a_graded_run_says_which_method_tells_best(visit):
+    def grade(value: float) -> dict:
+        return {"deletion": {"value": value, "against_random": 0.01}}
+
+    methods = {"attention": grade(0.1), "lrp": grade(0.4), "saliency": grade(0.2), "random": grade(0.5)}
+    data = {**to_json([labelled()]), "grades": {"lines": 40, "methods": methods}}
+    told = "Of these 3 methods, LRP predicts best what happens when a word is removed (measured on 40 sentences)."
+    assert told in visit(html=page(data)).all("#answer").inner_text()
+    assert "在这 3 种方法中，LRP最能预测" in visit(html=page(data), locale="zh-CN").all("#answer").inner_text()
+    assert "method" not in visit(labelled()).all("#answer").inner_text()

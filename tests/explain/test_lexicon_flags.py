@@ -56,6 +56,12 @@ def test_a_lexicon_speaks_instead_of_a_guess_about_the_same_word():
     assert [flag.kind for flag in diagnose(answered("two dogs", "zwei Tage", None, weights))] == ["unattended"]
 
 
+def test_a_word_that_people_copy_may_be_copied():
+    assert diagnose(answered("in Boston", "in Boston", LexiconReport([], {"boston": "boston", "in": "im"}))) == [
+        Flag("untranslated", "target", 0, 1.0, "in", "im")
+    ]
+
+
 def test_a_fault_whose_place_no_word_has_is_left_out():
     fault = TranslationFault("number", "target", "3", [90, 91])
     assert diagnose(answered("two", "zwei", LexiconReport([fault], {}))) == []

@@ -13,7 +13,15 @@ from typing import Any
 
 from regard.explain import page, to_json
 from regard.explain.frame import filled
-from regard.results import AttentionMap, Explanation, LabelPrediction, Prediction, TagsPrediction
+from regard.results import (
+    AttentionMap,
+    Explanation,
+    LabelPrediction,
+    Prediction,
+    SearchNode,
+    SearchTree,
+    TagsPrediction,
+)
 
 LAYERS, HEADS = 2, 3
 PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -93,6 +101,17 @@ def weighed(prediction: Prediction, methods: list[str]) -> Prediction:
         sides = {"source": [share] * height, "target": [1 - share] * height}
         reasons[method] = Explanation(found.source_tokens, found.target_tokens, [], rows, maps, by=method, sides=sides)
     return replace(prediction, explanation=replace(found, reasons=reasons))
+
+
+def searched(text: str) -> dict[str, Any]:
+    """A tree with one word more at each step that was dropped: `not`, and the word that was taken."""
+    nodes: list[SearchNode] = []
+    before = -1
+    for step, word in enumerate(words_of(text), start=1):
+        nodes += [SearchNode(before, f"▁{word}", math.log(chance(word)), -0.1 * step, "kept")]
+        nodes += [SearchNode(before, f"▁not{word}", math.log(0.01), -4.0 * step, "dropped")]
+        before = len(nodes) - 2
+    return SearchTree([*nodes, SearchNode(before, "</s>", -0.05, -0.2, "ended")], len(nodes)).details()
 
 
 def every(rows: list[list[float]], width: int, height: int) -> Any:
@@ -272,11 +291,13 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/v1/alternatives":
             others = {"model": body["model"], "source": source, "target": target, "alternatives": others_of(body)}
             return self.tell(200, others)
-        if body.get("reasons") and self.server.mute:
+        if (body.get("reasons") or body.get("steps")) and self.server.mute:
             return self.tell(400, {"error": "relevance: this model does not tell which words it reads"})
         prediction = explained(body["source_text"], body["target_text"], body["model"], maps=True)
         prediction = weighed(prediction, body.get("reasons", []))
         sentence = {"before": "", "after": "", **to_json([prediction])["predictions"][0]}
+        if body.get("steps"):
+            sentence["details"] = {"search": searched(body["target_text"])}
         return self.tell(200, {"model": body["model"], "source": source, "target": target, "sentence": sentence})
 
     def translate(self, body: dict[str, Any]) -> None:

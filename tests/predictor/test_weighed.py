@@ -13,7 +13,7 @@ from regard.explain.alignment_head import heads_of
 from regard.explain.alignment_view import alignment_view
 from regard.models import MODELS
 from regard.predictor import Predictor
-from regard.predictor.reasons import with_reasons
+from regard.predictor.reasons import explained_beside, with_reasons
 from regard.registry import Choice
 from regard.results import WordRelevance
 from regard.tasks import ClassificationTask, relevance
@@ -151,3 +151,13 @@ def test_a_head_links_words_in_place_of_the_last_layer(translator):
         (one,) = translator.explained([before])
         assert one.explanation.weights == head.weights(found.maps)[: len(found.weights)]
         assert one.explanation.alignment == align([line[:-1] for line in one.explanation.weights[:written]])
+
+
+def test_another_model_explains_the_answers_of_the_first(translator):
+    answers = translator.predict(TEXTS)
+    found = explained_beside(translator, answers, ["lrp", "saliency"])
+    assert [(one.source, one.text) for one in found] == [(one.source, one.text) for one in answers]
+    assert [(one.explanation.by, [*one.explanation.reasons]) for one in found] == [("lrp", ["saliency"])] * 2
+    scored = translator.score(TEXTS, [one.text for one in answers])
+    assert [one.log_probs for one in found] == [one.log_probs for one in scored]
+    assert explained_beside(translator, answers)[0].explanation.by == ""

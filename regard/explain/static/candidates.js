@@ -1,6 +1,6 @@
 // The other translations to choose from, and what is worth a look.
 import { certainty, isCalibrated, kinds } from "./data.js";
-import { button, element } from "./elements.js";
+import { button, element, ifChanged } from "./elements.js";
 import { amount, compared, isolated, percent, visible } from "./text.js";
 
 const UNREAD = /^(<unk>|<0x[0-9A-F]{2}>)$/; // pieces of what a vocabulary does not have
@@ -12,6 +12,11 @@ export function drawCandidates(viewer) {
   const all = [prediction, ...prediction.alternatives];
   parts.candidatesBox.hidden = all.length < 2;
   const shown = viewer.allCandidates || all.length <= FEW + 1 || state.rank >= FEW ? all : all.slice(0, FEW);
+  ifChanged(parts.candidates, [all.map((each) => [written(each), certainty(each), isCalibrated(each)]), shown.length, state.rank], () => listCandidates(viewer, all, shown));
+}
+
+function listCandidates(viewer, all, shown) {
+  const { parts, prediction, state } = viewer;
   parts.candidates.replaceChildren(...shown.map((each, rank) => {
     const words = compared(written(each), written(prediction)).map(([word, changed]) => (changed ? element("mark", {}, word) : word));
     return element("li", {}, button({ "aria-pressed": String(rank === state.rank) }, () => viewer.choose({ rank }),
@@ -33,6 +38,12 @@ export function drawFlags(viewer) {
   const flags = grave.length ? all.filter((flag) => PLAIN.includes(flag.kind)) : all;
   parts.flagsBox.hidden = !flags.length || !explanation;
   const shown = !explanation ? [] : viewer.allFlags || flags.length <= FEW + 1 ? flags : flags.slice(0, FEW);
+  ifChanged(parts.flags, [shown, flags.length, explanation?.source_words, explanation?.target_words, explanation?.shares], () => listFlags(viewer, flags, shown));
+}
+
+function listFlags(viewer, flags, shown) {
+  const { parts, t } = viewer;
+  const { explanation } = viewer.current();
   parts.flags.replaceChildren(...shown.map((flag) => {
     const word = explanation[`${flag.side}_words`][flag.word]?.text ?? "";
     const said = flag.kind === "unsure" ? percent : (value) => amount({ shares: explanation.shares !== false }, value); // a chance, or a weight

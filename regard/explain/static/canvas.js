@@ -1,7 +1,7 @@
 // The heat map of a long sentence: one picture of pixels, walked through with a cursor.
-import { strength } from "./data.js";
 import { element } from "./elements.js";
 import { FONTS } from "./layout.js";
+import { paintCells } from "./pixels.js";
 import { bands } from "./svg.js";
 
 const STEP = 50; // words from number to number where there is no room for labels
@@ -15,13 +15,9 @@ export function canvasMap(viewer, map) {
   [box.style.width, box.style.height] = [`${map.width}px`, `${map.height}px`];
   box.append(canvas, marks);
   const pen = canvas.getContext("2d");
-  const style = getComputedStyle(viewer.parts.ramp);
   pen.scale(sharp, sharp);
-  pen.imageSmoothingEnabled = false;
-  pen.fillStyle = style.backgroundColor;
-  pen.fillRect(map.left, map.top, map.cell * map.columns, map.cell * map.rows);
-  pen.drawImage(pixels(viewer.view, map, [style.color, style.caretColor]), map.left, map.top, map.cell * map.columns, map.cell * map.rows);
-  pen.fillStyle = getComputedStyle(viewer.host).color;
+  paintCells(pen, viewer, map);
+  pen.fillStyle = viewer.colours.ink;
   pen.font = `${map.size}px ${FONTS}`;
   map.labelled ? labels(pen, map) : numbers(pen, map);
   let cursor = [0, 0];
@@ -41,28 +37,6 @@ export function canvasMap(viewer, map) {
   box.addEventListener("focus", () => viewer.point({ line: "queries", at: cursor[0], column: cursor[1] }));
   box.addEventListener("blur", () => viewer.point(null));
   return box;
-}
-
-// One pixel a cell, the weight as its opacity; the second colour is for what is below zero.
-function pixels(view, map, colours) {
-  const picture = element("canvas", { width: map.columns, height: map.rows });
-  const pen = picture.getContext("2d");
-  const [above, below] = colours.map(parsed);
-  const image = pen.createImageData(map.columns, map.rows);
-  view.weights.forEach((weights, row) => weights.forEach((value, column) => {
-    const at = 4 * (row * map.columns + (map.mirrored ? map.columns - 1 - column : column));
-    image.data.set([...(value < 0 ? below : above), Math.round(255 * strength(view, value))], at);
-  }));
-  pen.putImageData(image, 0, 0);
-  return picture;
-}
-
-// Red, green and blue of a colour as a style has it.
-function parsed(colour) {
-  const pen = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
 function labels(pen, map) {

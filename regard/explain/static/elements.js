@@ -16,14 +16,23 @@ export function button(attributes, listener, ...children) {
   return made;
 }
 
+// Draws a box anew only where something else than last time is to be drawn: `what` is plain values, all that it depends on.
+export function ifChanged(box, what, draw) {
+  const told = JSON.stringify(what);
+  if (told === box.drawn) return false;
+  box.drawn = told;
+  draw();
+  return true;
+}
+
 export function fill(select, options, value) {
-  select.replaceChildren(...options.map(([key, text]) => element("option", { value: key }, text)));
+  ifChanged(select, options, () => select.replaceChildren(...options.map(([key, text]) => element("option", { value: key }, text))));
   select.value = value;
 }
 
 // A row of buttons of which one is pressed.
 export function choice(group, options, value, listener) {
-  group.replaceChildren(...options.map(([key, text]) => button({ "aria-pressed": String(key === value) }, () => listener(key), text)));
+  ifChanged(group, [options, value], () => group.replaceChildren(...options.map(([key, text]) => button({ "aria-pressed": String(key === value) }, () => listener(key), text))));
 }
 
 // Draws anew without losing the keyboard's place: the same button of the same group has the focus again.

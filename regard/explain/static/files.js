@@ -26,9 +26,9 @@ export function connectFiles(viewer) {
 }
 
 // The prediction, what was chosen, and the words and weights that this shows.
-export function shown({ prediction, state, view, grades }) {
+export function shown({ prediction, state, view, grades, model }) {
   const { rows, columns, weights } = view;
-  return { format: 1, predictions: [prediction], grades, state, shown: { rows: rows.map((unit) => unit.text), columns: columns.map((unit) => unit.text), weights } };
+  return { format: 1, predictions: [prediction], grades, model, state, shown: { rows: rows.map((unit) => unit.text), columns: columns.map((unit) => unit.text), weights } };
 }
 
 // JSON between the marks of an empty page's data, written so that no character of it means anything to HTML.

@@ -1,21 +1,49 @@
-// The heat map: SVG cells up to 64 words, a canvas above; both are walked through by keyboard.
+// The heat map: SVG up to 64 words, its cells painted where they are many, and a canvas above; all are walked through by keyboard.
 import { canvasMap } from "./canvas.js";
+import { element } from "./elements.js";
 import { layout, meant, neighbour } from "./layout.js";
+import { paintCells } from "./pixels.js";
 import { svgMap } from "./svg.js";
+
+const MANY = 1024; // cells; above, they are no elements
 
 export function drawMap(viewer) {
   const { parts, view } = viewer;
-  viewer.map = null;
-  if (!view) return parts.heat.replaceChildren();
+  if (!view) {
+    viewer.map = null;
+    return parts.heat.replaceChildren();
+  }
   const map = layout(view, parts.heat.clientWidth || 600);
-  const drawn = map.large ? canvasMap(viewer, map) : svgMap(viewer, map);
+  const words = [view.rows, view.columns].map((units) => units.map(({ text, unknown }) => [text, unknown]));
+  const frame = JSON.stringify([map, words, viewer.language]);
+  if (viewer.map?.frame === frame && viewer.map.repaint) return viewer.map.repaint();
+  const many = map.rows * map.columns > MANY;
+  const drawn = map.large ? canvasMap(viewer, map) : many ? paintedMap(viewer, map) : svgMap(viewer, map);
   parts.heat.replaceChildren(drawn);
-  viewer.map = map;
+  viewer.map = Object.assign(map, { frame });
   drawn.addEventListener("pointermove", (event) => viewer.point(under(map, event)));
   drawn.addEventListener("pointerleave", () => viewer.point(null));
   drawn.addEventListener("click", (event) => { const what = under(map, event); if (what) viewer.pin(what); });
   drawn.addEventListener("keydown", (event) => move(viewer, event));
   return undefined;
+}
+
+// Labels and marks as elements over painted cells. With other weights of the same words only these are painted again.
+function paintedMap(viewer, map) {
+  const canvas = element("canvas", { "aria-hidden": "true" });
+  const sharp = Math.max(1, globalThis.devicePixelRatio || 1);
+  [canvas.width, canvas.height] = [Math.round(map.width * sharp), Math.round(map.height * sharp)];
+  const pen = canvas.getContext("2d");
+  pen.scale(sharp, sharp);
+  const box = element("div", { class: "painted-map" }, canvas, svgMap(viewer, map, { bare: true }));
+  [box.style.width, box.style.height] = [`${map.width}px`, `${map.height}px`];
+  map.repaint = () => {
+    pen.clearRect(0, 0, map.width, map.height);
+    paintCells(pen, viewer, map);
+    map.relabel();
+  };
+  map.repaint();
+  return box;
 }
 
 // By place, not by element: faint cells of a map are not drawn.

@@ -1,6 +1,6 @@
 // Everything that follows the pointer: tints, curves, bands in the map and the line of text.
 import { chance, strength } from "./data.js";
-import { svgElement } from "./elements.js";
+import { ifChanged, svgElement } from "./elements.js";
 import { markMap } from "./heatmap.js";
 import { amount, isolated, percent } from "./text.js";
 
@@ -33,12 +33,12 @@ function tint(viewer, line, active, weightAt) {
   const { pinned } = viewer.state;
   const held = pinned && (pinned.line === line ? pinned.at : pinned.column);
   [...viewer.parts[line].children].forEach((button, at) => {
-    const told = `${(100 * strength(viewer.view, weightAt(at))).toFixed(1)}%`;
-    button.classList.toggle("below", weightAt(at) < 0);
-    if (button.style.getPropertyValue("--weight") !== told) button.style.setProperty("--weight", told);
-    button.classList.toggle("active", at === active);
-    button.classList.toggle("pinned", at === held);
-    button.setAttribute("aria-pressed", String(at === held));
+    const look = [(100 * strength(viewer.view, weightAt(at))).toFixed(1), weightAt(at) < 0, at === active, at === held];
+    ifChanged(button, look, () => {
+      button.style.setProperty("--weight", `${look[0]}%`);
+      ["below", "active", "pinned"].forEach((name, which) => button.classList.toggle(name, look[1 + which]));
+      button.setAttribute("aria-pressed", String(look[3]));
+    });
   });
 }
 

@@ -1,6 +1,7 @@
 // The page that brings its data with it: a list of sentences and the view of one.
 import { answerCard } from "./answer.js";
 import { button, element, keepingFocus } from "./elements.js";
+import { gradesLine } from "./reasons.js";
 import { connectSettings, tellAll } from "./settings.js";
 import { speaker } from "./strings.js";
 import { visible } from "./text.js";
@@ -21,7 +22,7 @@ const data = JSON.parse(byId("data").textContent);
 let index = 0;
 
 const viewer = new Viewer(byId("viewer"));
-viewer.grades = data.grades ?? null;
+Object.assign(viewer, { grades: data.grades ?? null, model: data.model ?? "" });
 viewer.speak(connectSettings(byId("language"), byId("theme"), TEXTS, (language) => {
   tellAll(speaker(language, TEXTS));
   viewer.speak(language);
@@ -47,7 +48,9 @@ function show(at, state) {
 function drawAnswer() {
   const prediction = data.predictions[index];
   const card = prediction && answerCard(prediction, speaker(viewer.language));
+  const line = card ? gradesLine(viewer) : "";
   byId("answer").replaceChildren(...(card ? [card] : []));
+  if (line) card.append(element("p", { class: "quiet" }, line));
   const nothing = Boolean(card) && !prediction.explanation?.maps.length;
   byId("viewer").hidden = document.querySelector(".panels > .keys").hidden = nothing;
 }

@@ -29,6 +29,10 @@ export function build(viewer) {
     part("reasonsNote", "p", { class: "quiet", role: "status" }),
     part("reasons", "div", { class: "reasons scroll", tabindex: "0", role: "region", "aria-label": t("reasons") }),
     part("grade", "p", { class: "quiet" }));
+  const search = card("search",
+    element("div", { class: "bar" }, title("search")),
+    part("searchNote", "p", { class: "quiet", role: "status" }),
+    part("search", "div", { class: "search" }));
   const candidates = card("candidates", element("div", { class: "bar" }, title("candidates")), part("candidates", "ol", { class: "candidates" }));
   const map = card("map",
     element("div", { class: "bar" }, title("map")),
@@ -40,7 +44,7 @@ export function build(viewer) {
   const overview = card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles" }),
     element("p", { class: "quiet" }, t("tiles")));
   viewer.host.classList.add("viewer");
-  viewer.host.replaceChildren(element("div", { class: "view" }, words, part("none", "p", { class: "note" }, t("none")), reasons, map,
+  viewer.host.replaceChildren(element("div", { class: "view" }, words, part("none", "p", { class: "note" }, t("none")), reasons, search, map,
     element("div", { class: "beside" }, candidates, overview)));
   for (const box of [parts.heat, parts.table, parts.reasons]) connectScrolling(box);
   return parts;

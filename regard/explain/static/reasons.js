@@ -1,9 +1,10 @@
 // Why this word: what several methods give to each word of the source, side by side, and how far each can be trusted.
-import { candidate, joined, units } from "./data.js";
-import { element, fill } from "./elements.js";
-import { amount, percent, unitText } from "./text.js";
+import { candidate, chance, joined, units } from "./data.js";
+import { element, fill, ifChanged } from "./elements.js";
+import { amount, percent, places, unitText, visible } from "./text.js";
 
 const OWN = "attention"; // the method of an explanation that names none
+const CHANCE = "random"; // the order that methods are compared with
 const SURE = 0.05; // p-value below which a method is better than chance
 
 export function drawMethods(viewer) {
@@ -18,17 +19,27 @@ export function drawMethods(viewer) {
 export function drawReasons(viewer) {
   const { parts, t, state, view } = viewer;
   const names = view && isOfWords(viewer) ? methodsOf(viewer) : [];
-  parts.reasonsBox.hidden = names.length < 2;
-  if (names.length < 2) return;
   const told = candidate(viewer.prediction, state.rank);
-  const at = state.pinned?.line === "queries" && view.rowSide === "target" ? state.pinned.at : null;
-  const unit = at === null ? null : units(told.explanation, "target", state)[at];
+  const others = Object.entries(told.beside ?? {});
+  parts.reasonsBox.hidden = names.length < 2 && !others.length;
+  if (parts.reasonsBox.hidden) return;
+  const unit = pinned(viewer, told.explanation);
   parts.grade.textContent = gradeLine(viewer, names);
-  parts.reasonsNote.textContent = !unit ? t("pickWord") : told.explanation.reasons ? "" : t(told.weighed ? "unweighed" : "weighing");
+  const known = told.explanation.reasons ?? (others.length ? {} : null);
+  parts.reasonsNote.textContent = !unit ? t("pickWord") : known ? "" : t(told.weighed ? "unweighed" : "weighing");
   parts.reasonsNote.hidden = !parts.reasonsNote.textContent;
-  const there = Boolean(unit && told.explanation.reasons);
+  const there = Boolean(unit && known);
   parts.reasons.hidden = !there;
-  parts.reasons.replaceChildren(...(there ? [tableOf(viewer, told.explanation, unit, names)] : []));
+  const asked = others.length ? names.filter((name) => reasonOf(told, name)) : names;
+  const drawn = there ? numbersOf(viewer, [[viewer.model || t("thisModel"), told], ...others], unit, asked) : null;
+  ifChanged(parts.reasons, drawn, () => parts.reasons.replaceChildren(...(there ? [tableOf(viewer, drawn)] : [])));
+}
+
+// The word of the translation that is pinned, whole where pieces are shown.
+function pinned({ state, view }, explanation) {
+  if (state.pinned?.line !== "queries" || view.rowSide !== "target") return null;
+  const unit = units(explanation, "target", state)[state.pinned.at];
+  return unit && (state.unit === "words" ? unit : units(explanation, "target", { ...state, unit: "words" }).find(({ pieces }) => pieces.includes(unit.pieces[0])));
 }
 
 // What share of each target unit came from the source: by the method that is shown, or the best that can tell.
@@ -74,22 +85,69 @@ export function gradeLine(viewer, names) {
   return t(sure ? "graded" : "gradedByChance", graded.length, methodName(viewer, best), grades.lines);
 }
 
-function tableOf(viewer, explanation, unit, names) {
-  const { t, state } = viewer;
-  const columns = units(explanation, "source", state);
-  const found = names.map((name) => explanation.reasons[name] ?? explanation);
-  const rows = found.map(({ weights }) => joined(weights, [unit], columns)[0]);
-  const most = Math.max(...rows.flat().map(Math.abs), 1e-9);
+// The same of all methods that were graded, for an answer without a table of reasons; "" where none were.
+export function gradesLine(viewer) {
+  const names = Object.keys(viewer.grades?.methods ?? {}).filter((name) => name !== CHANCE);
+  return names.length > 1 ? gradeLine(viewer, names) : "";
+}
+
+// A prediction by a method: its own explanation, or one of its reasons; null where it has no such one.
+function reasonOf({ explanation }, name) {
+  return explanation?.reasons?.[name] ?? ((explanation?.by ?? OWN) === name ? explanation : null);
+}
+
+// All that the table of a word tells: the words of the source, and for each method and model what that gives to each of them.
+function numbersOf(viewer, models, unit, names) {
+  const [[, own]] = models;
+  const state = { ...viewer.state, unit: "words" };
+  const rows = units(own.explanation, "source", state);
+  const about = { own, rows, unit, state, source: viewer.prediction.source };
+  const columns = names.flatMap((name) => models.map(([model, prediction]) => ({ method: methodName(viewer, name), model, ...given(prediction, reasonOf(prediction, name), about) })));
+  return { word: unitText(unit), rows: rows.map(unitText), columns, models: models.length };
+}
+
+// What a model gives to each word of the source for a word of the translation, its share from the source, and its probability.
+// Another model may cut both texts in other words: these are found by where they stand.
+function given(prediction, reason, { own, rows, unit, state, source }) {
+  const words = (one, side) => (one.explanation ? units(one.explanation, side, state) : []);
+  const [written, read] = ["target", "source"].map((side) => words(prediction, side));
+  const mine = prediction === own ? unit : written.find((_, at) => at === counterpart(words(own, "target"), written, own.text, unit));
+  if (!reason || !mine) return { values: rows.map(() => null), source: null, chance: null };
+  const values = rows.map(() => 0);
+  const homes = prediction === own ? rows.map((_, at) => at) : home(read, rows, source);
+  joined(reason.weights, [mine], read)[0].forEach((value, at) => { if (homes[at] >= 0) values[homes[at]] += value; });
+  const { source: sides } = reason.sides ?? {};
+  return { values, source: sides ? mine.pieces.reduce((sum, piece) => sum + (sides[piece] ?? 0), 0) / mine.pieces.length : null, chance: chance(prediction, mine) };
+}
+
+function counterpart(words, others, text, unit) {
+  return home(words, others, text)[words.findIndex(({ pieces }) => pieces[0] === unit.pieces[0])];
+}
+
+// Of each word the other one that stands at its place in a text; -1 where none does.
+export function home(words, others, text) {
+  const [mine, theirs] = [words, others].map((list) => places(text, list));
+  return words.map(({ special }, at) => others.findIndex((other, to) => (special ? other.special
+    : mine[at] && theirs[to] && theirs[to][0] < mine[at][1] && mine[at][0] < theirs[to][1])));
+}
+
+function tableOf({ t }, { word, rows, columns, models }) {
+  const most = Math.max(...columns.flatMap(({ values }) => values).map(Math.abs), 1e-9);
   const cell = (value) => {
-    const made = element("td", { class: value < 0 ? "below" : null }, amount({ shares: true }, value).replace("-", "−"));
+    const made = element("td", { class: value < 0 ? "below" : null }, value === null ? "–" : amount({ shares: true }, value).replace("-", "−"));
     made.style.setProperty("--weight", `${((100 * Math.abs(value)) / most).toFixed(1)}%`);
     return made;
   };
-  const whole = found.map(({ sides }) => (sides?.source ? unit.pieces.reduce((sum, piece) => sum + (sides.source[piece] ?? 0), 0) / unit.pieces.length : null));
   const row = (label, cells) => element("tr", {}, element("th", { scope: "row" }, label), ...cells);
-  return element("table", {}, element("caption", {}, t("reasonsOf", unitText(unit))),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, t("source")), ...names.map((name) => element("th", { scope: "col" }, methodName(viewer, name))))),
-    element("tbody", {}, ...columns.map((column, at) => row(element("bdi", {}, unitText(column)), rows.map((values) => cell(values[at]))))),
-    element("tfoot", {}, row(t("fromSource"), whole.map((share) => element("td", {}, share === null ? "–" : percent(share)))),
-      row(t("fromWritten"), whole.map((share) => element("td", {}, share === null ? "–" : percent(1 - share))))));
+  const shares = (values) => values.map((share) => element("td", {}, share === null ? "–" : percent(share)));
+  const methods = columns.filter((_, at) => at % models === 0).map(({ method }) => method);
+  const heads = [element("tr", {}, element("th", { scope: "col", rowspan: models > 1 ? 2 : null }, t("source")),
+    ...methods.map((method) => element("th", models > 1 ? { scope: "colgroup", colspan: models } : { scope: "col" }, method)))];
+  if (models > 1) heads.push(element("tr", {}, ...columns.map(({ model }) => element("th", { scope: "col", class: "by-model" }, element("bdi", {}, visible(model, false))))));
+  return element("table", { class: models > 1 ? "two-models" : null }, element("caption", {}, t("reasonsOf", word)),
+    element("thead", {}, ...heads),
+    element("tbody", {}, ...rows.map((text, at) => row(element("bdi", {}, text), columns.map(({ values }) => cell(values[at]))))),
+    element("tfoot", {}, row(t("fromSource"), shares(columns.map(({ source }) => source))),
+      row(t("fromWritten"), shares(columns.map(({ source }) => (source === null ? null : 1 - source)))),
+      models > 1 && row(t("probability"), shares(columns.map((column) => column.chance)))));
 }

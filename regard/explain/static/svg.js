@@ -4,12 +4,13 @@ import { strength } from "./data.js";
 import { FONTS } from "./layout.js";
 import { amount, visible } from "./text.js";
 
-const DENSE = 4096; // cells; above, only those worth seeing are drawn and the others when the keyboard comes by
+const DENSE = 4096; // cells of a picture; above, only those worth seeing are drawn
 const FAINT = 0.01;
 export const PALETTE = { ink: "#171c2b", paper: "#ffffff", base: "#f1f3f9", cell: "#4338ca", below: "#b45309" };
 
-// Gives `map` what marks a row and a column, and what moves the focus to a cell.
-export function svgMap(viewer, map) {
+// Gives `map` what marks a row and a column, and what moves the focus to a cell. `bare`: the cells are painted behind it, and
+// each is an element only once somebody was there.
+export function svgMap(viewer, map, { bare = false } = {}) {
   const { view } = viewer;
   const picture = svgElement("svg", { width: map.width, height: map.height, viewBox: `0 0 ${map.width} ${map.height}`,
     "font-family": FONTS, "font-size": map.size, role: "grid", "aria-labelledby": `${viewer.prefix}caption`,
@@ -17,28 +18,30 @@ export function svgMap(viewer, map) {
   const columns = map.labels.columns.map((text, column) => columnLabel(map, text, column, view.columns[column]));
   const rows = map.labels.rows.map((text, row) => svgElement("text", { x: map.left - 8, "text-anchor": "end",
     y: map.yOf(row) + 0.5 * map.cell + map.size * 0.36, fill: PALETTE.ink, ...underlined(view.rows[row]) }, text));
-  const lines = view.rows.map((_, row) => svgElement("g", { role: "row", "aria-rowindex": row + 1 }));
+  const lines = view.rows.map((_, row) => svgElement("g", bare ? {} : { role: "row", "aria-rowindex": row + 1 }));
   const marks = svgElement("g");
   const cells = new Map();
   const cellAt = (row, column) => {
     const key = row * map.columns + column;
     if (!cells.has(key)) {
-      cells.set(key, cell(viewer, map, row, column));
-      lines[row].append(cells.get(key), ...bar(map, row, column, view.weights[row][column]));
+      cells.set(key, cell(viewer, map, row, column, bare));
+      lines[row].append(cells.get(key), ...(bare ? [] : bar(map, row, column, view.weights[row][column])));
+      if (bare) for (const [name, value] of [["role", "row"], ["aria-rowindex", row + 1]]) lines[row].setAttribute(name, value);
     }
     return cells.get(key);
   };
-  picture.append(svgElement("rect", { class: "paper", width: map.width, height: map.height, fill: PALETTE.paper }),
-    svgElement("rect", { class: "base", x: map.left, y: map.top, rx: 4, fill: PALETTE.base, width: map.cell * map.columns, height: map.cell * map.rows }),
-    ...(map.labelled ? [...columns, ...rows] : []), ...lines, marks);
+  const ground = [svgElement("rect", { class: "paper", width: map.width, height: map.height, fill: PALETTE.paper }),
+    svgElement("rect", { class: "base", x: map.left, y: map.top, rx: 4, fill: PALETTE.base, width: map.cell * map.columns, height: map.cell * map.rows })];
+  picture.append(...(bare ? [] : ground), ...(map.labelled ? [...columns, ...rows] : []), ...lines, marks);
   const dense = map.rows * map.columns <= DENSE;
-  view.weights.forEach((weights, row) => weights.forEach((value, column) => { if (dense || strength(view, value) >= FAINT) cellAt(row, column); }));
+  if (!bare) view.weights.forEach((weights, row) => weights.forEach((value, column) => { if (dense || strength(view, value) >= FAINT) cellAt(row, column); }));
   if (map.rows && map.columns) cellAt(0, 0).setAttribute("tabindex", "0");
   map.focus = (row, column) => {
     picture.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
     cellAt(row, column).setAttribute("tabindex", "0");
     cellAt(row, column).focus();
   };
+  map.relabel = () => cells.forEach((made, key) => made.setAttribute("aria-label", cellName(viewer, Math.floor(key / map.columns), key % map.columns)));
   let active = null;
   map.mark = (row, column) => {
     columns.forEach((label, at) => label.classList.toggle("active", at === column));
@@ -72,15 +75,19 @@ function underlined({ unknown }) {
   return unknown ? { "text-decoration": "underline dotted" } : {};
 }
 
-function cell(viewer, map, row, column) {
-  const { view, t } = viewer;
+function cellName({ view, t }, row, column) {
+  return t("pair", visible(view.rows[row].text), visible(view.columns[column].text), amount(view, view.weights[row][column]));
+}
+
+function cell(viewer, map, row, column, bare) {
+  const { view } = viewer;
   const value = view.weights[row][column];
   const inset = map.cell > 16 ? 1 : Math.min(0.5, map.cell / 8);
-  const below = value < 0;
+  const below = !bare && value < 0;
   const made = svgElement("rect", { class: below ? "cell below" : "cell", role: "gridcell", tabindex: "-1", "aria-colindex": column + 1,
-    "aria-label": t("pair", visible(view.rows[row].text), visible(view.columns[column].text), amount(view, value)),
+    "aria-label": cellName(viewer, row, column),
     x: map.xOf(column) + inset, y: map.yOf(row) + inset, width: map.cell - 2 * inset, height: map.cell - 2 * inset,
-    rx: map.cell > 16 ? 4 : 1.5, fill: below ? PALETTE.below : PALETTE.cell, "fill-opacity": strength(view, value).toFixed(3) });
+    rx: map.cell > 16 ? 4 : 1.5, fill: below ? PALETTE.below : PALETTE.cell, "fill-opacity": bare ? 0 : strength(view, value).toFixed(3) });
   made.addEventListener("focus", () => viewer.point({ line: "queries", at: row, column }));
   made.addEventListener("blur", () => viewer.point(null));
   return made;

@@ -1,4 +1,5 @@
 // The view of one prediction: words, curves, map, heads, candidates. A function of plain JSON, several may share a page.
+import { coloursOf } from "./pixels.js";
 import { drawCandidates, drawFlags } from "./candidates.js";
 import { drawControls, step } from "./controls.js";
 import { candidate, explainedBy, firstState, makeView } from "./data.js";
@@ -9,6 +10,7 @@ import { drawMap, focusInMap } from "./heatmap.js";
 import { build } from "./parts.js";
 import { drawMethods, drawReasons } from "./reasons.js";
 import { ALONE, ANSWERED, speaker, WEIGHED } from "./strings.js";
+import { drawSearch } from "./search.js";
 import { drawTable } from "./table.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
@@ -17,10 +19,11 @@ let count = 0;
 const WORDINGS = { alone: ALONE, answered: ANSWERED };
 
 // `standalone` answers the text of an empty page, for files; `complete` brings a candidate its maps, `weigh` the reasons that
-// other methods give. `methods` are those that may be asked, `grades` how far each can be trusted, as a run keeps it.
+// other methods give, `steps` what a search held. `methods` are those that may be asked, `grades` how far each can be trusted, as
+// a run keeps it; `model` is the name of what answered, where other models explain the same answer beside it.
 export class Viewer {
-  constructor(host, { language = "en", name = "attention", standalone = null, complete = null, weigh = null } = {}) {
-    Object.assign(this, { host, name, standalone, complete, weigh, methods: [], grades: null, prefix: `viewer${++count}-`, language, wording: "" });
+  constructor(host, { language = "en", name = "attention", standalone = null, complete = null, weigh = null, steps = null } = {}) {
+    Object.assign(this, { host, name, standalone, complete, weigh, steps, methods: [], grades: null, model: "", prefix: `viewer${++count}-`, language, wording: "" });
     this.t = this.speaker();
     Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
     this.whenPointed = () => {};
@@ -99,11 +102,16 @@ export class Viewer {
 
   // In a language; `wording` is for what is no translation.
   speak(language, wording = this.wording) {
-    if (language === this.language && wording === this.wording) return;
+    if (language === this.language && wording === this.wording) return this.recolour();
     Object.assign(this, { language, wording });
     this.t = this.speaker();
     this.build();
-    this.render();
+    return this.render();
+  }
+
+  // Pictures of pixels have the colours of the theme that they were drawn in.
+  recolour() {
+    if (this.view && JSON.stringify(coloursOf(this)) !== JSON.stringify(this.colours)) this.render({ same: true });
   }
 
   speaker() {
@@ -136,6 +144,7 @@ export class Viewer {
 
   draw() {
     const { parts, view } = this;
+    this.colours = coloursOf(this);
     parts.mapBox.hidden = !view;
     parts.none.hidden = Boolean(view);
     drawCandidates(this);
@@ -144,6 +153,7 @@ export class Viewer {
     drawTiles(this);
     drawMethods(this);
     drawReasons(this);
+    drawSearch(this);
     drawWords(this);
     drawMap(this);
     drawTable(this);
@@ -153,7 +163,6 @@ export class Viewer {
   resized() {
     if (this.host.clientWidth === this.width) return;
     this.width = this.host.clientWidth;
-    this.places = null;
     if (this.view) {
       keepingFocus([this.parts.across], () => arrange(this));
       drawMap(this);

@@ -1,6 +1,6 @@
 // The two lines of words: to point at, to pin, to walk through by keyboard.
 import { certainty, chance, confidence, isCalibrated } from "./data.js";
-import { button, choice, element } from "./elements.js";
+import { button, choice, element, ifChanged } from "./elements.js";
 import { methodName, sourceShares } from "./reasons.js";
 import { sideName } from "./strings.js";
 import { hiddenCodes, percent, rightToLeft, unitText, visible } from "./text.js";
@@ -19,20 +19,19 @@ export function drawWords(viewer) {
   parts.plain.textContent = visible(prediction.text, false);
   parts.legend.hidden = !view || view.rowSide !== "target" || !view.rows.some((unit) => chance(prediction, unit) !== null);
   choice(parts.unit, [["words", t("unitWords")], ["pieces", t("unitPieces")]], state.unit, (unit) => viewer.choose({ unit }));
-  viewer.places = null;
   viewer.origins = sourceShares(viewer);
   parts.origin.hidden = !viewer.origins;
   parts.origin.textContent = viewer.origins ? t("origin", methodName(viewer, viewer.origins.by)) : "";
   if (!view) return;
-  drawLine(viewer, "keys", view.columns, view.columnSide);
-  drawLine(viewer, "queries", view.rows, view.rowSide);
-  arrange(viewer);
+  const moved = [drawLine(viewer, "keys", view.columns, view.columnSide), drawLine(viewer, "queries", view.rows, view.rowSide)].some(Boolean);
+  if (moved || viewer.arranged !== state.across) arrange(viewer); // else the words stand where they stood
 }
 
 // As it was chosen; else in lines as long as each of the two fits into one, and in columns where curves would run behind words.
 export function arrange(viewer) {
   const { parts, state, t } = viewer;
   const lines = [parts.keys, parts.queries];
+  Object.assign(viewer, { places: null, arranged: state.across });
   parts.stage.classList.remove("across");
   viewer.across = state.across ?? (lines.some(wraps) && lines.every((line) => line.children.length <= MOST_ACROSS));
   parts.stage.classList.toggle("across", viewer.across);
@@ -48,11 +47,10 @@ function drawLine(viewer, line, shown, side) {
   const box = viewer.parts[line];
   const values = shown.map((unit) => (side === "target" && line === "queries" ? chance(viewer.current(), unit) : null));
   const origins = line === "queries" ? viewer.origins?.of : null;
-  const drawn = JSON.stringify([shown, values, origins]);
-  if (drawn === box.drawn) return; // the same words stay, and with them who points at one or has the focus there
-  box.drawn = drawn;
-  box.dir = rightToLeft(shown.map((unit) => unit.text)) ? "rtl" : "ltr";
-  box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, { value: values[at], origin: origins?.[at] ?? null })));
+  return ifChanged(box, [shown, values, origins], () => { // the same words stay, and with them who points at one or has the focus there
+    box.dir = rightToLeft(shown.map((unit) => unit.text)) ? "rtl" : "ltr";
+    box.replaceChildren(...shown.map((unit, at) => token(viewer, unit, at, line, { value: values[at], origin: origins?.[at] ?? null })));
+  });
 }
 
 function token(viewer, unit, at, line, { value, origin }) {

@@ -40,6 +40,7 @@ const models = new ModelTab({ ...others, limit: () => about.limit });
 const outputs = [0, 1].map((which) => new Output({
   t, shared: share, copied: put, suggested: (...what) => suggesting.open(...what),
   lights: light, name: (code) => about.name(code), known: (name) => pairs?.models.find((model) => model.name === name), refused: tellFault,
+  beside: () => (outputs[1 - which].answer ? outputs[1 - which].model() : null),
   chosen: (at) => { const other = outputs[1 - which]; if (other.answer && at < other.sentences().length) other.select(at); },
 }));
 byId("outputs").append(...outputs.map((output) => output.pane));

@@ -1,6 +1,7 @@
 // The tab of models that translate nothing: a field for each column of an example, the answer, and what it looked at.
 import { answerCard } from "./explain/answer.js";
 import { element, fill } from "./explain/elements.js";
+import { gradesLine } from "./explain/reasons.js";
 import { sideName } from "./explain/strings.js";
 import { Viewer } from "./explain/viewer.js";
 import { ask, patiently, Refused, rest } from "./api.js";
@@ -142,7 +143,9 @@ export class ModelTab {
     const { t, prediction, model } = this;
     const card = prediction && (answerCard(prediction, t, model.given) ?? element("p", { class: "output", dir: "auto" }, prediction.text));
     const blind = prediction?.explanation && !prediction.explanation.maps.length;
-    byId("reply").replaceChildren(...(card ? [card] : []), ...(blind ? [element("p", { class: "quiet blind" }, t("blind"))] : []));
+    this.viewer.grades = model?.grades ?? null;
+    const line = card ? gradesLine(this.viewer) : "";
+    byId("reply").replaceChildren(...(card ? [card] : []), ...(line ? [element("p", { class: "quiet graded" }, line)] : []), ...(blind ? [element("p", { class: "quiet blind" }, t("blind"))] : []));
     byId("model-status").textContent = prediction ? t("ready", this.took) : "";
     byId("model-clear").hidden = !this.written;
     byId("model-view").hidden = !prediction?.explanation?.maps.length;

@@ -18,9 +18,9 @@ function written(prediction) {
 
 export class Output {
   // `name` tells a language by its code, `known` what there is to know of a model; `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
-  // `suggested` what a better translation can be sent for, `refused` why there are no other words.
-  constructor({ t, name, known, lights, chosen, copied, shared, suggested, refused }) {
-    Object.assign(this, { t, name, known, lights, chosen, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
+  // `beside` tells the model whose translation stands beside this one, `suggested` what a better translation can be sent for, `refused` why there are no other words.
+  constructor({ t, name, known, lights, chosen, copied, shared, suggested, refused, beside = () => null }) {
+    Object.assign(this, { t, name, known, lights, chosen, beside, answer: null, asked: "", starts: [], at: 0, asking: null, ranks: [], offered: false });
     this.title = element("h2", { class: "by" });
     this.text = element("div", { class: "output", role: "group", "aria-live": "polite", "aria-busy": "false", dir: "auto" });
     this.status = element("span", { class: "quiet" });
@@ -37,7 +37,7 @@ export class Output {
     this.place = element("section", { class: "place", hidden: "" });
     const host = element("div");
     this.place.append(this.bar, host);
-    this.viewer = new Viewer(host, { standalone: () => ask("static/explain/standalone.html", { text: true }), complete: (...what) => this.complete(...what), weigh: (...what) => this.weigh(...what) });
+    this.viewer = new Viewer(host, { standalone: () => ask("static/explain/standalone.html", { text: true }), complete: (...what) => this.complete(...what), weigh: (...what) => this.weigh(...what), steps: (prediction) => this.search(prediction) });
     this.viewer.whenPointed = (told) => this.light(told);
     this.viewer.whenChosen = (rank) => { this.ranks[this.at] = rank; this.draw(); };
     this.speak(t);
@@ -81,7 +81,7 @@ export class Output {
     this.draw();
     this.place.hidden = !this.sentences().length;
     const { methods = [], grades = null } = (answer && this.known(this.model())) ?? {};
-    Object.assign(this.viewer, { methods: (methods ?? []).filter((method) => method !== LOOKED), grades });
+    Object.assign(this.viewer, { model: answer ? this.model() : "", methods: (methods ?? []).filter((method) => method !== LOOKED), grades });
     if (this.sentences().length) this.viewer.show(this.sentences()[this.at]);
   }
 
@@ -256,13 +256,28 @@ export class Output {
   // Asks the other methods for their reasons, which come with the maps.
   async weigh(prediction, rank) {
     const told = candidate(prediction, rank);
-    if (!this.answer || told.weighed || told === this.weighing || !told.text || !told.explanation || told.explanation.reasons) return;
+    const other = this.beside();
+    const done = told.explanation?.reasons && (!other || told.beside);
+    if (!this.answer || told === this.weighing || !told.text || !told.explanation || done || (told.weighed && !other)) return;
     this.weighing = told;
-    await this.explain(prediction, told, { reasons: this.viewer.methods });
+    await this.explain(prediction, told, { reasons: this.viewer.methods }, other);
     if (this.weighing === told) this.weighing = null;
   }
 
-  async explain(prediction, told, more) {
+  // Asks what the search of the sentence held and dropped.
+  async search(prediction) {
+    const { key, answer } = this;
+    const body = { source_text: prediction.source, target_text: prediction.text, source: this.from(), target: answer.target, model: this.model(), steps: true };
+    try {
+      const found = await patiently(() => ask("v1/explain", { body: { ...body, ...(key ? { api_key: key } : {}) } }), undefined, () => {});
+      Object.assign(prediction, { searched: true, details: { ...prediction.details, search: found.sentence.details?.search } });
+    } catch {
+      prediction.searched = true;
+    }
+    this.viewer.render({ same: true });
+  }
+
+  async explain(prediction, told, more, other = null) {
     this.asking?.abort();
     const asking = this.asking = new AbortController();
     const { answer, key } = this;
@@ -276,8 +291,9 @@ export class Output {
       told.sure ??= certainty(told);
       if (explanation) Object.assign(told, { explanation, log_probs: logProbs, flags: told.finished ? flags : told.flags, details: { ...told.details, confidences } });
       Object.assign(told, { asked: true, weighed: "reasons" in more });
+      if (other) await this.explainBeside(told, other, question);
     } catch (error) {
-      if (error.name !== "AbortError") Object.assign(told, { asked: true, weighed: "reasons" in more }); // the alignment that came with the translation still shows
+      if (error.name !== "AbortError") Object.assign(told, { asked: true, weighed: "reasons" in more, beside: told.beside ?? {} }); // the alignment that came with the translation still shows
     } finally {
       if (!asking.signal.aborted) {
         this.viewer.wait(false);
@@ -285,6 +301,13 @@ export class Output {
         this.draw();
       }
     }
+  }
+
+  // The same text and translation as another model explains them.
+  async explainBeside(told, model, { body, signal }) {
+    const question = { body: { ...body, model }, signal };
+    const found = await patiently(() => ask("v1/explain", question), signal, () => {});
+    told.beside = { [model]: found.sentence };
   }
 
   from() {

@@ -134,3 +134,56 @@ def test_axe_finds_nothing_serious(visit, weighing, serious, settings):
     page.view.locator(".reasons-card table").wait_for()
     assert serious(page) == []
     assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_two_models_stand_side_by_side(visit, weighing):
+    """What the other model says of the very same translation, not of its own."""
+    page = visit("#source=de&target=en&model=plain&compare=mirror&q=das+Haus")
+    page.explained()
+    page.word("Translation", "house").click()
+    page.view.locator(".reasons-card .by-model").first.wait_for()
+    assert rows(page) == [
+        ["Source", "LRP", "Attention", "Saliency"],
+        ["plain", "mirror"] * 3,
+        ["das", "0%", "0%", "10%", "80%", "10%", "10%"],
+        ["Haus", "60%", "60%", "80%", "10%", "−10%", "−10%"],
+        ["From the source", "60%", "60%", "–", "–", "30%", "30%"],
+        ["From the words before", "40%", "40%", "–", "–", "70%", "70%"],
+        ["Probability", *["30%"] * 6],
+    ]
+    asked_of = [body["model"] for path, body in weighing.asked if path == "/v1/explain" and "reasons" in body]
+    assert asked_of == ["plain", "mirror"]
+    page.word("Translation", "the").click()
+    assert rows(page)[2][3:5] == ["80%", "10%"]
+    assert len([body for path, body in weighing.asked if path == "/v1/explain" and "reasons" in body]) == 2
+
+
+def test_one_model_alone_has_no_other_beside_it(visit, weighing):
+    page = visit("#source=de&target=en&model=plain&q=das+Haus")
+    page.explained()
+    page.word("Translation", "house").click()
+    assert rows(page)[0] == ["Source", "LRP", "Attention", "Saliency"]
+    assert page.view.locator(".reasons-card .by-model").count() == 0
+
+
+def test_steps_of_the_search_are_asked_for_by_a_button(visit, server):
+    page = visit()
+    page.write("das Haus")
+    card = page.view.locator(".search-card")
+    assert not any("steps" in body for _, body in server.asked)
+    card.get_by_role("button", name="Show what the beam held").click()
+    card.locator(".steps > li").first.wait_for()
+    texts = [" ".join(text.split()) for text in card.locator(".steps > li").all_inner_texts()]
+    assert texts == ["the 95% · −0.10 1 other", "house 30% · −0.20 1 other", "</s> 95% · −0.20"]
+    card.locator("summary").first.click()
+    expect(card.locator(".branches > li").first).to_have_text("notthe1% · −4.00dropped")
+    assert [body["steps"] for _, body in server.asked if "steps" in body] == [True]
+
+
+def test_a_search_without_steps_says_so(visit, server):
+    page = visit(refused=True)
+    page.write("das Haus")
+    card = page.view.locator(".search-card")
+    server.mute = True
+    card.get_by_role("button", name="Show what the beam held").click()
+    expect(card).to_contain_text("has no steps to show")
