@@ -1,5 +1,6 @@
 """Integrated gradients (https://arxiv.org/abs/1703.01365, equation 1)."""
 
+import math
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +15,8 @@ from regard.explain.relevance.question import Baseline, Question
 BaselineChoice = Annotated[
     Baseline, Doc("What stands for a word that says nothing: unknown, the vector of <unk> in its place; or zero.")
 ]
+
+ROWS = 128  # of one pass: items times steps
 
 
 class IntegratedGradients(Relevance):
@@ -33,13 +36,21 @@ class IntegratedGradients(Relevance):
         self.steps, self.baseline = steps, baseline
 
     def of(self, question: Question) -> Relevances:
-        """As many passes back as there are steps."""
+        """As many passes back as the steps of all items fill: small ones would spend their time on calls."""
         ends, starts = question.vectors, question.baseline(self.baseline)
         means = [torch.zeros_like(one) for one in ends]
-        for place, weight in zip(*np.polynomial.legendre.leggauss(self.steps), strict=True):
-            between = [start + (end - start) * (place + 1) / 2 for start, end in zip(starts, ends, strict=True)]
-            slopes = gradients(question, between)
-            means = [mean + slope * (weight / 2) for mean, slope in zip(means, slopes, strict=True)]
+        places, weights = np.polynomial.legendre.leggauss(self.steps)
+        passes = math.ceil(self.steps * len(question.items) / ROWS)
+        for some in np.array_split(np.arange(self.steps), min(max(1, passes), self.steps)):
+            several = question.about(question.items.repeat(len(some)))
+            shares = [(place + 1) / 2 for place in places[some]]
+            between = [
+                torch.cat([start + (end - start) * share for share in shares])
+                for start, end in zip(starts, ends, strict=True)
+            ]
+            for number, slope in enumerate(gradients(several, between)):
+                for weight, part in zip(weights[some], slope.chunk(len(some)), strict=True):
+                    means[number] += part * (weight / 2)
         parts = [(mean * (end - start)).sum(dim=-1) for mean, start, end in zip(means, starts, ends, strict=True)]
         with torch.no_grad():
             total = question.scores(ends) - question.scores(starts)

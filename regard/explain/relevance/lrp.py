@@ -71,7 +71,7 @@ class LayerwiseRelevance(Relevance):
         _mark_factors(tape)
         found = tape.values[answer.number]
         chosen = question.chosen(found)
-        _check((found * chosen)[:1], question.alone())
+        _check((found * chosen)[:1], question.about(question.items[:1]))
         slopes: list[Slope] = [None] * len(tape.values)
         slopes[answer.number] = chosen
         total = (found * chosen).flatten(1).sum(dim=1)

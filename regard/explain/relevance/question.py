@@ -38,10 +38,10 @@ class Question:
         if len(self.reads) != len(self.columns):
             raise RegardError("relevance: this model does not tell which words it reads, so none can be weighed")
 
-    def alone(self) -> Self:
-        """Return the same question about its first item, to which the others do not matter."""
+    def about(self, items: Tensor) -> Self:
+        """Return the same question about these items (item,), to which others do not matter; one may come again."""
         found = copy.copy(self)
-        found.items, found.batch = self.items[:1], self.batch.select(torch.zeros_like(self.items[:1]))
+        found.items, found.batch = items, self.batch.select(torch.zeros_like(items))
         found.reads = self.model.reads(found.batch)
         return found
 

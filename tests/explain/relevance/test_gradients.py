@@ -6,7 +6,7 @@ from networks import columns_of
 from torch.testing import assert_close
 from weighed import QUESTIONS, translator
 
-from regard.explain.relevance import RELEVANCES, Question, StateQuestion
+from regard.explain.relevance import RELEVANCES, Question, StateQuestion, integrated_gradients
 from regard.explain.relevance.gradients import gradients
 from regard.models import MODELS
 from regard.records import EOS, UNK, Batch, Sequences
@@ -39,6 +39,15 @@ def test_integrated_gradients_are_complete(name, baseline):
     question = QUESTIONS[name]()
     found = method("integrated_gradients", steps=96, baseline=baseline).of(question)
     assert_close(sum(words.sum(dim=1) for words in found.words), found.total, rtol=0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_steps_taken_together_are_those_taken_one_by_one(name, monkeypatch):
+    question = QUESTIONS[name]()
+    together = method("integrated_gradients", steps=5).of(question)
+    monkeypatch.setattr(integrated_gradients, "ROWS", 1)
+    for one, other in zip(together.words, method("integrated_gradients", steps=5).of(question).words, strict=True):
+        assert_close(one, other)
 
 
 def test_all_gradients_agree_where_the_model_is_linear():
