@@ -42,13 +42,19 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     found, report = prediction.explanation, prediction.lexicon_report()
     flags, last = list[Flag](), len(prediction.text.split()) - 1
     if found is not None and not found.columns:  # of a text that was written
-        flags, last = _explained(found, prediction.log_probs)
+        flags, last = _explained(found, _told_log_probs(prediction))
         if report is not None:
             flags = _with_faults(flags, report.faults, _places(prediction, found))
         flags = _with_sources(flags, found, {} if report is None else report.usual)
     if not prediction.finished:
         flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
+
+
+def _told_log_probs(prediction: Prediction) -> list[float]:
+    """Log-probabilities of pieces, calibrated where they are, as pages tell them; the end symbol keeps its own."""
+    sure = prediction.confidences or []
+    return [*(math.log(max(one, 1e-300)) for one in sure), *prediction.log_probs[len(sure) :]]
 
 
 def _explained(found: Explanation, log_probs: Sequence[float]) -> tuple[list[Flag], int]:

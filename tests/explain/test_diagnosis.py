@@ -89,6 +89,15 @@ def test_a_word_is_as_sure_as_its_pieces_together():
     assert (flag.kind, flag.word, flag.value) == ("unsure", 0, pytest.approx(0.25))
 
 
+def test_a_word_is_as_sure_as_its_calibration_says():
+    """The end symbol, which no calibration mends, keeps its probability."""
+    found = Explanation(["▁a"], ["▁x", "</s>"], [], [[1.0], [1.0]])
+    sure = Prediction("", "x", 0.0, [math.log(0.9), math.log(0.8)], explanation=found)
+    assert diagnose(sure) == []
+    (flag,) = diagnose(replace(sure, confidences=[0.4]))
+    assert (flag.kind, flag.word, flag.value) == ("unsure", 0, pytest.approx(0.4))
+
+
 def test_probabilities_of_another_length_are_left_alone():
     found = Explanation(["▁a"], ["▁x"], [], [[1.0]])
     assert diagnose(Prediction("", "x", 0.0, [-9.0, -9.0], explanation=found)) == []

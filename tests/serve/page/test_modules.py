@@ -1,5 +1,7 @@
 """The renderer's own arithmetic, by hand: a module is asked in the browser, without the page around it."""
 
+import math
+
 import pytest
 from browsing import Visit
 
@@ -44,6 +46,18 @@ def test_pieces_are_joined_to_words(call):
 )
 def test_the_strongest_part_of_a_row(call, share, kept):
     assert call("data", "strongest", [[0.5, 0.1, 0.4], [0, 0, 0]], share) == [kept, [0, 0, 0]]
+
+
+def test_calibrated_confidence_stands_in_for_probabilities(call):
+    """Of a word with two pieces their product; the end symbol has none that is calibrated."""
+    log_probs, words = [math.log(0.5), math.log(0.8), math.log(0.9)], [{"pieces": [0, 1]}, {"pieces": [2]}]
+    told = {"explanation": {"target_tokens": ["a", "b", "</s>"]}, "log_probs": log_probs}
+    mended = {**told, "details": {"calibrated": True, "confidence": 0.45, "confidences": [0.4, 0.5]}}
+    assert [call("data", "chance", told, word) for word in words] == pytest.approx([0.4, 0.9])
+    assert [call("data", "chance", mended, word) for word in words] == pytest.approx([0.2, 0.9])
+    assert call("data", "certainty", told) == pytest.approx((0.5 * 0.8 * 0.9) ** (1 / 3))
+    assert call("data", "certainty", mended) == 0.45
+    assert call("data", "certainty", {**mended, "sure": 0.7}) == 0.7  # what was told before other pieces came
 
 
 def test_heads_in_and_out(call):
