@@ -5,7 +5,8 @@
 
 Every translation gets one fault: a word dropped, said twice, a number changed, a name exchanged, or words of another
 sentence put in. What is told at another place, or of another kind, is counted as wrong, also where people did translate
-freely. The last column tells how many faults of the kind are told of 1,000 translations as people wrote them.
+freely. Then each gets a word of the source, put in as it is. The last column tells how many faults of the kind are told
+of 1,000 translations as people wrote them.
 """
 
 import argparse
@@ -104,8 +105,22 @@ def invented(source: str, target: str, others: Sequence[str], draw: random.Rando
     return Planted("invented", source, text, {("target", piece.strip().lower()) for piece in some})
 
 
+def untranslated(source: str, target: str, others: Sequence[str], draw: random.Random) -> Planted | None:
+    """A longer word of the source put in as it is, about where its translation stands."""
+    read, pieces = words_of(source), cut_words(target)
+    there = {piece.strip().lower() for piece in pieces}
+    places = [place for place, word in enumerate(read) if len(word) >= LEAST and word.islower() and word not in there]
+    if not places:
+        return None
+    place = draw.choice(places)
+    at = place * (len(pieces) - 1) // max(len(read) - 1, 1)
+    pieces.insert(at, f" {read[place]}")
+    return Planted("untranslated", source, "".join(pieces).strip(), {("target", read[place])})
+
+
 KINDS: dict[str, Callable[..., Planted | None]] = {
     "dropped": dropped, "repeated": repeated, "number": number, "name": name, "invented": invented,
+    "untranslated": untranslated,
 }  # fmt: skip
 
 
@@ -128,6 +143,13 @@ def planted(sources: Sequence[str], targets: Sequence[str], seed: int = 1) -> li
         if one is not None:
             found.append(one)
     return found
+
+
+def planted_alone(kind: str, sources: Sequence[str], targets: Sequence[str], seed: int = 1) -> list[Planted]:
+    """A fault of one kind in each translation that can have it."""
+    draw = random.Random(seed)
+    found = (KINDS[kind](source, target, [], draw) for source, target in zip(sources, targets, strict=True))
+    return [one for one in found if one is not None]
 
 
 def rates(finder: FaultFinder, faults: Sequence[Planted]) -> dict[str, tuple[int, float, float]]:
@@ -157,6 +179,8 @@ def main() -> None:
     finder = FaultFinder(Translations.read(given.run / FILE))
     sources, targets = [*read_lines(given.source)], [*read_lines(given.target)]
     found = rates(finder, planted(sources, targets))
+    left = planted_alone("untranslated", sources, targets)
+    found["untranslated"] = rates(finder, left)["untranslated"]
     clean = Counter[str]()
     for source, target in zip(sources, targets, strict=True):
         clean.update({fault.kind for fault in finder.faults(source, target)})

@@ -17,7 +17,14 @@ def plant(kind: str, others: list[str]):
 
 @pytest.mark.parametrize(
     ("kind", "others", "change"),
-    [("dropped", [], -1), ("repeated", [], 1), ("number", [], 0), ("name", ["Berlin"], 0), ("invented", [TARGET], 3)],
+    [
+        ("dropped", [], -1),
+        ("repeated", [], 1),
+        ("number", [], 0),
+        ("name", ["Berlin"], 0),
+        ("invented", [TARGET], 3),
+        ("untranslated", [], 1),
+    ],
 )
 def test_each_fault_changes_what_it_says(kind, others, change):
     found = plant(kind, others)
@@ -30,6 +37,13 @@ def test_each_fault_changes_what_it_says(kind, others, change):
 def test_what_cannot_be_planted_is_not():
     assert planted_faults.name(SOURCE, TARGET, ["Boston"], random.Random(1)) is None
     assert planted_faults.number("dogs", "Hunde", [], random.Random(1)) is None
+
+
+def test_a_kind_by_itself_is_planted_wherever_it_can_be():
+    found = planted_faults.planted_alone("untranslated", [SOURCE, "a b"], [TARGET, "ein b"])
+    assert [(one.kind, one.source) for one in found] == [("untranslated", SOURCE)]
+    (word,) = [word for _, word in found[0].words]
+    assert word in SOURCE.split() and word in found[0].target.split()
 
 
 class Known:
