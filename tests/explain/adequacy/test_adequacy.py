@@ -121,6 +121,8 @@ def test_a_run_learns_from_its_own_pairs(run):
     [whole] = predictor.translate(["yes. dog."])
     assert isinstance(whole, DocumentPrediction) and "'yes'" in whole.warning and "'dog'" in whole.warning
     assert predictor.predict(["yes"], safeguards=False)[0].uncovered is None
+    [explained] = load(run).predict(["yes"], explain=True)
+    assert explained.lexicon is not None and set(explained.details()) >= {"faults", "usual"}
 
 
 def test_attention_needs_no_lexicon(run):

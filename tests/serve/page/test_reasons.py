@@ -187,3 +187,18 @@ def test_a_search_without_steps_says_so(visit, server):
     server.mute = True
     card.get_by_role("button", name="Show what the beam held").click()
     expect(card).to_contain_text("has no steps to show")
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"color_scheme": "dark"}, {"locale": "zh-CN"}, {"viewport": {"width": 320, "height": 800}}]
+)
+def test_axe_finds_nothing_serious_beside_another_model(visit, weighing, serious, settings):
+    page = visit("#source=de&target=en&model=plain&compare=mirror&q=das+alte+Haus", **settings)
+    page.tab.locator(".tile").first.wait_for()
+    page.view.locator(".queries .token").nth(1).click()
+    page.view.locator(".reasons-card .by-model").first.wait_for()
+    page.view.locator(".search button").click()
+    page.view.locator(".search summary").first.click()
+    page.view.locator(".branches").first.wait_for()
+    assert serious(page) == []
+    assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
