@@ -1,10 +1,11 @@
-"""Blocks that begin as nothing: each is mixed into what it reads by a gate that is 0 at first."""
+"""Blocks that begin as nothing: what each changes goes through a gate that is 0 at first."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.layers.shared_source import SharedSource, shared
 from regard.layers.transformer_block import BlockPast, TransformerBlock
@@ -24,16 +25,17 @@ class BlocksState(NamedTuple):
 
 
 class GatedBlocks(nn.Module):
-    """x + tanh(g) · (block(x) - x), block after block; block(x) looks at the words before, then at a memory.
+    """x + G (block(x) - x), block after block; block(x) looks at the words before, then at a memory.
 
-    With all g at 0, as they are at first, x stays as it is to the bit: the gates of https://arxiv.org/abs/2204.14198,
-    each around a whole block.
+    With G = 0, as it is at first, x stays as it is to the bit. A matrix learns what to take of a block from the first
+    update on, as the zero convolutions of https://arxiv.org/abs/2302.05543; a single number would drift for long.
     """
 
     def __init__(self, blocks: Sequence[TransformerBlock]) -> None:
         """`blocks` (dim → dim) have attention to a memory."""
         super().__init__()
-        self.blocks, self.gates = module_list(blocks), nn.Parameter(torch.zeros(len(blocks)))
+        self.blocks = module_list(blocks)
+        self.gates = nn.ParameterList(nn.Parameter(torch.zeros(block.dim, block.dim)) for block in blocks)
 
     def start(self, seen: Encoded) -> BlocksState:
         """The memory (batch, place, its width), projected once for each row."""
@@ -45,10 +47,10 @@ class GatedBlocks(nn.Module):
         """states (rows, n, dim) → states, weights (rows, n, place) of the last block if asked for, the state after."""
         source = state.source if states.shape[1] == 1 else state.source.unfolded()
         pasts, looked = [], []
-        for number, (block, gate) in enumerate(zip(self.blocks, self.gates.tanh(), strict=True)):
+        for number, (block, gate) in enumerate(zip(self.blocks, self.gates, strict=True)):
             reading = source.reading(number)
             changed, past, seen = block.run(states, None, state.pasts[number], reading, need_weights=need_weights)
-            states = states + gate * (changed - states)
+            states = states + functional.linear(changed - states, gate)
             pasts.append(past)
             looked.append(seen)
         weights = None if looked[-1] is None else looked[-1].weights

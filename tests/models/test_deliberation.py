@@ -33,7 +33,8 @@ def make(decoder: str = "transformer", gate: float = 0.7, **settings: Any) -> De
     columns = columns_of(source=VOCAB, document=VOCAB, target=VOCAB)
     model = MODELS.build(Choice("deliberation", {"dim": 8, "num_layers": 2, **parts, **settings}), columns)
     assert isinstance(model, Deliberation)
-    torch.nn.init.constant_(model.second.gates, gate)
+    for matrix in model.second.gates:
+        matrix.data.copy_(gate * torch.eye(len(matrix)))
     return model.double().eval()
 
 
