@@ -10,10 +10,10 @@ from regard.results import WordRelevance
 cases = benchmark("diagnosis_cases")
 READ = cases.Read(
     ["der", "Zwickel", "."],
-    ["<s>", "the", "UNK", "the"],
+    ["<s>", "the", "UNK", "the", "."],
     ["the", "UNK", "the", "."],
     [[0.6, 0.1, 0.0], [0.1, 0.5, 0.0], [0.2, 0.0, 0.0], [0.0, 0.1, 0.7]],
-    [[0.3, 0.0, 0.0, 0.0], [0.0, 0.4, 0.0, 0.0], [0.0, 0.5, -0.3, 0.0], [0.0, 0.0, 0.0, 0.2]],
+    [[0.3, 0.0, 0.0, 0.0, 0.0], [0.0, 0.4, 0.0, 0.0, 0.0], [0.0, 0.5, -0.3, 0.0, 0.0], [0.0, 0.0, 0.0, 0.2, 0.0]],
 )
 
 
@@ -47,7 +47,8 @@ def test_each_case_has_a_picture(tmp_path, monkeypatch):
     monkeypatch.setattr(cases, "SHORT", range(1, 9))
     told = [*cases.draw([READ], {"der"}, tmp_path)]
     assert [line.partition(":")[0].rpartition("/")[2] for line in told] == ["case-unknown.svg", "case-repeated.svg"]
-    assert "UNK comes from “Zwickel”" in (tmp_path / "case-unknown.svg").read_text()
+    drawn = (tmp_path / "case-unknown.svg").read_text()
+    assert drawn.count("<title>") == 1 and "<title>UNK comes from “Zwickel”</title>" in drawn
     assert "“the” again: 80% from the words before" in (tmp_path / "case-repeated.svg").read_text()
 
 
