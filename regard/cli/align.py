@@ -1,7 +1,7 @@
 """regard align"""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -13,6 +13,7 @@ from regard.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from regard.evaluation.alignments import GoldAlignment, Link
+    from regard.predictor import Predictor
     from regard.recipes.word_alignment import Pairs
     from regard.statistical.alignment_model import AlignmentModel
 
@@ -160,7 +161,6 @@ def _translated_links(
     runs: "list[Path | None]", pairs: "Pairs", by: str | None, symmetrise: str, *, quiet: bool
 ) -> "list[list[Link]]":
     """Links of a translator, or of one for each direction, made into one."""
-    from regard.predictor import load
     from regard.recipes.translator_alignment import SpannedText, chosen_way, translator_links, turned
     from regard.runs import RunFolder
     from regard.statistical.symmetrisation import SYMMETRISATIONS
@@ -171,15 +171,36 @@ def _translated_links(
 
     spanned = [(SpannedText.of_words(source), SpannedText.of_words(target)) for source, target in pairs.written]
     directions: list[list[list[Link]]] = []
-    for run, given in zip(runs, (spanned, [(target, source) for source, target in spanned]), strict=True):
-        if run is not None:
-            predictor = load(run)
+    named = zip(("--model", "--reverse"), runs, strict=True)
+    predictors = [None if run is None else _translator(run, option) for option, run in named]
+    _check_directions(predictors)
+    turned_texts = [(target, source) for source, target in spanned]
+    for run, predictor, given in zip(runs, predictors, (spanned, turned_texts), strict=True):
+        if run is not None and predictor is not None:
             way = chosen_way(RunFolder(run), predictor, by, told)
             told(f"{run}: {way}")
             directions.append(translator_links(predictor, given, way))
     forward, *others = directions
     method = SYMMETRISATIONS[symmetrise]
     return [method(*both) for both in zip(forward, turned(others[0]), strict=True)] if others else forward
+
+
+def _translator(run: Path, option: str) -> "Predictor":
+    """Raises ConfigError for a run that does something else."""
+    from regard.predictor import load
+
+    predictor = load(run)
+    if predictor.task.translated is None:
+        raise ConfigError(option, f"{run} does not translate", "the folder of a translator")
+    return predictor
+
+
+def _check_directions(predictors: "Sequence[Predictor | None]") -> None:
+    """Raises ConfigError for a second translator that does not translate back."""
+    pairs = [predictor.languages for predictor in predictors if predictor is not None]
+    if len(pairs) > 1 and None not in (*pairs[0], *pairs[1]) and pairs[1] != pairs[0][::-1]:
+        (source, target), (other, another) = pairs
+        raise ConfigError("--reverse", f"translates {other} → {another}", f"a run that translates {target} → {source}")
 
 
 def _run(model: str) -> bool:

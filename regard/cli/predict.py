@@ -85,7 +85,7 @@ def predict_command(  # noqa: PLR0913  an option each
     A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
     question, are one line with a tab between them; --json tells probabilities and places. A line that is too long
     for the model is told, and its answer is empty. With --abstain 0.9 a line whose answer has less confidence
-    (of several sentences the least) is answered by [no answer: confidence 0.41].
+    (of several sentences the least) is answered by "no answer: confidence 0.41", in brackets.
 
     `regard translate` is the same command.
 
@@ -146,7 +146,8 @@ class Abstention:
     def close(self) -> None:
         """Tells how many lines have no answer."""
         if self.withheld:
-            tell(f"{self.withheld:,} of {self.lines:,} lines have no answer: their confidence is below {self.least:g}")
+            told = f"{self.withheld:,} of {self.lines:,} lines have no answer: their confidence is below {self.least:g}"
+            tell(told, "warning")
 
 
 def _write_lines(

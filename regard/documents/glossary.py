@@ -12,6 +12,8 @@ from regard.text.clean import clean
 
 FORMAT = "source TAB target, or source TAB target|other target; a source alone is copied"
 
+INSTEAD = (" = ", " → ", " ⇒ ", " -> ", " => ")  # which people write for a tab; no term to copy has them
+
 
 class Entry(NamedTuple):
     """A term and its translations, of which one is to be used."""
@@ -125,6 +127,8 @@ def _entry(line: str, name: str, number: int) -> Entry:
     if any(unicodedata.category(character) == "Cc" for column in columns for character in column):
         raise DataError(name, "holds signs that cannot be written: this is no text", line=number, hint=FORMAT)
     source, targets = columns[0], [one.strip() for one in columns[-1].split("|")]
+    if len(columns) == 1 and (sign := next((sign for sign in INSTEAD if sign in source), None)):
+        raise DataError(name, f"has '{sign.strip()}' where a tab belongs", line=number, hint=FORMAT)
     if len(columns) == 1:
         targets = [source]
     for side, texts in (("source", [source]), ("target", targets)):

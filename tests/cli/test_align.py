@@ -3,6 +3,8 @@
 import gzip
 
 import pytest
+from classifiers import tiny_classifier_in
+from engines import tiny_run_in
 from typer.testing import CliRunner
 
 from regard.cli.app import app
@@ -76,6 +78,22 @@ def test_other_texts_are_learnt_from_and_not_linked(files):
 def test_options_of_translators_and_of_aligners_are_told_apart(files, options, problem):
     folder, source, target = files
     assert problem in told(source, target, *[folder / one if one == "l.tsv" else one for one in options], code=2)
+
+
+def test_a_run_that_does_not_translate_has_no_links(files, tmp_path):
+    _, source, target = files
+    run = tiny_classifier_in(tmp_path)
+    assert (
+        told(source, target, "--model", run, code=2)
+        == f"error: --model: {run} does not translate (the folder of a translator)\n"
+    )
+
+
+def test_a_translator_of_the_same_direction_is_no_reverse(files, tmp_path):
+    _, source, target = files
+    run = tiny_run_in(tmp_path)
+    said = told(source, target, "--model", run, "--reverse", run, "--by", "attention", code=2)
+    assert said == "error: --reverse: translates en → de (a run that translates de → en)\n"
 
 
 def test_the_error_rate_takes_the_place_of_links(files):

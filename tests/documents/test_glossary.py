@@ -34,6 +34,8 @@ def test_a_file_is_read(tmp_path):
         (b"dog\tHund\tnoun\n", ":1: 3 columns"),
         (b"dog\tHund\nm\xfcde\ttired\n", ":2: byte 2 of the line is not UTF-8"),
         (b"dog,Hund\ncat,Katze\n", ":1: no line has a tab"),
+        (b"IBM\ndog = Hund\n", ":2: has '=' where a tab belongs"),
+        ("dog → Hund\n".encode(), ":1: has '→' where a tab belongs"),
         (b"PK\x03\x04\x00\x00\tHund\n", ":1: holds signs that cannot be written"),
     ],
 )
