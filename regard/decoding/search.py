@@ -75,7 +75,7 @@ class Search(ABC):
 
     def traced(self, trace: "SearchTrace") -> "Search":
         """The same search for one call, whose steps a trace is told. Raises ConfigError where it has none to tell."""
-        raise ConfigError("decoding.search", "tells no steps", "--search is of beam and greedy")
+        raise ConfigError("decoding.search", "tells no steps", "beam or greedy, or no --steps")
 
     def norm(self, lengths: Any) -> Any:
         """What the sum of a hypothesis of so many words, EOS counted, is divided by to be its score."""

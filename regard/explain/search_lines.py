@@ -51,7 +51,9 @@ def _text(tokens: Iterable[str]) -> str:
 
 
 def _told(node: SearchNode, text: str) -> str:
-    return f"{visible_line(text.replace(SPACE_MARK, ' ').strip())} {_number(node.score)}"
+    """A text and its sum; behind an equals sign what a whole sentence is ranked by, which its length has divided."""
+    equals = "= " if node.fate == "ended" else ""
+    return f"{visible_line(text.replace(SPACE_MARK, ' ').strip())} {equals}{_number(node.score)}"
 
 
 def _number(value: float) -> str:
