@@ -16,7 +16,7 @@ from typing import Literal
 from regard.data.readers.next_sentence import NEXT, NextSentenceReader
 
 COLUMNS = ("first", "second", "label")
-SPANS = (1, 3, 5, 12)
+SPANS = (1, 3, 4, 5, 12)
 ROUNDS = 4
 
 
