@@ -27,7 +27,7 @@ class Considered(NamedTuple):
 
 
 class SearchTrace:
-    """Hears the steps of one call of a search, and holds the tree of each sentence once that has ended.
+    """Hears the steps of a search, and holds the tree of each sentence of its last call once that has ended.
 
     Of each step it keeps all that went on, and as many of the best others. `spell` turns an id into what people read.
     """
@@ -48,8 +48,9 @@ class SearchTrace:
                 tree.whole = False
 
     def finish(self, finished: Sequence[Sequence["Hypothesis"]]) -> None:
-        """All hypotheses of each sentence that ended, or were cut off."""
+        """All hypotheses of each sentence that ended, or were cut off. A search after this one has trees of its own."""
         self.trees = {sentence: tree.finished(finished[sentence]) for sentence, tree in self._growing.items()}
+        self._growing = {}
 
 
 class _Tree:

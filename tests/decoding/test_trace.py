@@ -119,6 +119,15 @@ def test_a_large_tree_is_cut_and_says_so(writers):
     assert [node[:4] for node in cut.nodes] == [node[:4] for node in whole.nodes[: len(cut.nodes)]]
 
 
+def test_the_last_of_two_passes_is_told(writers):
+    tree, trace = writers.drawn(VOCAB, 5), SearchTrace(str)
+    search = BeamSearch(size=2, **SHORT).traced(trace)
+    for source in ([UNK, EOS], [4, 5, EOS]):
+        search.run(tree, writers.batch_of([source]))
+    _, [alone] = traced(BeamSearch(size=2, **SHORT), tree, writers.batch_of([[4, 5, EOS]]))
+    assert trace.trees == {0: alone}
+
+
 def test_a_search_without_steps_says_so(writers):
     with pytest.raises(ConfigError, match="tells no steps"):
         SamplingSearch().traced(SearchTrace(str))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from regard.explain import page, to_json
 from regard.predictor.predictions import Predictions
@@ -202,3 +203,35 @@ def test_a_graded_run_says_which_method_tells_best(visit):
     assert told in visit(html=page(data)).all("#answer").inner_text()
     assert "在这 3 种方法中，LRP最能预测" in visit(html=page(data), locale="zh-CN").all("#answer").inner_text()
     assert "method" not in visit(labelled()).all("#answer").inner_text()
+
+
+@pytest.mark.parametrize("settings", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 800}}])
+def test_methods_stand_side_by_side_for_a_label(visit, settings):
+    plain = labelled()
+    tokens = plain.explanation.source_tokens
+    rows = {"lrp": [0.1, 0.4, 0.2, -0.3, 0.0], "saliency": [0.0, 0.5, 0.0, 0.5, 0.0]}
+    reasons = {
+        name: Explanation(tokens, ["<good>", "</s>"], [], [], [AttentionMap(name, "pooling", 0, [[row]], "", "text")])
+        for name, row in rows.items()
+    }
+    seen = visit(replace(plain, explanation=replace(plain.explanation, reasons=reasons)), **settings)
+    lines = [line.locator("th, td").all_inner_texts() for line in seen.all(".looks tr").all()]
+    assert lines == [
+        ["Text", "Attention", "LRP", "Saliency"],
+        ["a", "10%", "10%", "0%"],
+        ["fine", "50%", "60%", "50%"],
+        ["film", "30%", "−30%", "50%"],
+        ["</s>", "10%", "0%", "0%"],
+    ]
+    assert seen.all(".looks td.below").count() == 1
+    assert "speaks for “<good>”" in seen.all(".looks caption").inner_text()
+    found = Axe().run(seen.tab).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_words_that_speak_against_a_label_look_so(visit):
+    plain = labelled()
+    maps = [AttentionMap("lrp", "pooling", 0, [[[0.1, 0.4, 0.2, -0.3, 0.0]]], "", "text")]
+    seen = visit(replace(plain, explanation=replace(plain.explanation, maps=maps, by="lrp")))
+    assert seen.texts(".seen.below") == ["film"]
+    assert "Speak most for it: \u2068fine\u2069 0.6" in seen.all("#answer").inner_text()

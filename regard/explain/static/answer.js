@@ -4,6 +4,7 @@ import { element } from "./elements.js";
 import { sideName } from "./strings.js";
 import { amount, percent, places, visible } from "./text.js";
 
+const OWN = "attention"; // the method of an explanation that names none
 const FEW = 6; // labels that are shown before all are asked for
 const NAMED = 3; // words that are named beside their text
 const LEAST = 0.03; // of a weight that is worth a name
@@ -21,6 +22,7 @@ export function answerCard(prediction, t, given = []) {
     ...(heads[answers] ?? said)(prediction, t),
     warned(prediction, t),
     ...columns.map((column) => columnOf(prediction, column, t, columns.length > 1)),
+    ...columns.map((column) => byMethods(prediction, column, t)),
     ...tables(prediction, columns, t));
 }
 
@@ -59,11 +61,12 @@ function said({ text }) {
 // A column as it was given, with what there is to say of its words.
 function columnOf(prediction, column, t, several) {
   const seen = lookedAt(prediction.explanation, column.name);
+  const by = prediction.explanation?.by;
   const marks = { tags: tagged, span: marked }[prediction.answers]?.(prediction, column) ?? [];
   return element("div", { class: "given", "data-column": column.name },
     several && column.name && element("h3", { class: "side-title" }, sideName(t, column.name)),
-    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t("looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column, t)])),
-    seen && element("p", { class: "quiet" }, t("lookedMost", named(seen, column, t))));
+    element("p", { class: `read of-${prediction.answers}`, dir: "auto", title: seen && t(by ? "restsTip" : "looksTip") }, ...inPlace(column.text, [...marks, ...coloured(seen, column, t)])),
+    seen && element("p", { class: "quiet" }, t(by ? "restsMost" : "lookedMost", named(seen, column, t))));
 }
 
 // What learned questions gave to each word of a column, the mean of all of its first map; null where none looked at it.
@@ -90,7 +93,8 @@ function coloured(seen, { text }, t) {
     if (!place) return [];
     const { unknown } = seen.words[at];
     const tip = [amount(seen, seen.weights[at]), ...(unknown ? [t("unknown")] : [])].join(" · ");
-    const made = element("span", { class: unknown ? "seen unknown" : "seen", "data-weight": seen.weights[at], title: tip }, visible(text.slice(...place), false));
+    const kind = ["seen", unknown && "unknown", seen.weights[at] < 0 && "below"].filter(Boolean).join(" ");
+    const made = element("span", { class: kind, "data-weight": seen.weights[at], title: tip }, visible(text.slice(...place), false));
     made.style.setProperty("--weight", `${(100 * Math.abs(seen.weights[at]) / (seen.most || 1)).toFixed(1)}%`);
     return [[...place, made]];
   });
@@ -152,14 +156,32 @@ function table(explanation, name, t) {
   const matrix = maps.flatMap((map) => map.weights[0].map((_, query) => rows.map(({ pieces: [key] }) => mean(map.weights.map((head) => head[query]?.[key] ?? 0)))));
   const shares = maps.every((map) => map.shares);
   const most = shares ? 1 : Math.max(...matrix.flat().map(Math.abs)) || 1;
+  const side = sideName(t, sidesOf(explanation, `>${name}`)[1]);
+  return weighed({ caption: t("lookedAt"), side, heads: heads.map(({ text }) => text), rows, matrix, shares, most });
+}
+
+// A row for each word, a column for each of what weighed it: `matrix` has a row for each of these.
+function weighed({ caption, side, heads, rows, matrix, shares, most }) {
   const cell = (value) => {
-    const made = element("td", { "data-weight": value }, amount({ shares }, value));
+    const made = element("td", { "data-weight": value, class: value < 0 ? "below" : null }, amount({ shares }, value).replace("-", "−"));
     made.style.setProperty("--weight", `${(100 * Math.abs(value) / most).toFixed(1)}%`);
     return made;
   };
-  return element("div", { class: "scroll" }, element("table", { class: "looks" }, element("caption", {}, t("lookedAt")),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, sideName(t, sidesOf(explanation, `>${name}`)[1])), ...heads.map(({ text }) => element("th", { scope: "col", dir: "auto" }, visible(text, false))))),
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element("table", { class: "looks" }, element("caption", {}, caption),
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, side), ...heads.map((text) => element("th", { scope: "col", dir: "auto" }, visible(text, false))))),
     element("tbody", {}, ...rows.map(({ text }, at) => element("tr", {}, element("th", { scope: "row", dir: "auto" }, visible(text.trim(), false)), ...matrix.map((row) => cell(row[at])))))));
+}
+
+// What several methods give to each word of a column, side by side, where several were asked.
+function byMethods({ text, explanation }, { name }, t) {
+  const others = Object.entries(explanation?.columns ? explanation.reasons ?? {} : {});
+  const found = [[explanation?.by ?? OWN, explanation], ...others.map(([method, one]) => [method, { ...explanation, ...one }])]
+    .map(([method, one]) => [method, others.length ? lookedAt(one, name) : null]).filter(([, seen]) => seen);
+  if (found.length < 2) return false;
+  const matrix = found.map(([, { weights }]) => weights);
+  const most = Math.max(...matrix.flat().map(Math.abs)) || 1;
+  const heads = found.map(([method]) => t("methodNames")[method] ?? method);
+  return weighed({ caption: t("labelReasons", visible(text, false)), side: sideName(t, name), heads, rows: found[0][1].words, matrix, shares: true, most });
 }
 
 function mean(values) {

@@ -56,6 +56,8 @@ const STRINGS = {
     answer: "Answer", moreLabels: (count) => `${count} more`,
     unread: (column) => `${column}: the model knows none of its words, so the answer does not rest on them.`, nothingGiven: "The text is empty: the answer tells only which labels are common.",
     lookedMost: (list) => `Looked at most: ${list}`,
+    restsMost: (list) => `Speak most for it: ${list}`, restsTip: "The stronger the colour, the more the word speaks for the answer; orange: against it.",
+    labelReasons: (label) => `How much each word speaks for “${label}”; below zero, against it.`,
     looksTip: "The stronger the colour, the more the model looked at the word.", lookedAt: "Where it looked",
   },
   zh: {
@@ -114,6 +116,8 @@ const STRINGS = {
     answer: "答案", moreLabels: (count) => `还有 ${count} 个`,
     unread: (column) => `${column}：模型不认识其中任何词，答案并非据此得出。`, nothingGiven: "文本为空：答案只反映哪些标签常见。",
     lookedMost: (list) => `最关注：${list}`,
+    restsMost: (list) => `最支持此答案：${list}`, restsTip: "颜色越鲜明，该词越支持此答案；橙色表示不支持。",
+    labelReasons: (label) => `各词对“${label}”的支持程度；小于零表示不支持。`,
     looksTip: "颜色越鲜明，模型对该词的关注越多。", lookedAt: "关注了哪里",
   },
 };
