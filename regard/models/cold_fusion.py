@@ -21,6 +21,7 @@ from regard.models.settings import (
     PROJECTED_HEADS,
     AttentionChoice,
     EmbedderChoice,
+    HeadChoice,
     ModelDim,
     SelfAttention,
     Tied,
@@ -42,28 +43,19 @@ class Heard(NamedTuple):
 class ListeningEmbedder(Embedder):
     """[vectors of a translator's embedder; states of a language model that has read the same words]."""
 
-    def __init__(self, embedder: Embedder, language_model: Decoder, *, frozen: bool) -> None:
+    def __init__(self, embedder: Embedder, language_model: Decoder) -> None:
         super().__init__()
-        self.embedder, self.language_model, self.frozen = embedder, language_model, frozen
+        self.embedder, self.language_model = embedder, language_model
         self.dim, self.dropout = embedder.dim + language_model.dim, embedder.dropout
         lengths = [one for one in (embedder.max_length, language_model.embedder.max_length) if one is not None]
         self.max_length = min(lengths, default=None)
-        if frozen:
-            language_model.requires_grad_(False)
-
-    def train(self, mode: bool = True) -> "ListeningEmbedder":
-        """Leave a frozen language model as it is in use: nothing of it is dropped."""
-        super().train(mode)
-        self.language_model.train(mode and not self.frozen)
-        return self
 
     def forward(self, ids: Tensor, past: Heard | None = None) -> tuple[Tensor, Heard]:
         """ids (rows, n) → vectors (rows, n, dim)."""
         vectors, words = self.embedder(ids, None if past is None else past.words)
         rows = torch.arange(len(ids), device=ids.device)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            text = self.language_model.start(rows=rows) if past is None else past.text
-            read, text = self.language_model(ids, text)
+        text = self.language_model.start(rows=rows) if past is None else past.text
+        read, text = self.language_model(ids, text)
         return torch.cat([vectors, read.states], dim=-1), Heard(words, text)
 
 
@@ -76,10 +68,10 @@ class FusedDecoder(Decoder):
 
     embedder: ListeningEmbedder
 
-    def __init__(self, decoder: Decoder, language_model: Decoder, *, frozen: bool) -> None:
+    def __init__(self, decoder: Decoder, language_model: Decoder) -> None:
         super().__init__()
         self.decoder, self.dim, self.masked = decoder, decoder.dim, decoder.masked
-        self.embedder = ListeningEmbedder(decoder.embedder, language_model, frozen=frozen)
+        self.embedder = ListeningEmbedder(decoder.embedder, language_model)
         self.told, self.gate = Linear(language_model.dim, self.dim), Linear(2 * self.dim, self.dim)
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
@@ -111,20 +103,20 @@ def cold_fusion(
     language_model: Annotated[
         DecoderChoice, Doc("What the language model reads with: `model.decoder` of its run.")
     ] = Choice("transformer"),
-    frozen: Annotated[bool, Doc("Leave the language model as it is.")] = False,
     attention: Annotated[AttentionChoice, Doc("How the decoder looks at the source.")] = HEADS_OF_FOUR,
     self_attention: SelfAttention = PROJECTED_HEADS,
+    head: HeadChoice = Choice("linear"),
     dropout: DropoutShare = 0.1,
     tied: Tied = "all",
 ) -> Translator:
     """p(target | source) by a translator whose states take in those of a language model, as far as a gate lets them.
 
-    `init` takes the parts `embedder` and `decoder` of a run of a `language_model`; width, embedder, position and
-    self-attention are of both.
+    `init` takes the parts `embedder` and `decoder` of a run of a `language_model`, and `init.frozen` keeps them as they
+    are; width, embedder, position and self-attention are of both.
     """
     plain = translator(
         columns, dim=dim, embedder=embedder, position=position, encoder=encoder, decoder=decoder, attention=attention,
-        self_attention=self_attention, dropout=dropout, tied=tied,
+        self_attention=self_attention, head=head, dropout=dropout, tied=tied,
     )  # fmt: skip
     reads = build_embedder(embedder, position, len(columns["target"]), dim, dropout)
     sockets = build_sockets(HEADS_OF_FOUR, self_attention)
@@ -132,5 +124,5 @@ def cold_fusion(
     if reader.masked:
         problem = f"the layers of '{language_model.name}' look at other rows, and nothing tells them what is padding"
         raise PartError(problem, "another decoder, or another normalisation of its layers", setting="language_model")
-    decoders = {ROUTE: FusedDecoder(plain.decoders[ROUTE], reader, frozen=frozen)}
+    decoders = {ROUTE: FusedDecoder(plain.decoders[ROUTE], reader)}
     return Translator(plain.encoders, decoders, plain.heads, plain.routes)

@@ -21,16 +21,17 @@ def test_a_translator_takes_a_frozen_language_model_and_stands_alone(tmp_path):
     done = regard("train", *reader, *ENDS, "--run", tmp_path / "reader")
     assert done.code == 0, done.said
 
-    model = ["model.name=cold_fusion", "model.frozen=true", f"model.language_model={LAYERS}", "model.tied=target"]
+    model = ["model.name=cold_fusion", f"model.language_model={LAYERS}", "model.tied=target"]
     sides = ["--source", tmp_path / "source", "--target", tmp_path / "target", f"model.encoder={LAYERS}"]
-    start = f"init={{run: '{tmp_path / 'reader'}', vocabularies: {{target: text}}, parts: [embedder, decoder]}}"
+    taken = "vocabularies: {target: text}, parts: [embedder, decoder], frozen: true"
+    start = f"init={{run: '{tmp_path / 'reader'}', {taken}}}"
     shared = ["text.shared=false", "model.attention.num_heads=2"]
     done = regard("train", *sides, *width, *model, *shared, start, *ENDS, "--run", tmp_path / "fused")
     assert done.code == 0, done.said
     theirs, mine = (RunFolder(tmp_path / name).checkpoint().model for name in ("reader", "fused"))
     inside = "decoders.translate.embedder.language_model"
-    taken = [name for name in theirs if name.startswith("decoder.")]
-    assert taken and all(torch.equal(mine[name.replace("decoder", inside, 1)], theirs[name]) for name in taken)
+    names = [name for name in theirs if name.startswith("decoder.")]
+    assert names and all(torch.equal(mine[name.replace("decoder", inside, 1)], theirs[name]) for name in names)
     assert mine["decoders.translate.gate.weight"].shape == (8, 16)
 
     shutil.rmtree(tmp_path / "reader")
