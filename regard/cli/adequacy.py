@@ -43,5 +43,7 @@ def adequacy_command(run: Run, *, ambiguous: Ambiguous = 0, pseudo: Pseudo = Non
         print(f"{word}\t{found.translations.count(word)}\t{found.translations.entropy(word):.2f}")
     print(f"wrote {run / FILE}: {len(found.translations.counts):,} words of {found.pairs:,} pairs")
     if not math.isnan(found.told):
-        print(f"of the words of the dev sources {found.told:.1%} are told of, though people translated them")
+        print(f"false alarms: {found.told:.1%} of the words of the dev sources, which people did translate")
+    if pseudo is not None:
+        print(f"wrote {pseudo}: texts to train on before the true ones; they hold no dev part")
     print(f"use it: regard predict {run} decoding.adequacy=lexicon")
