@@ -144,6 +144,7 @@ class Prediction:
     explanation: Explanation | None = None
     warning: str = field(default="", kw_only=True)  # why it is not what was asked for, where that is known
     confidences: list[float] | None = field(default=None, kw_only=True)  # of its items, calibrated; None: they are not
+    sure: float | None = field(default=None, kw_only=True)  # mean of these, calibrated as a whole; None: it is as it is
     withheld: str | None = field(default=None, kw_only=True)  # the answer, where it is not sure enough to be given
 
     def __str__(self) -> str:
@@ -153,7 +154,7 @@ class Prediction:
     def confidence(self) -> float | None:
         """From 0 to 1, how sure the answer is: the mean of its items; None: nothing tells."""
         found = self.item_probabilities() if self.confidences is None else self.confidences
-        return math.fsum(found) / len(found) if found else None
+        return self.sure if self.sure is not None else math.fsum(found) / len(found) if found else None
 
     def item_probabilities(self) -> list[float]:
         """Return what the model gives to each item of the answer: pieces without the end symbol, tags, the label."""
@@ -265,9 +266,7 @@ class TextPrediction(Prediction):
     document: str = field(default="", kw_only=True)  # sentences that the source was read with, tabs between; "": none
     terms: TermReport | None = field(default=None, kw_only=True)  # of a glossary; None: none stands in the source
     uncovered: list[Place] | None = field(default=None, kw_only=True)  # in the source; None: nothing was checked
-    shares: Mapping[str, float] = field(
-        default_factory=dict, kw_only=True
-    )  # of the score: model and features; {}: none
+    shares: Mapping[str, float] = field(default_factory=dict, kw_only=True)  # of the score: model, features; {}: none
     lexicon: LexiconReport | None = field(default=None, kw_only=True)  # None: nobody asked, or nothing was counted
     search: SearchTree | None = field(default=None, kw_only=True)  # None: nobody asked what the search held
 

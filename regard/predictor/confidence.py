@@ -6,24 +6,37 @@ from dataclasses import replace
 import numpy as np
 
 from regard.results import Prediction
-from regard.statistical.calibration import Calibration
+from regard.statistical.calibration import Calibration, Calibrations
 from regard.tasks import Task
 
 
-def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calibration | None) -> list[Prediction]:
+def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calibrations | None) -> list[Prediction]:
     """Return the predictions and their alternatives with calibrated probabilities; None leaves them as they are."""
-    found = [one for prediction in predictions for one in (prediction, *prediction.alternatives)]
-    choices = [] if calibration is None else [task.choices(one) for one in found]
-    flat = [row for rows in choices for row in rows]
-    if calibration is None or not flat:
+    if calibration is None:
         return [*predictions]
-    rows = iter(calibration.apply(np.array(flat)).tolist())
-    mended = iter(
+    found = [one for prediction in predictions for one in (prediction, *prediction.alternatives)]
+    mended = iter(_whole(_by_items(task, found, calibration.items), calibration.answers))
+    pairs = ((next(mended), [next(mended) for _ in one.alternatives]) for one in predictions)
+    return [replace(one, alternatives=others) if others else one for one, others in pairs]
+
+
+def _by_items(task: Task, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
+    choices = [task.choices(one) for one in found]
+    flat = [row for rows in choices for row in rows]
+    rows = iter(calibration.apply(np.array(flat)).tolist() if flat else [])
+    return [
         task.recalibrated(one, [next(rows) for _ in some]) if some else one
         for one, some in zip(found, choices, strict=True)
-    )
-    whole = ((next(mended), [next(mended) for _ in one.alternatives]) for one in predictions)
-    return [replace(one, alternatives=others) if others else one for one, others in whole]
+    ]
+
+
+def _whole(found: Sequence[Prediction], calibration: Calibration | None) -> list[Prediction]:
+    """The predictions with their confidence as a whole mended."""
+    given = [[sure, 1 - sure] for one in found if (sure := one.confidence) is not None]
+    if calibration is None or not given:
+        return [*found]
+    mended = iter(calibration.apply(np.array(given)).tolist())
+    return [one if one.confidence is None else replace(one, sure=next(mended)[0]) for one in found]
 
 
 def abstained(predictions: Sequence[Prediction], least: float) -> list[Prediction]:

@@ -30,7 +30,7 @@ from regard.predictor.whole_texts import pair_of, translated
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, WordRelevance
-from regard.statistical.calibration import Calibration
+from regard.statistical.calibration import Calibrations
 from regard.tasks import Examples, Outcome, Task
 from regard.tasks.examples import as_rows
 from regard.tasks.outcome import outcome_of
@@ -63,7 +63,7 @@ class Predictor:
         search: Search | None = None,
         features: Sequence[Feature] = (),
         adequacy: Adequacy | None = None,
-        calibration: Calibration | None = None,
+        calibration: Calibrations | None = None,
         batch_tokens: int = 8192,
         max_source: int = 1024,
         term_cost: float = 1.0,

@@ -13,6 +13,7 @@ from regard.evaluation import Interval, interval_of
 from regard.evaluation.abstention import Kept, abstention_curve, area_under_risk, surest_first
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.metric import Statistics
+from regard.experiment import Experiment
 from regard.predictor import Predictor, load
 from regard.predictor.confidence import calibrated
 from regard.registry import Choice
@@ -21,7 +22,7 @@ from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.measurements import CALIBRATION, keep_measured
 from regard.runs.texts import dev_examples, test_examples
-from regard.statistical.calibration import CALIBRATIONS, Calibration
+from regard.statistical.calibration import CALIBRATIONS, Calibration, Calibrations
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows
 
@@ -72,7 +73,8 @@ class Step(NamedTuple):
 class ConfidenceReport(NamedTuple):
     """All that was found."""
 
-    calibration: Choice  # row of CALIBRATIONS, with what was fitted
+    calibration: Choice  # row of CALIBRATIONS, with what was fitted to items
+    answers: Choice | None  # and to whole answers; None: they have one item each
     fitted: int  # dev examples
     judged: int  # and those that it was judged by
     part: str  # which these are: dev or test
@@ -103,26 +105,23 @@ def calibrate_run(
     """
     folder, predictor = RunFolder(run), load(run, [one for one in changes if not one.startswith("data.")])
     predictor.calibration, task = None, predictor.task
-    blank, experiment = CALIBRATIONS.build(Choice(by or task.calibration)), folder.experiment(list(changes))
-    examples, held = (
-        None if part is None else {name: values[:lines] for name, values in part.items()}
-        for part in (dev_examples(experiment, task, say), test_examples(experiment, task))
-    )
-    if examples is None:
-        raise DataError(str(run), "has no dev part to calibrate with", hint="data.dev names one in training")
+    by, experiment = by or task.calibration, folder.experiment(list(changes))
+    blank = CALIBRATIONS.build(Choice(by))
+    examples, held = _parts(experiment, task, lines, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)
-    calibration = fitted(blank, task, dev.predictions, dev.right)
+    calibration = fitted(blank, task, dev)
     judged = dev if held is None else answers_of(predictor, held, measure, say)
     mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
-    found = Choice(by or task.calibration, calibration.values())
+    found = [None if one is None else Choice(by, one.values()) for one in calibration]
     if not changes:
         _keep(folder, found, len(dev.predictions), levels)
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
     return ConfidenceReport(
-        found,
+        Choice(by, calibration.items.values()),
+        found[1],
         len(dev.predictions),
         len(mended),
         "dev" if held is None else "test",
@@ -137,10 +136,22 @@ def calibrate_run(
     )
 
 
-def _keep(folder: RunFolder, calibration: Choice, examples: int, levels: Sequence[Reliability]) -> None:
+def _parts(experiment: Experiment, task: Task, lines: int, say: Say) -> tuple[Examples, Examples | None]:
+    """The first lines of the dev part, and of the test part if there is one. Raises DataError without a dev part."""
+    dev, test = (
+        None if part is None else {name: values[:lines] for name, values in part.items()}
+        for part in (dev_examples(experiment, task, say), test_examples(experiment, task))
+    )
+    if dev is None:
+        raise DataError("data.dev", "there is no dev part to calibrate with", hint="data.dev names one")
+    return dev, test
+
+
+def _keep(folder: RunFolder, found: Sequence[Choice | None], examples: int, levels: Sequence[Reliability]) -> None:
     """Keep in a run what was fitted on so many examples, and how far probabilities were off before and after."""
     errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
-    keep_measured(folder, CALIBRATION, {"calibration": calibration._asdict(), "examples": examples, "errors": errors})
+    rows = {name: one and one._asdict() for name, one in zip(Calibrations._fields, found, strict=True)}
+    keep_measured(folder, CALIBRATION, {**rows, "examples": examples, "errors": errors})
 
 
 def _quality(
@@ -171,18 +182,23 @@ def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: 
     )
 
 
-def fitted(
-    blank: Calibration, task: Task, predictions: Sequence[Prediction], right: Sequence[list[int]]
-) -> Calibration:
-    """Return the calibration that fits predictions with the `right` choices of their items.
+def fitted(blank: Calibration, task: Task, answers: Answers) -> Calibrations:
+    """Return the calibrations that fit items, and then whole answers, of which each item is right or not.
 
     Raises ConfigError where they have no probabilities.
     """
-    told = [(task.choices(one), places) for one, places in zip(predictions, right, strict=True) if places]
+    pairs = zip(answers.predictions, answers.right, strict=True)
+    told = [(task.choices(one), places) for one, places in pairs if places]
     choices = [*chain.from_iterable(rows for rows, _ in told)]
     if not choices:
         raise ConfigError("task", "has no answers with probabilities of their own", "use another run")
-    return blank.fitted(np.array(choices), np.array([*chain.from_iterable(places for _, places in told)]))
+    items = blank.fitted(np.array(choices), np.array([*chain.from_iterable(places for _, places in told)]))
+    if all(len(places) == 1 for _, places in told):
+        return Calibrations(items)
+    mended = calibrated(task, answers.predictions, Calibrations(items))
+    sure = [(one.confidence or 0.0, true) for one, some in zip(mended, answers.correct, strict=True) for true in some]
+    given = np.array([[one, 1 - one] for one, _ in sure])
+    return Calibrations(items, blank.fitted(given, np.array([0 if true else 1 for _, true in sure])))
 
 
 def reliabilities(task: Task, answers: Answers, mended: Sequence[Prediction]) -> list[Reliability]:
@@ -202,11 +218,12 @@ def reliabilities(task: Task, answers: Answers, mended: Sequence[Prediction]) ->
 
 def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> list[Things]:
     """Items, words, of which all pieces have to be right, and answers, of which a share is."""
-    given, correct = list[list[float]](), list[list[bool]]()
+    given, correct, whole = list[list[float]](), list[list[bool]](), list[float]()
     for one, told in zip(predictions, answers.correct, strict=True):
         if told:
             given.append(one.item_probabilities() if one.confidences is None else one.confidences)
             correct.append(told)
+            whole.append(one.confidence or 0.0)
     groups = [task.word_items(one) for one, told in zip(predictions, answers.correct, strict=True) if told]
     words = [
         (np.prod([sure[place] for place in places]), all(true[place] for place in places))
@@ -216,7 +233,7 @@ def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> 
     return [
         Things(ITEMS[task.answers], _flat(given), _flat(correct)),
         Things("words", np.array([one for one, _ in words]), np.array([one for _, one in words], dtype=np.float64)),
-        Things(task.wording.examples, np.array([*map(np.mean, given)]), np.array([*map(np.mean, correct)])),
+        Things(task.wording.examples, np.array(whole), np.array([*map(np.mean, correct)])),
     ]
 
 
@@ -228,8 +245,9 @@ def _crossed(blank: Calibration, task: Task, answers: Answers) -> list[Predictio
     """The answers as mended by what the other half of them tells: those of even places, and those of odd ones."""
     found = [*answers.predictions]
     for start in (0, 1):
-        other = fitted(blank, task, answers.predictions[1 - start :: 2], answers.right[1 - start :: 2])
-        found[start::2] = calibrated(task, answers.predictions[start::2], other)
+        half = slice(1 - start, None, 2)
+        other = Answers(answers.predictions[half], answers.right[half], answers.correct[half], answers.statistics[half])
+        found[start::2] = calibrated(task, answers.predictions[start::2], fitted(blank, task, other))
     return found
 
 

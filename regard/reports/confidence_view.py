@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.registry import Choice
 from regard.reports.confidence import ConfidenceReport, Things
 from regard.reports.quality_estimation import QualityReport
 from regard.reports.table import NONE, Cell, Table, number_cell
@@ -59,10 +60,12 @@ def quality_table(found: QualityReport) -> Table:
 
 def summary(found: ConfidenceReport) -> str:
     """Return what was fitted and on what, and the area under the curve."""
-    values = ", ".join(f"{name} {_rounded(value)}" for name, value in found.calibration.settings.items())
+    rows = f"{found.calibration.name} ({_told(found.calibration)})"
+    if found.answers is not None:
+        rows += f", whole answers ({_told(found.answers)})"
     return (
-        f"{found.calibration.name} ({values}), fitted on {found.fitted:,} dev examples, judged on {found.judged:,} of "
-        f"the {found.part} part; area under risk and coverage {found.risk:.1f}, {found.whole_risk:.1f} at random"
+        f"{rows}, fitted on {found.fitted:,} dev examples, judged on {found.judged:,} of the {found.part} part; "
+        f"area under risk and coverage {found.risk:.1f}, {found.whole_risk:.1f} at random"
     )
 
 
@@ -70,6 +73,7 @@ def as_values(found: ConfidenceReport) -> dict[str, Any]:
     """Return everything as JSON values."""
     return {
         "calibration": found.calibration._asdict(),
+        "answers": None if found.answers is None else found.answers._asdict(),
         "fitted": found.fitted,
         "judged": found.judged,
         "part": found.part,
@@ -131,6 +135,10 @@ def _binned(things: Things) -> tuple[list[float], list[float]]:
     places = np.minimum((things.given * BINS).astype(int), BINS - 1)
     shown = [places == place for place in sorted(set(places.tolist()))]
     return [float(things.given[one].mean()) for one in shown], [float(things.correct[one].mean()) for one in shown]
+
+
+def _told(one: Choice) -> str:
+    return ", ".join(f"{name} {_rounded(value)}" for name, value in one.settings.items())
 
 
 def _rounded(value: Any) -> str:

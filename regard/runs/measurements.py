@@ -7,7 +7,7 @@ from regard.config import read_checked, write_checked
 from regard.explain.alignment_head import AlignmentHead
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
-from regard.statistical.calibration import CALIBRATIONS, Calibration
+from regard.statistical.calibration import CALIBRATIONS, Calibrations
 
 GRADES, ALIGNMENT = "grades.json", "alignment.json"
 CALIBRATION = "calibration.json"
@@ -35,10 +35,13 @@ def alignment_head_of(folder: RunFolder) -> AlignmentHead | None:
     return AlignmentHead(*ways[ATTENTION]["head"]) if ATTENTION in ways else None
 
 
-def calibration_of(folder: RunFolder) -> Calibration | None:
+def calibration_of(folder: RunFolder) -> Calibrations | None:
     """Return how probabilities are mended, as `regard calibrate` fitted it; None where it was not asked."""
     kept = kept_measured(folder, CALIBRATION)
-    return None if kept is None else CALIBRATIONS.build(Choice(**kept["calibration"]))
+    if kept is None:
+        return None
+    rows = [CALIBRATIONS.build(Choice(**kept[name])) if kept.get(name) else None for name in Calibrations._fields]
+    return None if rows[0] is None else Calibrations(rows[0], rows[1])
 
 
 def keep_grades(folder: RunFolder, lines: int, methods: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from regard.results import (
     TagsPrediction,
     TextPrediction,
 )
-from regard.statistical.calibration import CALIBRATIONS
+from regard.statistical.calibration import CALIBRATIONS, Calibrations
 from regard.text import train_tokenizer
 
 TEXTS = ["a dog runs", "", "two cats"]
@@ -33,8 +33,9 @@ def predictor():
     return Predictor(model, task, engine_of(model, task, search))
 
 
-def temperature(value):
-    return CALIBRATIONS.build(Choice("temperature", {"temperature": value}))
+def temperature(value, whole=None):
+    rows = [one and CALIBRATIONS.build(Choice("temperature", {"temperature": one})) for one in (value, whole)]
+    return Calibrations(*rows)
 
 
 def test_pieces_are_mended_one_by_one(predictor):
@@ -56,6 +57,17 @@ def test_a_temperature_of_one_leaves_every_bit(predictor):
     for old, new in zip(before, predictor.predict(TEXTS), strict=True):
         assert (new.confidences or []) == old.item_probabilities()
         assert new.confidence == old.confidence
+
+
+def test_a_whole_answer_is_mended_by_the_mean_of_its_pieces(predictor):
+    """m becomes sqrt(m) / (sqrt(m) + sqrt(1 - m)); its pieces stay as they are."""
+    predictor.calibration = temperature(3.0)
+    by_items = predictor.predict(TEXTS)
+    predictor.calibration = temperature(3.0, 2.0)
+    for one, whole in zip(by_items, predictor.predict(TEXTS), strict=True):
+        assert whole.confidences == one.confidences
+        mean = one.confidence
+        assert whole.confidence == (mean and pytest.approx(mean**0.5 / (mean**0.5 + (1 - mean) ** 0.5)))
 
 
 def test_given_translations_are_mended_as_well(predictor):

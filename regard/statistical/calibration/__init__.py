@@ -2,7 +2,7 @@
 
 from regard.registry import Registry
 from regard.statistical.calibration.bias_corrected import BiasCorrected
-from regard.statistical.calibration.calibration import Calibration
+from regard.statistical.calibration.calibration import Calibration, Calibrations
 from regard.statistical.calibration.temperature import Temperature
 
 CALIBRATIONS: Registry[Calibration] = Registry(
@@ -13,4 +13,4 @@ CALIBRATIONS: Registry[Calibration] = Registry(
     },
 )
 
-__all__ = ["CALIBRATIONS", "Calibration"]
+__all__ = ["CALIBRATIONS", "Calibration", "Calibrations"]

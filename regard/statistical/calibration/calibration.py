@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,13 @@ class Calibration(ABC):
     @abstractmethod
     def values(self) -> Mapping[str, Any]:
         """Return the settings that build it."""
+
+
+class Calibrations(NamedTuple):
+    """What mends the probabilities of a run's answers."""
+
+    items: Calibration  # each item: a piece, a tag, the label
+    answers: Calibration | None = None  # then the mean of an answer's items; None: these have one item each
 
 
 def logarithms(probabilities: Floats) -> Floats:
