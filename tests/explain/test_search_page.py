@@ -36,7 +36,7 @@ def lines(seen, selector: str) -> list[str]:
 
 def test_the_answer_stands_step_by_step(visit, searched):
     seen = visit(searched)
-    words = ["the 60% · −0.51 2 others", "old 80% · −0.73", "house 90% · −0.83", "</s> 95% · −0.22"]
+    words = ["the 60% · −0.51 2 others", "old 80% · −0.73", "house 90% · −0.83", "</s> 95% · = −0.22"]
     assert lines(seen, ".search > .steps > li") == words
     assert seen.all(".search .branches").count() == 0  # nothing is drawn that is not open
 

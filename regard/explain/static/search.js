@@ -70,8 +70,10 @@ function opening(head, more, inside) {
   return made;
 }
 
-function told(t, { token, log_prob: chance, score }) {
-  return [element("bdi", { class: "piece" }, spelt(token)), element("span", { class: "quiet", title: t("searchTip") }, `${percent(Math.exp(chance ?? -Infinity))} · ${(score ?? -Infinity).toFixed(2).replace("-", "−")}`)];
+// A piece, its probability and the sum by which its step chose; of an end, behind an equals sign, what the answer is ranked by.
+function told(t, { token, log_prob: chance, score, fate }) {
+  const sum = `${fate === "ended" ? "= " : ""}${(score ?? -Infinity).toFixed(2).replace("-", "−")}`;
+  return [element("bdi", { class: "piece" }, spelt(token)), element("span", { class: "quiet", title: t("searchTip") }, `${percent(Math.exp(chance ?? -Infinity))} · ${sum}`)];
 }
 
 function spelt(token) {
