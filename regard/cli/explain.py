@@ -151,10 +151,9 @@ def _beside(
     from regard.predictor.reasons import explained_beside
 
     second = load(other, [])
-    kinds = [(one.task.answers, *one.task.columns, one.languages) for one in (predictor, second)]
-    if kinds[0] != kinds[1] or second.task.answers != "text":
-        problem = f"{other} does not write what {run} writes"
-        raise ConfigError("--beside", problem, "name a translator or language model of the same languages")
+    kinds = [(one.task.translated, *one.task.columns, one.languages) for one in (predictor, second)]
+    if kinds[0] != kinds[1] or second.task.translated is None:
+        raise ConfigError("--beside", f"{other} does not translate as {run} does", "a translator of the same languages")
     name = other.name if other.name != run.name else str(other)
     return {name: explained_beside(second, predictions, methods)}
 

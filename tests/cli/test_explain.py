@@ -137,7 +137,7 @@ def runs_of(monkeypatch, **languages):
 
     def load(run, changes):
         found = Seer()
-        found.task = SimpleNamespace(answers="text", columns={"source": "text", "target": "text"})
+        found.task = SimpleNamespace(translated="source", columns={"source": "text", "target": "text"})
         found.languages = ("en", languages.get(run.name, "de"))
         return found
 
@@ -170,4 +170,4 @@ def test_a_run_of_other_languages_cannot_stand_beside(monkeypatch):
     runs_of(monkeypatch, french="fr")
     done = CliRunner().invoke(app, ["explain", "run", "red", "--beside", "french"])
     assert done.exit_code == 2
-    assert "--beside: french does not write what run writes" in done.stderr
+    assert "--beside: french does not translate as run does" in done.stderr

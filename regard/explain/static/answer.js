@@ -1,10 +1,10 @@
 // An answer that is no text of its own: labels with their probabilities, tags under words, a place in a text; and the words that were looked at.
 import { confidence, joined, mapsOf, questions, sidesOf, units } from "./data.js";
 import { element } from "./elements.js";
+import { methodName, OWN } from "./methods.js";
 import { sideName } from "./strings.js";
 import { amount, percent, places, visible } from "./text.js";
 
-const OWN = "attention"; // the method of an explanation that names none
 const FEW = 6; // labels that are shown before all are asked for
 const NAMED = 3; // words that are named beside their text
 const LEAST = 0.03; // of a weight that is worth a name
@@ -180,7 +180,7 @@ function byMethods({ text, explanation }, { name }, t) {
   if (found.length < 2) return false;
   const matrix = found.map(([, { weights }]) => weights);
   const most = Math.max(...matrix.flat().map(Math.abs)) || 1;
-  const heads = found.map(([method]) => t("methodNames")[method] ?? method);
+  const heads = found.map(([method]) => methodName({ t }, method));
   return weighed({ caption: t("labelReasons", visible(text, false)), side: sideName(t, name), heads, rows: found[0][1].words, matrix, shares: true, most });
 }
 

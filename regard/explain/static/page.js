@@ -1,7 +1,7 @@
 // The page that brings its data with it: a list of sentences and the view of one.
 import { answerCard } from "./answer.js";
 import { button, element, keepingFocus } from "./elements.js";
-import { gradesLine } from "./reasons.js";
+import { gradesLine } from "./methods.js";
 import { connectSettings, tellAll } from "./settings.js";
 import { speaker } from "./strings.js";
 import { visible } from "./text.js";

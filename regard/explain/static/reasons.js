@@ -1,11 +1,8 @@
-// Why this word: what several methods give to each word of the source, side by side, and how far each can be trusted.
+// Why this word: what several methods, and other models, give to each word of the source, side by side.
 import { candidate, chance, joined, units } from "./data.js";
 import { element, fill, ifChanged } from "./elements.js";
+import { gradeLine, methodName, methodsOf, ownOf, reasonOf } from "./methods.js";
 import { amount, percent, places, unitText, visible } from "./text.js";
-
-const OWN = "attention"; // the method of an explanation that names none
-const CHANCE = "random"; // the order that methods are compared with
-const SURE = 0.05; // p-value below which a method is better than chance
 
 export function drawMethods(viewer) {
   const { parts, state, view } = viewer;
@@ -21,7 +18,7 @@ export function drawReasons(viewer) {
   const names = view && isOfWords(viewer) ? methodsOf(viewer) : [];
   const told = candidate(viewer.prediction, state.rank);
   const others = Object.entries(told.beside ?? {});
-  parts.reasonsBox.hidden = names.length < 2 && !others.length;
+  parts.reasonsBox.hidden = names.length < (others.length ? 1 : 2);
   if (parts.reasonsBox.hidden) return;
   const unit = pinned(viewer, told.explanation);
   parts.grade.textContent = gradeLine(viewer, names);
@@ -42,58 +39,10 @@ function pinned({ state, view }, explanation) {
   return unit && (state.unit === "words" ? unit : units(explanation, "target", { ...state, unit: "words" }).find(({ pieces }) => pieces.includes(unit.pieces[0])));
 }
 
-// What share of each target unit came from the source: by the method that is shown, or the best that can tell.
-export function sourceShares(viewer) {
-  const { explanation } = viewer.current();
-  const reasons = explanation?.reasons ?? {};
-  const by = explanation?.sides?.source ? explanation.by : explanation && methodsOf(viewer).find((name) => reasons[name]?.sides?.source);
-  const shares = explanation?.sides?.source ?? reasons[by]?.sides.source;
-  if (!shares || !viewer.view || viewer.view.rowSide !== "target") return null;
-  return { by, of: viewer.view.rows.map(({ pieces }) => pieces.reduce((sum, piece) => sum + (shares[piece] ?? 0), 0) / pieces.length) };
-}
-
-export function methodName({ t }, name) {
-  return t("methodNames")[name] ?? name;
-}
-
-// Those that there are, or can be asked for; the best first where they were graded, else the picture's own.
-function methodsOf({ prediction, state, methods, grades }) {
-  const { explanation } = candidate(prediction, state.rank);
-  const own = explanation?.by ?? OWN;
-  const names = [...new Set([own, ...methods, ...Object.keys(explanation?.reasons ?? {})])];
-  const grade = (name) => grades?.methods[name]?.deletion.value ?? -Infinity;
-  return grades ? names.sort((a, b) => (grade(a) === grade(b) ? 0 : grade(b) - grade(a))) : names;
-}
-
-function ownOf({ prediction, state }) {
-  return candidate(prediction, state.rank).explanation?.by ?? OWN;
-}
-
 // Of a translation: only there each word that was written has weights of words that were given.
 function isOfWords({ prediction, state }) {
   const { explanation } = candidate(prediction, state.rank);
   return !explanation.columns && explanation.source_tokens.length > 0;
-}
-
-// Which of these tells best what matters; what was not measured is said, too.
-export function gradeLine(viewer, names) {
-  const { t, grades } = viewer;
-  const graded = names.filter((name) => grades?.methods[name]);
-  if (graded.length < 2) return t("ungraded");
-  const [best] = graded.sort((a, b) => grades.methods[b].deletion.value - grades.methods[a].deletion.value);
-  const sure = grades.methods[best].deletion.against_random < SURE;
-  return t(sure ? "graded" : "gradedByChance", graded.length, methodName(viewer, best), grades.lines);
-}
-
-// The same of all methods that were graded, for an answer without a table of reasons; "" where none were.
-export function gradesLine(viewer) {
-  const names = Object.keys(viewer.grades?.methods ?? {}).filter((name) => name !== CHANCE);
-  return names.length > 1 ? gradeLine(viewer, names) : "";
-}
-
-// A prediction by a method: its own explanation, or one of its reasons; null where it has no such one.
-function reasonOf({ explanation }, name) {
-  return explanation?.reasons?.[name] ?? ((explanation?.by ?? OWN) === name ? explanation : null);
 }
 
 // All that the table of a word tells: the words of the source, and for each method and model what that gives to each of them.

@@ -1,7 +1,7 @@
 // The two lines of words: to point at, to pin, to walk through by keyboard.
 import { certainty, chance, confidence, isCalibrated } from "./data.js";
 import { button, choice, element, ifChanged } from "./elements.js";
-import { methodName, sourceShares } from "./reasons.js";
+import { methodName, sourceShares } from "./methods.js";
 import { sideName } from "./strings.js";
 import { hiddenCodes, percent, rightToLeft, unitText, visible } from "./text.js";
 

@@ -1,7 +1,7 @@
 // The tab of models that translate nothing: a field for each column of an example, the answer, and what it looked at.
 import { answerCard } from "./explain/answer.js";
 import { element, fill } from "./explain/elements.js";
-import { gradesLine } from "./explain/reasons.js";
+import { gradesLine } from "./explain/methods.js";
 import { sideName } from "./explain/strings.js";
 import { Viewer } from "./explain/viewer.js";
 import { ask, patiently, Refused, rest } from "./api.js";

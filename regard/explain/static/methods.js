@@ -1,0 +1,54 @@
+// Methods of explaining: which there are, what each says of a prediction, and how far it can be trusted.
+import { candidate } from "./data.js";
+
+export const OWN = "attention"; // the method of an explanation that names none
+const CHANCE = "random"; // the order that methods are compared with
+const SURE = 0.05; // p-value below which a method is better than chance
+
+export function methodName({ t }, name) {
+  return t("methodNames")[name] ?? name;
+}
+
+// Those that there are, or can be asked for; the best first where they were graded, else the picture's own.
+export function methodsOf({ prediction, state, methods, grades }) {
+  const { explanation } = candidate(prediction, state.rank);
+  const own = explanation?.by ?? OWN;
+  const names = [...new Set([own, ...methods, ...Object.keys(explanation?.reasons ?? {})])];
+  const grade = (name) => grades?.methods[name]?.deletion.value ?? -Infinity;
+  return grades ? names.sort((a, b) => (grade(a) === grade(b) ? 0 : grade(b) - grade(a))) : names;
+}
+
+export function ownOf({ prediction, state }) {
+  return candidate(prediction, state.rank).explanation?.by ?? OWN;
+}
+
+// A prediction by a method: its own explanation, or one of its reasons; null where it has no such one.
+export function reasonOf({ explanation }, name) {
+  return explanation?.reasons?.[name] ?? ((explanation?.by ?? OWN) === name ? explanation : null);
+}
+
+// What share of each target unit came from the source: by the method that is shown, or the best that can tell.
+export function sourceShares(viewer) {
+  const { explanation } = viewer.current();
+  const reasons = explanation?.reasons ?? {};
+  const by = explanation?.sides?.source ? explanation.by : explanation && methodsOf(viewer).find((name) => reasons[name]?.sides?.source);
+  const shares = explanation?.sides?.source ?? reasons[by]?.sides.source;
+  if (!shares || !viewer.view || viewer.view.rowSide !== "target") return null;
+  return { by, of: viewer.view.rows.map(({ pieces }) => pieces.reduce((sum, piece) => sum + (shares[piece] ?? 0), 0) / pieces.length) };
+}
+
+// Which of these tells best what matters; what was not measured is said, too.
+export function gradeLine(viewer, names) {
+  const { t, grades } = viewer;
+  const graded = names.filter((name) => grades?.methods[name]);
+  if (graded.length < 2) return t("ungraded");
+  const [best] = graded.sort((a, b) => grades.methods[b].deletion.value - grades.methods[a].deletion.value);
+  const sure = grades.methods[best].deletion.against_random < SURE;
+  return t(sure ? "graded" : "gradedByChance", graded.length, methodName(viewer, best), grades.lines);
+}
+
+// The same of all methods that were graded, for an answer without a table of reasons; "" where none were.
+export function gradesLine(viewer) {
+  const names = Object.keys(viewer.grades?.methods ?? {}).filter((name) => name !== CHANCE);
+  return names.length > 1 ? gradeLine(viewer, names) : "";
+}
