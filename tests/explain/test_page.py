@@ -180,3 +180,23 @@ def test_a_fragment_is_the_page_in_a_frame_that_reaches_nothing():
     assert "allow-same-origin" not in str(frame["sandbox"])
     assert "height:300px" in str(frame["style"])
     assert json.loads(Read(str(frame["srcdoc"])).data) == to_json([hostile()])
+
+
+def keys_of(language: str) -> list[str]:
+    """The names of the texts of a language, as the script has them."""
+    script = (files("regard.explain") / "static" / "strings.js").read_text(encoding="utf-8")
+    start = script.index(f"  {language}: {{\n")
+    bare = re.sub(r'"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`', "", script[start : script.index("\n  },\n", start)])
+    found, depth = list[str](), 0
+    for match in re.finditer(r"[{}]|(\w+):", bare):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if match[1] and depth == 1:
+            found.append(match[1])
+    return found
+
+
+def test_no_text_hides_another_and_both_languages_have_all():
+    english, chinese = keys_of("en"), keys_of("zh")
+    assert len(english) > 80
+    assert sorted({*english}) == sorted(english)
+    assert sorted(chinese) == sorted(english)
