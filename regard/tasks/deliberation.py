@@ -11,9 +11,9 @@ from regard.data.readers.document_sentences import WindowSize
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Deliberation, Model
-from regard.models.deliberation import DOCUMENT, DRAFT, SOURCE, TARGET
+from regard.models.deliberation import DOCUMENT, DRAFT, EXTRA, RATIO, SOURCE, TARGET
 from regard.pieces import END
-from regard.records import PAD, Batch
+from regard.records import EOS, PAD, Batch
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.task import Ids, Wording
 from regard.tasks.text_predictions import rows_of
@@ -53,6 +53,11 @@ class DeliberationTask(TranslationTask):
         document = cast(TextPrediction, prediction).document or prediction.source
         both = super().answered(prediction)
         return {SOURCE: both[SOURCE], DOCUMENT: self.vocabularies[DOCUMENT].encode(document), TARGET: both[TARGET]}
+
+    def beside_columns(self, ids: Ids) -> Mapping[str, int]:
+        """Return the most pieces of a draft."""
+        text = [*ids[DOCUMENT], EOS]
+        return {DRAFT: RATIO * len(text) + (EXTRA + 1) * text.count(EOS)}
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each target looked at, of its source and of the draft, in one forced pass."""

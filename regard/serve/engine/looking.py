@@ -49,9 +49,11 @@ class Looking:
     def weights(self, prediction: Prediction) -> int:
         """How many weights all heads together give to a text and its answer, at most."""
         task, sizes = self.predictor.task, Counter[str]()
-        for name, ids in task.answered(replace(prediction, source=clean(prediction.source))).items():
+        answered = task.answered(replace(prediction, source=clean(prediction.source)))
+        for name, ids in answered.items():
             sizes[name if name in task.columns else task.last] += len(ids)  # a continuation goes on with its text
         lengths = {"": 1, **{name: size + 1 for name, size in sizes.items()}}  # "": a learned question
+        lengths |= task.beside_columns(answered)
         longest = max(lengths.values())  # stands for what is no column of an example, as the sentences of a text
         looks = [
             count * lengths.get(one, longest) * lengths.get(other, longest)
