@@ -105,11 +105,16 @@ def read_of(found: WordRelevance) -> Read:
     return Read(source, before, [word.text for word in sides[0].target_words], sides[0].weights, sides[1].weights)
 
 
+def said_again(text: str) -> list[int]:
+    """Return the places of words that stand shortly before, too; UNKs are none."""
+    words = [piece.strip() for piece in cut_words(text)]
+    return [flag.word for flag in repeated(words) if flag.value <= NEAR and words[flag.word] != MARK]
+
+
 def places_of(read: Read) -> tuple[list[int], list[int]]:
     """Return where UNKs stand, and where words are said again."""
     unknown = [place for place, word in enumerate(read.written) if word == MARK]
-    again = [flag.word for flag in repeated(read.written) if flag.value <= NEAR]
-    return unknown, [place for place in again if place not in unknown]
+    return unknown, said_again(" ".join(read.written))
 
 
 def unknown_line(name: str, reads: Sequence[Read], common: set[str]) -> str:
@@ -120,20 +125,23 @@ def unknown_line(name: str, reads: Sequence[Read], common: set[str]) -> str:
     return f"| {name} | {len(most)} | {shares[0]:.0f} % | {shares[1]:.0f} % |"
 
 
-def repeated_lines(reads: Sequence[Read]) -> Iterator[str]:
-    """Mean shares of the words before: of words said again, of the same words when they were said first, of all."""
+def repeated_lines(reads: Sequence[Read], more: Sequence[Read]) -> Iterator[str]:
+    """Mean shares of the words before: in `more` of words said again and said first, in `reads` of all words."""
     pairs = [
         (read.share_before(place), read.share_before(read.written.index(read.written[place])))
-        for read in reads
+        for read in more
         for place in places_of(read)[1]
     ]
+    if not pairs:
+        yield "no word is said again: the model is too good"
+        return
     every = [read.share_before(place) for read in reads for place in range(1, len(read.written))]
     again, first = zip(*pairs, strict=True)
     yield f"| words said again | {len(again)} | {100 * statistics.fmean(again):.0f} % |"
     yield f"| the same words, said first | {len(first)} | {100 * statistics.fmean(first):.0f} % |"
     yield f"| all words behind the first | {len(every)} | {100 * statistics.fmean(every):.0f} % |"
-    more = statistics.fmean(one > other for one, other in pairs)
-    yield f"\n{100 * more:.0f} % of the words said again rest more on the words before than they did when said first."
+    rising = statistics.fmean(one > other for one, other in pairs)
+    yield f"\n{100 * rising:.0f} % of the words said again rest more on the words before than they did when said first."
 
 
 def picture(read: Read, title: str) -> str:
@@ -166,13 +174,16 @@ def report(run: Path, data: Path, lines: int, pictures: Path) -> Iterator[str]:
     """Markdown, then what was drawn."""
     predictor = regard.load(run, ["decoding.search=greedy", "device=cpu"])
     common = common_words(lines_of(data / "train.de.gz"))
-    predictions = predictor.predict(lines_of(data / "test2016.de.gz")[:lines], safeguards=False)
-    reads = {name: [*map(read_of, predictor.weighed(predictions, name))] for name in METHODS}
+    predictions = predictor.predict(lines_of(data / "test2016.de.gz"), safeguards=False)
+    reads = {name: [*map(read_of, predictor.weighed(predictions[:lines], name))] for name in METHODS}
+    first = reads[METHODS[0]]
+    others = [one for one in predictions[lines:] if said_again(one.text)]
+    more = [*first, *map(read_of, predictor.weighed(others, METHODS[0]))]
     yield "| method | UNKs | rest most on a rare source word | rare words of the source |\n|---|---:|---:|---:|"
     yield from (unknown_line(name, some, common) for name, some in reads.items())
     yield "\n| | words | relevance of the words before |\n|---|---:|---:|"
-    yield from repeated_lines(reads[METHODS[0]])
-    yield from draw(reads[METHODS[0]], common, pictures)
+    yield from repeated_lines(first, more)
+    yield from draw(more, common, pictures)
 
 
 if __name__ == "__main__":
@@ -180,7 +191,9 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="Where the model is, or is put.")
     parser.add_argument("--data", type=Path, default=Path("../shared/data/multi30k"), help="Folder of the captions.")
     parser.add_argument("--pictures", type=Path, default=Path("docs/images"), help="Where pictures go.")
-    parser.add_argument("--lines", type=int, default=200, metavar="N", help="Test sentences.")
+    parser.add_argument(
+        "--lines", type=int, default=200, metavar="N", help="Test sentences whose words are all weighed."
+    )
     options = parser.parse_args()
     for line in report(trained(options.folder, options.data), options.data, options.lines, options.pictures):
         print(line, flush=True)

@@ -29,9 +29,18 @@ def test_words_rest_on_what_speaks_most_for_them():
 def test_the_tables_by_hand():
     assert cases.places_of(READ) == ([1], [2])
     assert cases.unknown_line("lrp", [READ], {"der"}) == "| lrp | 1 | 100 % | 50 % |"
-    again, first, every, more = cases.repeated_lines([READ])
+    again, first, every, more = cases.repeated_lines([READ], [READ])
     assert (again, first) == ("| words said again | 1 | 80 % |", "| the same words, said first | 1 | 30 % |")
     assert every.endswith(f"{round(100 * (0.4 + 0.8 + 0.2) / 3)} % |") and "100 %" in more
+
+
+def test_words_said_shortly_before_are_said_again():
+    assert cases.said_again("a man in a red red hat is UNK UNK") == [5]
+    assert cases.said_again("a dog and a cat and a bird") == []
+
+
+def test_a_model_that_says_no_word_again_is_told():
+    assert [*cases.repeated_lines([READ], [])] == ["no word is said again: the model is too good"]
 
 
 def test_pieces_are_read_as_words():
