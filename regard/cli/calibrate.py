@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from regard.cli.files import check_writable
+from regard.cli.group import tell
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained model.")]
 Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")]
@@ -40,7 +41,8 @@ def calibrate_command(
 
     Fitted on the dev part, judged on the test part, kept in the run's folder: from then on predict and serve tell
     calibrated probabilities. Right is a label or tag that equals the given one, and a word of a translation that the
-    given one has in its place. A second table tells what is won when the least sure answers are withheld.
+    given one has in its place. A second table tells what is won when the least sure answers are withheld. Where
+    probabilities stay more than 10 points off, or of fewer than 50 examples, nothing is kept.
 
     regard calibrate runs/en-de
 
@@ -72,5 +74,11 @@ def calibrate_command(
     if plot is not None:
         plot.write_bytes(drawn(found, title=f"Confidence of {run.name}", kind=plot.suffix))
         print(f"wrote {plot}", file=sys.stderr)
-    if found.path is not None:
-        print(f"wrote {found.path}: predict and serve use it", file=sys.stderr)
+    _tell_kept(found.path, found.unkept)
+
+
+def _tell_kept(path: Path | None, unkept: str) -> None:
+    if path is None:
+        tell(f"nothing is kept: {unkept}", "warning")
+    else:
+        print(f"wrote {path}: predict and serve use it", file=sys.stderr)

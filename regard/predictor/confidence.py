@@ -42,9 +42,17 @@ def _whole(found: Sequence[Prediction], calibration: Calibration | None) -> list
 def abstained(predictions: Sequence[Prediction], least: float) -> list[Prediction]:
     """Return the predictions, without the answers whose confidence is below `least`: these are `withheld`.
 
-    Where nothing tells a confidence it is 0. An answer of nothing, as to an empty text, stays.
+    Where nothing tells a confidence it is 0. An answer of nothing, as to an empty text, stays, and so does what needs
+    no model: addresses, numbers and emoji are answered by themselves.
     """
-    return [_withheld(one) if one.text.strip() and (one.confidence or 0.0) < least else one for one in predictions]
+    return [
+        _withheld(one) if not _needs_no_model(one) and (one.confidence or 0.0) < least else one for one in predictions
+    ]
+
+
+def _needs_no_model(one: Prediction) -> bool:
+    copied = one.confidence is None and one.text.strip() == one.source.strip() and not one.warning
+    return copied or not one.text.strip()
 
 
 def _withheld(one: Prediction) -> Prediction:

@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Say = Callable[[str], None]
 
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
+FEWEST = 50  # dev examples that a calibration is kept of
+MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which probabilities are called calibrated
 ITEMS = {"text": "pieces", "label": "labels", "tags": "tags", "span": "answers"}  # by what a task answers
 
 
@@ -84,7 +86,8 @@ class ConfidenceReport(NamedTuple):
     steps: list[Step]
     risk: float  # AURC
     whole_risk: float  # that of answers withheld at random
-    path: Path | None  # the file that keeps the calibration; None: settings were changed
+    path: Path | None  # the file that keeps the calibration; None: it is not kept
+    unkept: str  # why it is not
     quality: QualityReport | None = None
 
 
@@ -99,8 +102,9 @@ def calibrate_run(
 ) -> ConfidenceReport:
     """Fit a row of CALIBRATIONS, by default that of the task, on the dev part; judge it on the test part, and keep it.
 
-    Without a test part halves of the dev part judge each other. With changes of settings nothing is kept. With `passes`
-    with dropout the quality of translations is estimated, too. Raises ConfigError for an unknown row and for answers
+    Without a test part halves of the dev part judge each other. With changes of settings, of fewer than FEWEST examples
+    and where probabilities stay more than MOST_OFF points off nothing is kept. With `passes` with dropout the quality
+    of translations is estimated, too. Raises ConfigError for an unknown row and for answers
     that are not right or wrong, DataError without a dev part, or a test part where quality is asked for.
     """
     folder, predictor = RunFolder(run), load(run, [one for one in changes if not one.startswith("data.")])
@@ -115,7 +119,8 @@ def calibrate_run(
     mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
     found = [None if one is None else Choice(by, one.values()) for one in calibration]
-    if not changes:
+    unkept = "settings were changed" if changes else _fault(len(dev.predictions), levels)
+    if not unkept:
         _keep(folder, found, len(dev.predictions), levels)
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
@@ -131,7 +136,8 @@ def calibrate_run(
         _steps(measure, judged.statistics, sure, curve),
         area_under_risk(measure, curve),
         area_under_risk(measure, curve[-1:]),
-        None if changes else folder.path / CALIBRATION,
+        None if unkept else folder.path / CALIBRATION,
+        unkept,
         None if passes is None else _quality(predictor, (examples, dev.predictions), (held, mended), passes, say),
     )
 
@@ -145,6 +151,18 @@ def _parts(experiment: Experiment, task: Task, lines: int, say: Say) -> tuple[Ex
     if dev is None:
         raise DataError("data.dev", "there is no dev part to calibrate with", hint="data.dev names one")
     return dev, test
+
+
+def _fault(examples: int, levels: Sequence[Reliability]) -> str:
+    """Say why probabilities cannot be called calibrated; nothing where they can."""
+    if examples < FEWEST:
+        return f"{examples} dev examples tell too little, {FEWEST} are needed"
+    worst = max(levels, key=lambda one: one.errors[1])
+    if worst.errors[1] <= MOST_OFF:
+        return ""
+    return (
+        f"probabilities of {worst.after.name} are still {worst.errors[1]:.1f} points off, and {MOST_OFF:g} are allowed"
+    )
 
 
 def _keep(folder: RunFolder, found: Sequence[Choice | None], examples: int, levels: Sequence[Reliability]) -> None:

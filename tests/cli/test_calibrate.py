@@ -14,9 +14,17 @@ from typer.testing import CliRunner
 from regard import load
 from regard.cli.app import app
 from regard.explain.quality import QUALITY_FEATURES
+from regard.reports import confidence
 from regard.runs.measurements import CALIBRATION
 
 SIDES = {"source": "a.en", "target": "a.de"}
+
+
+@pytest.fixture(autouse=True)
+def anything_is_kept(monkeypatch):
+    """Tiny runs have few examples, and are often wrong."""
+    monkeypatch.setattr(confidence, "FEWEST", 2)
+    monkeypatch.setattr(confidence, "MOST_OFF", 100.0)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +136,27 @@ def test_changes_are_measured_and_not_kept(classifier):
     assert not (classifier / CALIBRATION).exists()
     refusal = call("predict", classifier, "--abstain", "0.9", given="a fine film\n")
     assert unsaid(refusal, "--abstain: needs a calibrated confidence", f"regard calibrate {classifier}") == []
+
+
+def test_what_means_nothing_is_not_kept(classifier, monkeypatch):
+    """Few examples, or probabilities that are far off: the calibration that was there stays."""
+    run_of("calibrate", classifier)
+    before = (classifier / CALIBRATION).read_text("utf-8")
+    monkeypatch.setattr(confidence, "FEWEST", 3)
+    told = run_of("calibrate", classifier, "--lines", 2, "--by", "bias_corrected").stderr
+    assert "warning: nothing is kept: 2 dev examples tell too little, 3 are needed" in told
+    monkeypatch.setattr(confidence, "MOST_OFF", 0.0)
+    told = run_of("calibrate", classifier, "--by", "bias_corrected").stderr
+    assert "warning: nothing is kept: probabilities of labels are still " in told
+    assert (classifier / CALIBRATION).read_text("utf-8") == before
+
+
+def test_lines_that_need_no_model_are_not_withheld(translator):
+    run_of("calibrate", translator)
+    lines = "http://x.y\n12345\n😀\n汉语\nA man plays.\n"
+    told = run_of("predict", translator, "--abstain", 1, given=lines).stdout.splitlines()
+    assert told[:3] == ["http://x.y", "12345", "😀"]
+    assert all(one.startswith("[no answer") for one in told[3:])
 
 
 def test_an_unknown_row_is_told(classifier):
