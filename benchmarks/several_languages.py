@@ -60,9 +60,9 @@ SYSTEMS = (
     *(System(f"single-{one}", "translator", [one]) for one in LANGUAGES),
     System("two", "one_to_many", LANGUAGES[:2]),
     System("added-frozen", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two, frozen: true}"]),
-    System("one_to_many", "one_to_many", LANGUAGES),
+    System("one_to_many", "one_to_many", LANGUAGES, settings=["text.tokenizer.size=6000"]),
     System("added-free", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two}"]),
-    System("many_to_many", "many_to_many", LANGUAGES),
+    System("many_to_many", "many_to_many", LANGUAGES, settings=["text.tokenizer.size=6000"]),
 )
 
 
@@ -148,10 +148,12 @@ def row_of(name: str, scores: Mapping[str, Mapping[str, float]]) -> str:
 
 def main() -> None:
     """Prints a row of a table for each system."""
+    names = [system.name for system in SYSTEMS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pairs", type=int, default=5000, help="of each language")
     parser.add_argument("--updates", type=int, default=1000, help="of each language")
+    parser.add_argument("--systems", nargs="+", choices=names, default=names, help="all, unless some are named")
     parser.add_argument("--dim", type=int, default=64)
     parser.add_argument("--layers", type=int, default=1, help="of the encoder and of each decoder")
     given = parser.parse_args()
@@ -160,7 +162,7 @@ def main() -> None:
     written(given.folder, given.pairs)
     print(f"| system | {' | '.join(LANGUAGES)} | mean |\n|---|{'---:|' * (len(LANGUAGES) + 1)}")
     singles = dict[str, Mapping[str, float]]()
-    for system in SYSTEMS:
+    for system in (one for one in SYSTEMS if one.name in given.systems):
         scores = judged(given.folder, system, size)
         if system.row != "translator":
             print(row_of(system.name, scores), flush=True)
