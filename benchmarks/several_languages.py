@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -56,13 +57,15 @@ class System(NamedTuple):
     settings: Sequence[str] = ()
 
 
+PIECES = ["text.tokenizer.size=6000"]
 SYSTEMS = (
     *(System(f"single-{one}", "translator", [one]) for one in LANGUAGES),
+    *(System(f"single-6000-{one}", "translator", [one], settings=PIECES) for one in LANGUAGES),
     System("two", "one_to_many", LANGUAGES[:2]),
     System("added-frozen", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two, frozen: true}"]),
-    System("one_to_many", "one_to_many", LANGUAGES, settings=["text.tokenizer.size=6000"]),
+    System("one_to_many", "one_to_many", LANGUAGES, settings=PIECES),
     System("added-free", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two}"]),
-    System("many_to_many", "many_to_many", LANGUAGES, settings=["text.tokenizer.size=6000"]),
+    System("many_to_many", "many_to_many", LANGUAGES, settings=PIECES),
 )
 
 
@@ -161,15 +164,16 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     written(given.folder, given.pairs)
     print(f"| system | {' | '.join(LANGUAGES)} | mean |\n|---|{'---:|' * (len(LANGUAGES) + 1)}")
-    singles = dict[str, Mapping[str, float]]()
+    singles = list[Mapping[str, Mapping[str, float]]]()
     for system in (one for one in SYSTEMS if one.name in given.systems):
         scores = judged(given.folder, system, size)
         if system.row != "translator":
             print(row_of(system.name, scores), flush=True)
             continue
-        singles |= scores
+        singles.append(scores)
         if len(singles) == len(LANGUAGES):
-            print(row_of("a model each", singles), flush=True)
+            print(row_of(system.name.rpartition("-")[0], dict(ChainMap(*singles))), flush=True)
+            singles.clear()
 
 
 if __name__ == "__main__":
