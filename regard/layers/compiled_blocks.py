@@ -39,12 +39,14 @@ class CompiledBlocks(ParameterCache[PackedStack | None]):
         parameters = [one for layer in layers for one in layer._parameters.values() if one is not None]
         if any(layer._parameters.get("weight") is None for layer in layers):  # it is computed from other parameters
             return None
-        return self.get(parameters, lambda: self._pack(parameters, standard, norm)) if may_compile() else None
+        if not may_compile(parameters[:1]):  # the others are looked at when they are packed
+            return None
+        return self.get(parameters, lambda: self._pack(parameters, standard, norm))
 
     def _pack(
         self, parameters: Sequence[Tensor], blocks: Sequence[StandardBlock], norm: nn.LayerNorm | None
     ) -> PackedStack | None:
-        """Parameters are looked at here alone, since that takes as long as a step of the search."""
+        """None where compiled code cannot read them all: asked here alone, since it takes as long as a step."""
         kernel = compiled_transformer() if are_readable(parameters) else None
         same = len({block.shape for block in blocks}) == 1
         return PackedStack(kernel, blocks, norm, self.precision) if same and kernel is not None else None

@@ -169,6 +169,24 @@ def test_rounded_weights_are_seen_at_the_same_place():
         layer.bfloat16().float()
 
 
+def test_weights_that_count_no_changes_are_searched_by_modules(model, batch):
+    """Those that were made under inference_mode."""
+    with torch.inference_mode():
+        other = copy.deepcopy(model)
+        found = walk(other, batch, steps=2)
+        assert not isinstance(other.start(batch).decoder.layers, Steps)
+    with torch.no_grad():
+        assert_close(found, walk(model, batch, steps=2), rtol=1e-4, atol=1e-5)
+
+
+def test_what_cannot_be_packed_is_looked_at_once():
+    cache, made = ParameterCache(), []
+    parameters = [nn.Parameter(torch.zeros(2))]
+    for _ in range(3):
+        assert cache.get(parameters, lambda: made.append(1)) is None
+    assert made == [1]
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 @torch.no_grad()
 def test_other_numbers_are_searched_by_modules(model, batch, dtype):

@@ -5,7 +5,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +64,7 @@ class ParameterCache(Generic[T]):
     def __init__(self, precision: Precision = "float32") -> None:
         self.precision = precision
         self._lock = threading.Lock()
-        self._key: tuple[tuple[int, int], ...] = ()
+        self._key: tuple[tuple[int, int], ...] | None = None
         self._made_of: list[Tensor] = []  # held, so that no other tensor can take their place in memory
         self._made: T | None = None
 
@@ -72,14 +72,14 @@ class ParameterCache(Generic[T]):
         """Return what `make` made of these parameters as they are now."""
         key = tuple((one.data_ptr(), one._version) for one in parameters)
         with self._lock:
-            if self._made is None or key != self._key:
+            if key != self._key:
                 self._key, self._made_of, self._made = key, [one.detach() for one in parameters], make()
-            return self._made
+            return cast(T, self._made)
 
     def forget(self) -> None:
         """Make it anew the next time."""
         with self._lock:
-            self._key, self._made_of, self._made = (), [], None
+            self._key, self._made_of, self._made = None, [], None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, by `copy.deepcopy` or by pickle, is empty: its module has other parameters."""
@@ -116,7 +116,7 @@ def _problem(model: nn.Module) -> str | None:
     return None if kernel.multiplies_eight() else "this processor has no 8-bit products (VNNI)"
 
 
-def may_compile(parameters: Sequence[Tensor] = ()) -> bool:
+def may_compile(parameters: Sequence[Tensor]) -> bool:
     """Whether compiled code may stand in: float32 on a CPU, no gradient is wanted, and nobody asks for plain code."""
     if is_plain() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return False
