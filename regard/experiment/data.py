@@ -152,10 +152,8 @@ class DataSettings:
         yield from self._fold_faults()
         if "train" in self.corpora:
             yield Fault("data.corpora.train", "has the name of the first corpus", "choose another name")
+        yield from self._route_faults()
         routes = [name for name, route in self.routes.items() if route.train is not None]
-        for name in self.routes:
-            if name in ("train", *self.corpora):
-                yield Fault(f"data.routes.{name}", "has the name of a corpus", "choose another name")
         streams = ["train", *self.corpora, *routes]
         if self.weights and self.weights.keys() != set(streams):
             problem = f"names {', '.join(self.weights)}, the corpora are {', '.join(streams)}"
@@ -169,7 +167,7 @@ class DataSettings:
         """The data of one route alone, in its languages. Raises ConfigError where there is none of that name."""
         source, target = self.language_pair()
         if name not in self.routes:
-            if target is None or name not in (target, f"{source}-{target}"):
+            if name not in self._first_names():
                 names = [*self.routes, *([target] if target else [])]
                 hint = nearest(name, names) if self.routes else "leave it out: this run has one pair of languages"
                 raise ConfigError("decoding.route", f"there is no '{name}'", hint)
@@ -193,6 +191,19 @@ class DataSettings:
             for name, file in several.items():
                 if not self.find(file).exists():
                     yield Fault(f"data.{part}.{name}", f"there is no file '{file}'", _looked(self.dir))
+
+    def _route_faults(self) -> Iterator[Fault]:
+        """Routes with the name of a corpus, or of the pair of `train`: decoding.route could not tell them apart."""
+        for name in self.routes:
+            if name in ("train", *self.corpora):
+                yield Fault(f"data.routes.{name}", "has the name of a corpus", "choose another name")
+            elif name in self._first_names():
+                yield Fault(f"data.routes.{name}", "has the name of the pair of data.train", "choose another name")
+
+    def _first_names(self) -> tuple[str, ...]:
+        """What decoding.route may call the pair of `train`."""
+        source, target = self.language_pair()
+        return () if target is None else (target, f"{source}-{target}")
 
     def _fold_faults(self) -> Iterator[Fault]:
         """Folds that do not go with the other settings."""

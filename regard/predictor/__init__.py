@@ -48,7 +48,8 @@ def _predictor(folder: RunFolder, assembled: Assembled, wanted: list[str]) -> Pr
     model, task, experiment = assembled
     settings = experiment.decoding
     model = with_others(model, task, settings, wanted)
-    task.alignment_head = alignment_head_of(folder) or task.alignment_head
+    first = _is_first_pair(folder, experiment)  # that a run is measured with, unless settings are changed
+    task.alignment_head = (alignment_head_of(folder) if first else None) or task.alignment_head
     task.fault_finder = fault_finder_of(folder.path)
     features = features_of(settings, surroundings_of(folder, task.vocabularies))
     engine = engine_of(settings, model, task, shortlist_of(folder, settings, task.vocabularies), features)
@@ -63,12 +64,17 @@ def _predictor(folder: RunFolder, assembled: Assembled, wanted: list[str]) -> Pr
         search=SEARCHES.build(settings.search),
         features=features,
         adequacy=adequacy_of(folder, settings, task.vocabularies),
-        calibration=None if settings.ensemble else calibration_of(folder),  # of this model alone
+        calibration=calibration_of(folder) if first and not settings.ensemble else None,  # of this model alone
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,
         term_cost=settings.term_cost,
         languages=experiment.data.language_pair(),
     )
+
+
+def _is_first_pair(folder: RunFolder, experiment: Experiment) -> bool:
+    """Return whether settings, perhaps of one route, are those of the pair of languages of data.train."""
+    return experiment.decoding.route not in folder.experiment().data.routes
 
 
 def _check_open(changes: list[str]) -> None:

@@ -52,7 +52,6 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     model.to(choose_device(experiment.device)).eval()
     set_precision(model, experiment.decoding.precision)
     task = routed(task_of(experiment, columns), model, experiment)
-    task.alignment_head = _trained_alignment_head(experiment, model)
     return Assembled(model, task, experiment)
 
 
@@ -68,9 +67,10 @@ def task_of(experiment: Experiment, columns: Columns) -> Task:
 
 
 def routed(task: Task, model: Model, experiment: Experiment) -> Task:
-    """The task with batches that take the route of the settings' target language."""
+    """The task with batches that take the route of the settings' target language, whose trained head links words."""
     found = copy.copy(task)
     found.route = model.route(experiment.data.language_pair()[1])
+    found.alignment_head = _trained_alignment_head(experiment, model, found.route)
     return found
 
 
@@ -154,9 +154,9 @@ def objective_of(
     return PenalisedObjective(objective, penalties) if penalties else objective
 
 
-def _trained_alignment_head(experiment: Experiment, model: Model) -> AlignmentHead | None:
+def _trained_alignment_head(experiment: Experiment, model: Model, route: str) -> AlignmentHead | None:
     """The head that a penalty of the settings has taught to link words; None where none has."""
-    found = [one.trained_head(model) for one in build_penalties(experiment.penalties).values()]
+    found = [one.trained_head(model, route) for one in build_penalties(experiment.penalties).values()]
     return next((AlignmentHead(*one) for one in found if one is not None), None)
 
 

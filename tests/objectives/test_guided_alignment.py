@@ -103,9 +103,9 @@ def translator(num_layers: int) -> Translator:
 
 @pytest.mark.parametrize(("layers", "settings", "wanted"), [(3, {}, (1, 0, False)), (1, {"ahead": True}, (0, 0, True))])
 def test_the_trained_head_is_told(layers, settings, wanted):
-    assert penalty(**settings).trained_head(translator(layers)) == wanted
+    assert penalty(**settings).trained_head(translator(layers), ROUTE) == wanted
     others = build_penalties([Choice("overlap")])["overlap"]
-    assert others.trained_head(translator(layers)) is None
+    assert others.trained_head(translator(layers), ROUTE) is None
 
 
 def linked_share(penalties: list[Choice]) -> float:

@@ -1,15 +1,18 @@
 """Several languages in one run: trained from one config, used by route, a language added later, and what is refused."""
 
 import json
+from shutil import copytree
 
 import pytest
 from small_runs import SMALL, regard, unsaid
 
 from regard.data.mixed_stream import MixedStream
 from regard.experiment import read_experiment
-from regard.predictor import load
+from regard.explain.alignment_head import AlignmentHead
+from regard.predictor import load, load_routes
 from regard.reports import evaluate
 from regard.runs import RunFolder, assemble
+from regard.runs.measurements import ALIGNMENT, ATTENTION, CALIBRATION, keep_measured
 from regard.runs.texts import training_batches, training_readers
 
 TEXTS = {
@@ -95,6 +98,35 @@ def test_a_route_is_evaluated_and_explained_by_its_own_texts(run, tmp_path):
     assert [one.keys for one in found.explanation.maps if one.kind == "cross"]
 
 
+GUIDED = "penalties=[{name: guided_alignment, layer: -1, head: 1}]"
+
+
+def test_the_guided_head_links_words_of_each_route(folder, tmp_path):
+    """It is counted among the attentions of one route, whose maps an explanation shows."""
+    words = [*ONE, GUIDED, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
+    made = trained(tmp_path / "run", *words)
+    loaded = load_routes(made, [])
+    for route, predictor in {**loaded, "alone": load(made, ["decoding.route=fr"])}.items():
+        assert predictor.task.alignment_head == AlignmentHead(0, 1), route
+        (found,) = predictor.predict(["a dog runs"], explain=True, safeguards=False)
+        (cross,) = [one for one in found.explanation.maps if one.kind == "cross"]
+        assert found.explanation.weights == cross.weights[1]
+
+
+def test_what_was_measured_with_the_first_pair_is_not_said_of_others(folder, run, tmp_path):
+    made = RunFolder(copytree(run, tmp_path / "run"))
+    keep_measured(made, CALIBRATION, {"items": {"name": "temperature", "settings": {"temperature": 2.0}}})
+    keep_measured(made, ALIGNMENT, {"ways": {ATTENTION: {"head": [0, 1, False]}}})
+    first, *others = load_routes(made.path, []).values()
+    chosen = {name: load(made.path, [f"decoding.route={name}"]) for name in ("de", "fr")}
+    for predictor in (first, load(made.path), chosen["de"]):
+        assert predictor.calibration is not None
+        assert predictor.task.alignment_head == AlignmentHead(0, 1)
+    for predictor in (*others, chosen["fr"]):
+        assert predictor.calibration is None
+        assert predictor.task.alignment_head is None
+
+
 def test_a_run_of_routes_goes_on_where_it_was(folder, tmp_path):
     words = [*ONE, *parts(folder, "de"), *parts(folder, "fr", "data.routes.fr")]
     whole = trained(tmp_path / "whole", *words, "training.max_updates=6")
@@ -158,6 +190,14 @@ def test_what_does_not_fit_is_one_line(folder, tmp_path, changes, told):
     done = regard("train", "--quiet", *words, *changes, "--run", tmp_path / "run")
     assert not unsaid(done, *told)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["de", "en-de"])
+def test_a_route_has_another_name_than_the_first_pair(folder, tmp_path, name):
+    """Its figures would take the place of those of the first pair, and decoding.route could mean either."""
+    words = [*SMALL, *ONE, *parts(folder, "de"), *parts(folder, "fr", f"data.routes.{name}")]
+    done = regard("train", "--quiet", *words, "--run", tmp_path / "run")
+    assert not unsaid(done, f"data.routes.{name}: has the name of the pair of data.train", "choose another name")
 
 
 def test_routes_need_a_model_of_several_languages(folder, tmp_path):

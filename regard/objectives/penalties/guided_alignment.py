@@ -64,9 +64,11 @@ class GuidedAlignmentPenalty(Penalty):
         """Return whether it looks from a translation at its source."""
         return (role.queries, role.keys) == SIDES
 
-    def trained_head(self, model: Model) -> TrainedHead:
-        """Return the head that learns to link."""
-        crossing = {name: one.role for name, one in attentions_in(model).items() if one.role.crosses}
+    def trained_head(self, model: Model, route: str) -> TrainedHead:
+        """Return the head that learns to link, among the attentions that a route goes through."""
+        taken = {id(one) for part in model.along(route) for one in attentions_in(part).values()}
+        found = {name: one for name, one in attentions_in(model).items() if id(one) in taken}
+        crossing = {name: one.role for name, one in found.items() if one.role.crosses}
         name = self._of_layer([name for name, role in crossing.items() if self.applies(name, role)])
         return [*crossing].index(name), self.head, self.ahead
 

@@ -22,7 +22,7 @@ Attentions = Annotated[
     Annotated[tuple[str, ...], OneOrMany()] | None,
     Doc("Names of the modules that it counts, such as decoders.*.cross; null: all that look at the source."),
 ]
-TrainedHead = tuple[int, int, bool]  # of the attentions to the source which, its head, and whether a step ahead
+TrainedHead = tuple[int, int, bool]  # which of a route's attentions to the source, its head, whether a step ahead
 
 
 class Penalty(nn.Module, ABC):
@@ -40,8 +40,8 @@ class Penalty(nn.Module, ABC):
     def bind(self, context: Context) -> None:
         """Take what it needs beside its settings, before the first batch."""
 
-    def trained_head(self, model: Model) -> TrainedHead | None:
-        """Return the head of a model that it teaches to link words, if any."""
+    def trained_head(self, model: Model, route: str) -> TrainedHead | None:
+        """Return the head of a route of a model that it teaches to link words, if any."""
         return None
 
     def concerns(self, role: Role) -> bool:
