@@ -124,6 +124,11 @@ class Abstention:
 
     def __init__(self, least: float | None, predictor: "Predictor", run: Path) -> None:
         """Raise ConfigError where the run tells no calibrated confidence."""
+        if least is not None and not predictor.task.wording.items:
+            problem = (
+                "needs a calibrated confidence, and the answers of this model have no items that are right or wrong"
+            )
+            raise ConfigError("--abstain", problem, "leave it out")
         if least is not None and predictor.calibration is None:
             problem = "needs a calibrated confidence, which this run does not tell"
             raise ConfigError("--abstain", problem, f"regard calibrate {run}")

@@ -17,7 +17,7 @@ from regard.experiment import Experiment
 from regard.predictor import Predictor, load
 from regard.predictor.confidence import calibrated
 from regard.registry import Choice
-from regard.reports.quality_estimation import QualityReport, estimate_quality
+from regard.reports.quality_estimation import QualityReport, check_estimable, estimate_quality
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.measurements import CALIBRATION, keep_measured
@@ -32,7 +32,6 @@ Say = Callable[[str], None]
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of answers that are kept
 FEWEST = 50  # dev examples that a calibration is kept of
 MOST_OFF = 10.0  # points of calibration error, from 0 to 100, up to which probabilities are called calibrated
-ITEMS = {"text": "pieces", "label": "labels", "tags": "tags", "span": "answers"}  # by what a task answers
 
 
 class Answers(NamedTuple):
@@ -102,16 +101,16 @@ def calibrate_run(
 ) -> ConfidenceReport:
     """Fit a row of CALIBRATIONS, by default that of the task, on the dev part; judge it on the test part, and keep it.
 
-    Without a test part halves of the dev part judge each other. With changes of settings, of fewer than FEWEST examples
-    and where probabilities stay more than MOST_OFF points off nothing is kept. With `passes` with dropout the quality
-    of translations is estimated, too. Raises ConfigError for an unknown row and for answers
-    that are not right or wrong, DataError without a dev part, or a test part where quality is asked for.
+    Without a test part halves of the dev part judge each other. With changes of settings, of an ensemble, of fewer than
+    FEWEST examples and where probabilities stay more than MOST_OFF points off nothing is kept. With `passes` with
+    dropout the quality of translations is estimated, too. Before anything is answered raises ConfigError for an unknown
+    row, answers that are not right or wrong and quality that cannot be estimated, DataError without a part it needs.
     """
     folder, predictor = RunFolder(run), load(run, [one for one in changes if not one.startswith("data.")])
     predictor.calibration, task = None, predictor.task
     by, experiment = by or task.calibration, folder.experiment(list(changes))
-    blank = CALIBRATIONS.build(Choice(by))
-    examples, held = _parts(experiment, task, lines, say)
+    blank = CALIBRATIONS.build(Choice(by), place="--by")
+    examples, held = _parts(experiment, predictor, lines, passes, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)
     calibration = fitted(blank, task, dev)
@@ -119,11 +118,12 @@ def calibrate_run(
     mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
     found = [None if one is None else Choice(by, one.values()) for one in calibration]
-    unkept = "settings were changed" if changes else _fault(len(dev.predictions), levels)
+    unkept = _changed(changes, experiment) or _fault(len(dev.predictions), levels)
     if not unkept:
         _keep(folder, found, len(dev.predictions), levels)
     sure = np.array([one.confidence or 0.0 for one in mended])
     curve = abstention_curve(measure, judged.statistics, sure)
+    wanted = None if passes is None or held is None else [(examples, dev.predictions), (held, mended)]
     return ConfidenceReport(
         Choice(by, calibration.items.values()),
         found[1],
@@ -138,19 +138,34 @@ def calibrate_run(
         area_under_risk(measure, curve[-1:]),
         None if unkept else folder.path / CALIBRATION,
         unkept,
-        None if passes is None else _quality(predictor, (examples, dev.predictions), (held, mended), passes, say),
+        None if wanted is None else estimate_quality(predictor, wanted, passes or 0, say),
     )
 
 
-def _parts(experiment: Experiment, task: Task, lines: int, say: Say) -> tuple[Examples, Examples | None]:
-    """The first lines of the dev part, and of the test part if there is one. Raises DataError without a dev part."""
+def _parts(
+    experiment: Experiment, predictor: Predictor, lines: int, passes: int | None, say: Say
+) -> tuple[Examples, Examples | None]:
+    """The first lines of the dev part, and of the test part if there is one. Raises as `calibrate_run` does."""
+    task = predictor.task
+    if not task.wording.items:
+        problem = f"the answers of '{experiment.task.name}' have no items that are right or wrong"
+        raise ConfigError("task", problem, "use another run")
     dev, test = (
         None if part is None else {name: values[:lines] for name, values in part.items()}
         for part in (dev_examples(experiment, task, say), test_examples(experiment, task))
     )
     if dev is None:
         raise DataError("data.dev", "there is no dev part to calibrate with", hint="data.dev names one")
+    if passes is not None:
+        check_estimable(predictor, dev, test)
     return dev, test
+
+
+def _changed(changes: Sequence[str], experiment: Experiment) -> str:
+    """Say why what was calibrated is not the model that the run has trained; nothing where it is."""
+    if changes:
+        return "settings were changed"
+    return "it is of an ensemble, and a calibration is of one model" if experiment.decoding.ensemble else ""
 
 
 def _fault(examples: int, levels: Sequence[Reliability]) -> str:
@@ -170,19 +185,6 @@ def _keep(folder: RunFolder, found: Sequence[Choice | None], examples: int, leve
     errors = [{"of": one.after.name, "before": one.errors[0], "after": one.errors[1]} for one in levels]
     rows = {name: one and one._asdict() for name, one in zip(Calibrations._fields, found, strict=True)}
     keep_measured(folder, CALIBRATION, {**rows, "examples": examples, "errors": errors})
-
-
-def _quality(
-    predictor: Predictor,
-    dev: tuple[Examples, Sequence[Prediction]],
-    test: tuple[Examples | None, Sequence[Prediction]],
-    passes: int,
-    say: Say,
-) -> QualityReport:
-    examples, mended = test
-    if examples is None:
-        raise DataError("data.test", "there is no test part to judge estimates of quality by", hint="leave it out")
-    return estimate_quality(predictor, [dev, (examples, mended)], passes, say)
 
 
 def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: Say) -> Answers:
@@ -249,7 +251,7 @@ def _things(task: Task, answers: Answers, predictions: Sequence[Prediction]) -> 
         for places in some
     ]
     return [
-        Things(ITEMS[task.answers], _flat(given), _flat(correct)),
+        Things(task.wording.items, _flat(given), _flat(correct)),
         Things("words", np.array([one for one, _ in words]), np.array([one for _, one in words], dtype=np.float64)),
         Things(task.wording.examples, np.array(whole), np.array([*map(np.mean, correct)])),
     ]

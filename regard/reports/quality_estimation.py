@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, DataError
 from regard.evaluation import METRICS, Interval, interval_of
 from regard.evaluation.metric import Statistics, corpus_of
 from regard.explain.quality import QUALITY_FEATURES, WrittenSentence
@@ -64,16 +64,32 @@ class QualityReport(NamedTuple):
     estimates: list[Estimate]
 
 
+def check_estimable(predictor: Predictor, dev: Examples, test: Examples | None) -> None:
+    """Raise ConfigError for a model that does not translate, or tells no probabilities of all pieces.
+
+    Raises DataError without a test part to judge estimates by.
+    """
+    task = predictor.task
+    if task.translated is None:
+        raise ConfigError("--quality", "is for models that translate", "leave it out")
+    if test is None:
+        raise DataError("data.test", "there is no test part to judge estimates of quality by", hint="leave it out")
+    shortest = min(as_rows(dev), key=lambda row: sum(map(len, row.values())))
+    try:
+        with torch.inference_mode():
+            predictor.model.distributions(task.batch(task.encode([shortest])).to(predictor.model.device))
+    except ConfigError as error:
+        problem = "needs the probabilities of all pieces, and this model does not tell them"
+        raise ConfigError("--quality", problem, "leave it out") from error
+
+
 def estimate_quality(
     predictor: Predictor, parts: Sequence[tuple[Examples, Sequence[Prediction]]], passes: int, say: Say
 ) -> QualityReport:
     """Fit sentence chrF by all features on the first part, and correlate it on the second.
 
-    `parts` are examples with a prediction for each. Raises ConfigError for a model that does not translate, or does not
-    tell the probabilities of all pieces.
+    `parts` are examples with a prediction for each, of a model that `check_estimable` lets through.
     """
-    if predictor.task.translated is None:
-        raise ConfigError("--quality", "is for models that translate", "leave it out")
     known = {name: QUALITY_FEATURES.build(Choice(name)) for name in QUALITY_FEATURES}
     features = {name: one for name, one in known.items() if passes or not one.needs_passes}
     rows, wanted, metric = list[Floats](), list[Floats](), METRICS.build(Choice("chrf"))

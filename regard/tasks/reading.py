@@ -56,7 +56,7 @@ class ReadingTask(Task):
     metric = "exact_match"
     validates = ("exact_match",)
     answers = "span"
-    wording = Wording("questions", "words of the passage", "answer questions")
+    wording = Wording("questions", "words of the passage", "answer questions", "answers")
     defaults: ClassVar[Mapping[str, Any]] = {
         "text": {"tokenizer": {"name": "words"}, "shared": True},
         "model": {

@@ -55,7 +55,7 @@ class TaggingTask(Task):
     metric = "tag_accuracy"
     validates = ("tag_accuracy",)
     answers = "tags"
-    wording = Wording("sentences", "words of the sentence", "tag sentences")
+    wording = Wording("sentences", "words of the sentence", "tag sentences", "tags")
     defaults: ClassVar[Mapping[str, Any]] = {
         "model": {"position": None, "encoder": {"name": "recurrent", "cell": "lstm", "hidden_dim": 128}},
         "objective": {"name": "likelihood", "label_smoothing": 0.0},

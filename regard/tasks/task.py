@@ -43,6 +43,7 @@ class Wording(NamedTuple):
     examples: str = "examples"
     length: str = "words of the text"  # what a table by length goes by
     speed: str = "answer examples"  # of a finished model, without the unit of time
+    items: str = ""  # of an answer, each of which is right or wrong; "": none is
 
 
 WRITTEN = ("text", "tags", "span")  # answers that are shown with the words given, or made of them

@@ -39,7 +39,7 @@ class TranslationTask(Task):
     validates = ("bleu", "chrf")
     translated = "source"
     starts: ClassVar[Mapping[str, Any]] = {"taken": {"deliberation": ("attention", "head", "tied")}}
-    wording = Wording("sentences", "words of the source", "decode sentences")
+    wording = Wording("sentences", "words of the source", "decode sentences", "pieces")
 
     def __init__(self, columns: Columns) -> None:
         super().__init__(columns)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from classifiers import ROWS, tiny_classifier_in
 from engines import tiny_run_in
+from small_runs import SMALL, unsaid, write_texts
 from small_runs import regard as call
-from small_runs import unsaid
 from typer.testing import CliRunner
 
 from regard import load
@@ -16,6 +16,7 @@ from regard.cli.app import app
 from regard.explain.quality import QUALITY_FEATURES
 from regard.reports import confidence
 from regard.runs.measurements import CALIBRATION
+from regard.tasks import TASKS, Task, task_class
 
 SIDES = {"source": "a.en", "target": "a.de"}
 
@@ -25,6 +26,12 @@ def anything_is_kept(monkeypatch):
     """Tiny runs have few examples, and are often wrong."""
     monkeypatch.setattr(confidence, "FEWEST", 2)
     monkeypatch.setattr(confidence, "MOST_OFF", 100.0)
+
+
+@pytest.fixture
+def unanswered(monkeypatch):
+    """Fails as soon as anything is answered."""
+    monkeypatch.setattr(confidence, "answers_of", lambda *_: pytest.fail("answered"))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +106,47 @@ def test_quality_is_estimated_where_there_are_references(translator, classifier)
     without = json.loads(run_of("calibrate", translator, "--json", "--quality", "--passes", 0, *files).stdout)
     gone = names - {one["name"] for one in without["quality"]["estimates"]}
     assert gone == {"dropout_mean", "dropout_variance"}
-    assert unsaid(call("calibrate", classifier, "--quality"), "data.test: there is no test part") == []
+
+
+def test_quality_that_cannot_be_estimated_is_told_before_anything_is_answered(translator, classifier, unanswered):
+    for run in (translator, classifier):
+        (run / CALIBRATION).unlink(missing_ok=True)
+    assert unsaid(call("calibrate", translator, "--quality"), "data.test: there is no test part") == []
+    assert unsaid(call("calibrate", classifier, "--quality"), "--quality: is for models that translate") == []
+    files = [f"data.test.{side}={translator.parent / name}" for side, name in SIDES.items()]
+    both = f"decoding.ensemble=[{translator}]"
+    assert unsaid(call("calibrate", translator, "--quality", *files, both), "--quality: needs the probabilities") == []
+    assert not any((run / CALIBRATION).exists() for run in (translator, classifier))
+
+
+def test_answers_that_are_not_right_or_wrong_are_told_before_any(tmp_path, unanswered):
+    (tmp_path / "a.txt").write_text("a dog runs\ntwo cats\nhe reads\n", encoding="utf-8")
+    config, run = tmp_path / "config.yaml", tmp_path / "run"
+    part = f"{{text: {tmp_path / 'a.txt'}}}"
+    config.write_text(f"task: masked_language_model\ndata: {{train: {part}, dev: {part}}}\n", encoding="utf-8")
+    small = [one for one in SMALL if not one.startswith("model.decoder")]
+    assert call("train", config, "--run", run, "--quiet", *small).code == 0
+    assert unsaid(call("calibrate", run), "'masked_language_model' have no items that are right or wrong") == []
+    refusal = call("predict", run, "--abstain", "0.9", given="a dog runs\n")
+    assert unsaid(refusal, "--abstain: ", "no items that are right or wrong") == []
+    assert "regard calibrate" not in refusal.said
+
+
+def test_a_run_that_is_an_ensemble_keeps_nothing(translator, tmp_path):
+    """Predictions are of several models, and `predict` takes the calibration of one."""
+    both = tmp_path / "both"
+    trained = call(
+        "train", *write_texts(tmp_path), "--run", both, "--quiet", *SMALL, f"decoding.ensemble=[{translator}]"
+    )
+    assert trained.code == 0, trained.said
+    assert "warning: nothing is kept: it is of an ensemble" in run_of("calibrate", both, "--lines", 2).stderr
+    assert not (both / CALIBRATION).exists()
+
+
+def test_what_is_right_or_wrong_has_a_name():
+    """Of each task that judges the items of an answer, and of no other."""
+    judging = {name for name in TASKS if task_class(name).correct_items is not Task.correct_items}
+    assert judging == {name for name in TASKS if task_class(name).wording.items}
 
 
 def test_lines_that_are_not_sure_enough_have_no_answer(classifier):
@@ -160,4 +207,5 @@ def test_lines_that_need_no_model_are_not_withheld(translator):
 
 
 def test_an_unknown_row_is_told(classifier):
-    assert unsaid(call("calibrate", classifier, "--by", "temprature"), "temperature") == []
+    assert unsaid(call("calibrate", classifier, "--by", "temprature"), "--by: ", "temperature") == []
+    assert unsaid(call("calibrate", classifier, "--by", "platt"), "--by: there is no 'platt'") == []
