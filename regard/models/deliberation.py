@@ -158,6 +158,10 @@ class Deliberation(Generator):
         """Return the parts of the first pass, and the second one."""
         return {**self.first.parts(), "second": [self.second], "sides": [self.sides]}
 
+    def foundation(self) -> Sequence[nn.Module]:
+        """Return the first pass."""
+        return [self.first]
+
     @property
     def max_source(self) -> int | None:
         """That of the first pass."""

@@ -70,6 +70,10 @@ class Model(nn.Module, ABC):
         """
         return {name: [module] for name, module in self.named_children()}
 
+    def foundation(self) -> Sequence[nn.Module]:
+        """Return the modules that never learn: they are of use with the weights of another run alone."""
+        return []
+
     @property
     def max_source(self) -> int | None:
         """Most ids of a source, EOS included; None: any number."""

@@ -113,6 +113,21 @@ def start_from(model: Model, taken: Iterable[Taken]) -> None:
         state[name].copy_(value)
 
 
+def check_foundation(experiment: Experiment, model: Model, taken: Iterable[Taken]) -> None:
+    """Raise ConfigError where what never learns would start from random numbers."""
+    state, owners = model.state_dict(), names_by_part(model)
+    known = {state[one.name].data_ptr() for one in taken}
+    random = {one.data_ptr() for part in model.foundation() for one in part.parameters()} - known
+    if not random:
+        return
+    parts = [part for part, names in owners.items() if any(state[name].data_ptr() in random for name in names.values())]
+    problem = (
+        f"'{experiment.model.name}' needs init.run, a run to take {', '.join(parts)} from: they learn nothing here"
+    )
+    hint = "init.run=RUN, a translator" if experiment.init is None else "leave init.parts out, or name a translator"
+    raise ConfigError("model", problem, hint)
+
+
 def freeze(model: Model, taken: Iterable[Taken], routes: Mapping[str, str]) -> None:
     """Keep what was taken as it is. Raises ConfigError for texts of whose route, by name, nothing is left to learn."""
     names = {one.name for one in taken}

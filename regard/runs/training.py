@@ -28,7 +28,7 @@ from regard.ops.timings import timings
 from regard.runs.assembly import model_of, objective_of, routed, task_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder, choose_device
-from regard.runs.initial import freeze, initial_values, start_from, taken_columns
+from regard.runs.initial import check_foundation, freeze, initial_values, start_from, taken_columns
 from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
@@ -190,6 +190,7 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     routes = {name: routed(task, model, view).route for name, view in views.items()}
     batches = training_batches(experiment, folder, task, columns, progress.say, routes)
     if new:
+        check_foundation(experiment, model, taken)
         count_for_embedders(model, batches)
         fill_embedders(model, columns, progress.say)
         start_from(model, taken)

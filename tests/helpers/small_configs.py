@@ -81,7 +81,7 @@ def small(path: Path, folder: Path) -> list[str]:
     write = WRITERS.get(kind, _pairs_in)
     beside = [*_routes_in(folder, path), *_pairs_beside(folder, path)]
     changes = [*_shrunk(path), *write(folder), *_vectors_in(folder, path), *beside]
-    return [*changes, *_teacher_in(folder, path, changes), *_lexicon_in(folder, path)]
+    return [*changes, *_first_in(folder, path), *_teacher_in(folder, path, changes), *_lexicon_in(folder, path)]
 
 
 def _pairs_in(folder: Path) -> list[str]:
@@ -128,6 +128,19 @@ def _teacher_in(folder: Path, path: Path, changes: list[str]) -> list[str]:
     teacher = read_experiment(path, [*changes, "objective={name: likelihood}", f"run={folder / 'teacher'}"])
     assert train_run(teacher, quiet=True)
     return [f"objective.teacher={folder / 'teacher'}"]
+
+
+def _first_in(folder: Path, path: Path) -> list[str]:
+    """A translator of the same width, where a config writes above one."""
+    if "name: deliberation" not in path.read_text(encoding="utf-8"):
+        return []
+    parts = [
+        f"model.{part}={{name: transformer, num_layers: 1, feedforward_dim: 16}}" for part in ("encoder", "decoder")
+    ]
+    heads = [f"model.{name}={{score: scaled_dot, num_heads: 4}}" for name in ("attention", "self_attention")]
+    changes = [*_pairs_in(folder), *SMALL, *parts, *heads, "text.tokenizer={name: subwords, size: 300}"]
+    assert train_run(read_experiment(None, [*changes, f"run={folder / 'first'}"]), quiet=True)
+    return [f"init.run={folder / 'first'}"]
 
 
 def _judge_in(folder: Path) -> list[str]:

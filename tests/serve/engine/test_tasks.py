@@ -111,6 +111,7 @@ class Served(NamedTuple):
     wrong: str | None = None  # what is no question
     why: str = ""
     settings: tuple[str, ...] = ()
+    first: str | None = None  # what a translator to start from reads of the same file
 
 
 MASKED = ("text.tokenizer=characters", "model.dim=16", "model.encoder={num_layers: 1, feedforward_dim: 16}")
@@ -126,7 +127,11 @@ SERVED = {
     ),
     "classification": Served("{{name: tsv, file: {}}}", TABLE, "a fine film"),
     "deliberation": Served(
-        "{{name: document_sentences, file: {}}}", TALKS, "a dog\ta dog\tit barks", settings=CHARACTERS
+        "{{name: document_sentences, file: {}}}",
+        TALKS,
+        "a dog\ta dog\tit barks",
+        settings=CHARACTERS,
+        first="{{name: tsv, file: {}, header: false, fields: {{source: 2, target: 3}}}}",
     ),
     "document_vectors": Served("{{name: numbered, file: {}}}", LINES, "a dog", settings=UNCASED),
     "language_model": Served("{{name: parallel, files: {{text: {}}}}}", LINES, "a dog", settings=CHARACTERS),
@@ -161,6 +166,11 @@ def test_any_task_is_loaded_warmed_and_asked(task, tmp_path):
     data = [f"data.{part}={served.reader.format(tmp_path / 'data')}" for part in ("train", "dev")]
     updates = ["training.max_updates=2", "training.validate_every=1", "training.average=1"]
     words = [f"task={task}", *served.settings, *data, *updates]
+    if served.first is not None:
+        pairs = [f"data.{part}={served.first.format(tmp_path / 'data')}" for part in ("train", "dev")]
+        done = regard("train", *served.settings, *pairs, *updates, "--run", tmp_path / "first", "--quiet")
+        assert done.code == 0, done.said
+        words.append(f"init.run={tmp_path / 'first'}")
     done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert done.code == 0, done.said
     answering, info = Answering.load(tmp_path / "run", batch_tokens=8192)
