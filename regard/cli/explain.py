@@ -125,6 +125,8 @@ def _explained(
 
     if layer is not None and len(methods) != 1:
         raise ConfigError("--of", "needs one method", "--by lrp")
+    if layer is not None and steps:
+        raise ConfigError("--steps", "tells of the search for an answer, and --of explains none", "leave one out")
     predictor = load(run, changes)
     predictions: Sequence[Prediction] = predictor.predict(texts, explain=not methods)
     if layer is not None:

@@ -11,6 +11,7 @@ from regard.explain.scale import bounded
 from regard.explain.tokens import Word, words_of
 from regard.results import Explanation, Place, Prediction, TranslationFault
 
+TARGET = "target"  # the column of a text that was written
 NEAR = 3  # a repeated word stands within so many words
 TOP = 2  # and shares one of so many places it looked at most
 UNSURE = 0.5  # probability below which a word is unsure; the page colours it so
@@ -41,7 +42,7 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     """All flags of a prediction, by side and word; of labels, or without an explanation, that it was cut off."""
     found, report = prediction.explanation, prediction.lexicon_report()
     flags, last = list[Flag](), len(prediction.text.split()) - 1
-    if found is not None and not found.columns:  # of a text that was written
+    if found is not None and _is_written(prediction.answers, found):
         flags, last = _explained(found, _told_log_probs(prediction))
         if report is not None:
             flags = _with_faults(flags, report.faults, _places(prediction, found))
@@ -49,6 +50,11 @@ def diagnose(prediction: Prediction) -> list[Flag]:
     if not prediction.finished:
         flags.append(Flag("unfinished", "target", max(last, 0), 0.0))
     return sorted(flags, key=lambda flag: (flag.side, flag.word, flag.kind))
+
+
+def _is_written(answers: str, found: Explanation) -> bool:
+    """Return whether it is of a text that was written. Of several columns, what filled the holes of one is none."""
+    return not found.columns or (answers == "text" and TARGET in found.columns)
 
 
 def _told_log_probs(prediction: Prediction) -> list[float]:

@@ -18,7 +18,8 @@ def with_others(model: Model, task: Task, settings: DecodingSettings, changes: l
     if not settings.ensemble:
         return model
     if task.contract is not Generator:
-        raise ConfigError(SETTING, "joins models that write texts, and this one writes none", "leave it out")
+        problem = "joins networks that write a text word by word in one pass, and this one does not"
+        raise ConfigError(SETTING, problem, "leave it out")
     others = [_member(run, changes, task) for run in settings.ensemble]
     return Ensemble([cast(Generator, one) for one in (model, *others)], settings.ensemble_mean)
 

@@ -296,7 +296,7 @@ class Predictor:
         self._check(examples)
         rows = self.task.encode([{name: clean(value) for name, value in one.items()} for one in examples])
         for line, row in zip(lines or range(1, len(rows) + 1), rows, strict=True):
-            size = max(map(len, row.values()))
+            size = self.task.longest(row)
             if size >= self.max_source:
                 hint = "split the text into sentences"
                 if self.max_source != self.model.max_source:

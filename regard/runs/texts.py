@@ -139,6 +139,7 @@ def training_batches(
     """
     cache, seed = experiment.data.cache or folder.data, experiment.training.seed
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
+    task.check_variation(experiment.data.transforms)
     for name, reader in training_readers(experiment).items():
         checked = CheckedReader(reader, task.usable, task.check)
         most = task.max_length(experiment.data.max_length)

@@ -8,12 +8,14 @@ from regard.attention import recording
 from regard.data.columns import Columns, TextColumn
 from regard.data.columns.sentences import SentencesColumn
 from regard.data.readers.document_sentences import WindowSize
+from regard.errors import ConfigError
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.models import Deliberation, Model
 from regard.models.deliberation import DOCUMENT, DRAFT, EXTRA, RATIO, SOURCE, TARGET
 from regard.pieces import END
 from regard.records import EOS, PAD, Batch
+from regard.registry import Choice
 from regard.results import Explanation, Prediction, TextPrediction
 from regard.tasks.task import Ids, Wording
 from regard.tasks.text_predictions import rows_of
@@ -38,6 +40,14 @@ class DeliberationTask(TranslationTask):
         source = cast(TextColumn, columns[SOURCE])
         super().__init__({**columns, DOCUMENT: SentencesColumn(source.tokenizer)})
         self.read_together = window
+
+    def check_variation(self, transforms: Sequence[Choice]) -> None:
+        """Refuse any: a sentence is found in its text by its pieces, and the text would keep its own."""
+        problem = "changes a sentence, which then is not found in its text"
+        if transforms:
+            raise ConfigError("data.transforms", problem, "leave it out")
+        if self.source.samples:
+            raise ConfigError("text.tokenizer.sampling", problem, "use 0, also for the translator to start from")
 
     def given(self, text: str) -> Mapping[str, str]:
         """Return a sentence and its text, which is the sentence alone where the line has no other."""

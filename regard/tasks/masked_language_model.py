@@ -234,10 +234,10 @@ def word_borders(column: TextColumn) -> WordBorders:
 
 
 def _filled(ids: Sequence[int], places: Sequence[int], chosen: Sequence[tuple[float, int]]) -> Hypothesis:
-    """A text, its end symbol left out, with words at places."""
+    """A text, its end symbol left out, with words at places. The end is given, so its probability is 1."""
     words = dict(zip(places, (word for _, word in chosen), strict=True))
     whole = [words.get(place, one) for place, one in enumerate(ids[:-1])]
-    return Hypothesis(whole, sum(score for score, _ in chosen), [score for score, _ in chosen], True)
+    return Hypothesis(whole, sum(score for score, _ in chosen), [*(score for score, _ in chosen), 0.0], True)
 
 
 def _likeliest(choices: Sequence[Sequence[tuple[float, int]]], count: int) -> list[list[tuple[float, int]]]:

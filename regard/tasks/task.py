@@ -155,6 +155,10 @@ class Task(ABC):
         encoded = [self.vocabularies[name].encode_batch([one[name] for one in examples]) for name in names]
         return [dict(zip(names, ids, strict=True)) for ids in zip(*encoded, strict=True)]
 
+    def longest(self, ids: Ids) -> int:
+        """Return how many ids of an example a model reads as one sequence, at most."""
+        return max(self.vocabularies[name].longest(row) for name, row in ids.items())
+
     def batch(self, rows: Sequence[Ids]) -> Batch:
         """Return encoded examples as a batch; `lines` count from 0."""
         names = [name for name in self.columns if rows and name in rows[0]]
@@ -234,6 +238,12 @@ class Task(ABC):
         return with_windows(sentences, self.read_together)
 
     # what is learnt from
+
+    def check_variation(self, transforms: Sequence[Choice]) -> None:
+        """Raise ConfigError where training would read an example anew in each epoch, and the model cannot have it so.
+
+        `transforms` are those of the run, beside whatever the columns draw.
+        """
 
     @classmethod
     def layout(cls, path: Path, kind: str, like: Fields | None = None) -> TableLayout | None:

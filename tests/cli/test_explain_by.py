@@ -61,5 +61,10 @@ def test_a_setting_without_a_method_is_told():
     assert unsaid(call("explain", "run", "red", "by.steps=8"), "by.steps: is a setting of one method", "--by") == []
 
 
+def test_steps_are_of_an_answer_and_not_of_a_layer():
+    done = call("explain", "run", "red", "--by", "lrp", "--of", "encoder", "--steps")
+    assert unsaid(done, "--steps: tells of the search for an answer, and --of explains none") == []
+
+
 def test_grades_are_of_a_run_and_not_of_a_text():
     assert unsaid(call("explain", "run", "red", "--grade"), "--grade: is measured on the run's dev part") == []

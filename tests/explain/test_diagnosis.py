@@ -114,3 +114,14 @@ def test_cut_off_is_told_with_and_without_an_explanation(house):
     assert diagnose(replace(cut, explanation=None)) == [Flag("unfinished", "target", 4, 0.0)]
     assert diagnose(Prediction("", "", 0.0, finished=False)) == [Flag("unfinished", "target", 0, 0.0)]
     assert diagnose(replace(house, explanation=None)) == []
+
+
+def test_a_translation_that_reads_more_than_its_source_has_flags():
+    """What filled the holes of the only column is no text that was written."""
+    weights = [[0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]
+    source, target = ["▁gut", "▁so", "</s>"], ["▁gut", "</s>"]
+    columns = {"source": source, "draft": ["▁fine", "</s>"], "target": target}
+    written = Prediction("", "gut", 0.0, explanation=Explanation(source, target, [], weights, columns=columns))
+    assert [flag[:3] for flag in diagnose(written)] == [("unattended", "source", 1), ("untranslated", "target", 0)]
+    filled = replace(written, explanation=Explanation(source, target, [], weights, columns={"text": source}))
+    assert diagnose(filled) == []

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from regard.explain import page, to_json
 from regard.explain.beside_lines import beside_lines
-from regard.results import Explanation, TextPrediction
+from regard.results import AttentionMap, Explanation, TextPrediction
 
 HOSTILE = "<img/src=x/onerror=alert(1)>"
 
@@ -92,3 +92,15 @@ def test_axe_finds_nothing_serious(visit, two, settings):
     table(seen)
     found = Axe().run(seen.tab).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.slow
+def test_a_click_tells_reasons_where_more_than_the_source_was_read(visit, two):
+    """As by a second pass, which looks at a draft."""
+    found = two[0].explanation
+    columns = {"source": found.source_tokens, "draft": ["▁a", "</s>"], "target": found.target_tokens}
+    second = AttentionMap("second", "cross", 0, [[[1.0, 0.0]] * 3], "target", "draft")
+    more = {"columns": columns, "alignment": [(0, 0)], "maps": [second], "reasons": {"saliency": found}}
+    seen = visit(replace(two[0], explanation=replace(found, **more)))
+    seen.all(".queries .token").nth(0).click()
+    assert table(seen)[:2] == [["Source", "LRP", "Saliency"], ["das", "90%", "90%"]]

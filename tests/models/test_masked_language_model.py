@@ -13,6 +13,7 @@ from regard.decoding import SEARCHES
 from regard.errors import ConfigError
 from regard.models import MODELS, MaskedLanguageModel
 from regard.pieces import PAD, SPECIALS
+from regard.predictor import Predictor
 from regard.registry import Choice
 from regard.tasks import TASKS
 from regard.tasks.masked_language_model import MaskedLanguageModelTask
@@ -80,3 +81,13 @@ def test_the_best_fillings_are_those_of_all_that_there_are(task, model):
 def test_shares_of_more_than_all_are_refused(task):
     with pytest.raises(ConfigError, match=r"task\.random.*is 0\.3, and task\.masked is 0\.8"):
         TASKS.build(Choice("masked_language_model", {"random": 0.3}), {"text": task.text})
+
+
+def test_an_answer_is_as_sure_as_all_its_holes(task, model):
+    predictor = Predictor(model, task, task.engine(model, SEARCHES.build(Choice("beam"))))
+    (found,) = predictor.predict(["a<mask>b<mask>"])
+    batch = task.batch(task.encode([{"text": "a<mask>b<mask>"}]))
+    log_probs = model.fill(batch, batch.sequences("text").items == task.mask)
+    given = [log_probs[hole, found.ids[place]].exp().item() for hole, place in enumerate((2, 4))]
+    assert_close(found.item_probabilities(), given)
+    assert_close(found.confidence, sum(given) / 2)

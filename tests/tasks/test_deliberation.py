@@ -7,8 +7,10 @@ import pytest
 from small_runs import SMALL, regard, unsaid, write_texts
 
 from regard.data.packing import adjacent
+from regard.errors import ConfigError, TooLongError
 from regard.predictor import Predictor, load
 from regard.reports import evaluate
+from regard.serve.engine.answering import Answering, Refused
 
 TALK = [("Ein Hund läuft.", "A dog runs."), ("Er bellt.", "It barks."), ("Zwei Katzen.", "Two cats."), ("Ja.", "Yes.")]
 LINES = [f"{talk}\t{source}\t{target}\n" for talk in range(4) for source, target in TALK]
@@ -96,3 +98,38 @@ def test_equal_values_stand_together():
 def test_texts_without_documents_are_refused(folder, tmp_path):
     done = regard("train", *_task(2), *write_texts(tmp_path), "--run", tmp_path / "run")
     assert unsaid(done, "data.train", "document") == []
+
+
+@pytest.mark.parametrize("change", ["data.transforms=noise", "text.tokenizer.sampling=0.1"])
+def test_sentences_that_would_not_be_found_in_their_text_are_refused(folder, tmp_path, change):
+    windows = [f"data.{part}={READER.format(folder / 'talks.tsv')}" for part in ("train", "dev")]
+    done = regard("train", *_task(2), *windows, *SMALL, change, "--run", tmp_path / "run")
+    assert unsaid(done, change.split("=")[0], "is not found in its text") == []
+
+
+def test_a_window_may_have_more_pieces_than_one_sentence(folder):
+    sentence, three = "Er bellt.", "Ein Hund läuft.\tEr bellt.\tJa."
+    limits = load(folder / "second")
+    longest = max(map(len, limits.task.source.encode_batch(three.split("\t"))))
+    predictor = load(folder / "second", [f"decoding.max_source={longest + 1}"])
+    (found,) = predictor.predict([f"{sentence}\t{three}"])
+    assert found == limits.predict([f"{sentence}\t{three}"])[0]
+    short = load(folder / "second", [f"decoding.max_source={longest}"])
+    with pytest.raises(TooLongError, match=f"{longest} pieces are more than this model takes"):
+        short.predict([f"{sentence}\t{three}"])
+
+
+def test_the_server_counts_sentences_of_a_window_one_by_one(folder):
+    line = "Er bellt.\tEin Hund läuft.\tEr bellt.\tJa."
+    task = load(folder / "second").task
+    whole, longest = len(task.encode([task.given(line)])[0]["document"]), len(task.source.encode("Ein Hund läuft."))
+    limit = "decoding.max_source={}".format
+    taken, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest + 1)])
+    assert taken.count([line]) == [whole] and whole > longest
+    short, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest)])
+    assert short.count([line]) == [Refused("long", [longest, longest - 1])]
+
+
+def test_others_do_not_join_in(folder):
+    with pytest.raises(ConfigError, match="one pass, and this one does not"):
+        load(folder / "second", [f"decoding.ensemble=['{folder / 'second'}']"])

@@ -107,6 +107,10 @@ class Column(ABC):
         """Return `encode` of each."""
         return [self.encode(value) for value in values]
 
+    def longest(self, ids: Sequence[int]) -> int:
+        """Return how many of these ids a model reads as one sequence, at most."""
+        return len(ids)
+
     def offsets(self, value: str) -> list[Place]:
         """Return where each id of `encode(value)` stands in the value; [] where a column does not tell."""
         return []

@@ -44,6 +44,10 @@ class SentencesColumn(TextColumn):
         """As `encode`: equal sentences have equal ids."""
         return self.encode(value)
 
+    def longest(self, ids: Sequence[int]) -> int:
+        """Return the ids of the longest sentence: each is read by itself."""
+        return max(map(len, sentences_of(ids)), default=0)
+
     def offsets(self, value: str) -> list[Place]:
         """Return none: nothing tells them."""
         return []

@@ -15,6 +15,11 @@ export function candidate(prediction, rank) {
   return rank === 0 ? prediction : prediction.alternatives[rank - 1] ?? prediction;
 }
 
+// Is its explanation of a text that was written? Of several columns, what filled the holes of one is none.
+export function isWritten({ answers = "text", explanation }) {
+  return !explanation?.columns || (answers === "text" && "target" in explanation.columns);
+}
+
 // A prediction as another method explains it, where that is known: its weights, maps and sides stand in for its own.
 export function explainedBy(prediction, by) {
   const reason = by && prediction.explanation?.reasons?.[by];

@@ -1,5 +1,5 @@
 // Why this word: what several methods, and other models, give to each word of the source, side by side.
-import { candidate, chance, joined, units } from "./data.js";
+import { candidate, chance, isWritten, joined, units } from "./data.js";
 import { element, fill, ifChanged } from "./elements.js";
 import { gradeLine, methodName, methodsOf, ownOf, reasonOf } from "./methods.js";
 import { amount, percent, places, unitText, visible } from "./text.js";
@@ -41,8 +41,8 @@ function pinned({ state, view }, explanation) {
 
 // Of a translation: only there each word that was written has weights of words that were given.
 function isOfWords({ prediction, state }) {
-  const { explanation } = candidate(prediction, state.rank);
-  return !explanation.columns && explanation.source_tokens.length > 0;
+  const told = candidate(prediction, state.rank);
+  return isWritten(told) && told.explanation.source_tokens.length > 0;
 }
 
 // All that the table of a word tells: the words of the source, and for each method and model what that gives to each of them.

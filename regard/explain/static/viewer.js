@@ -2,7 +2,7 @@
 import { coloursOf } from "./pixels.js";
 import { drawCandidates, drawFlags } from "./candidates.js";
 import { drawControls, step } from "./controls.js";
-import { candidate, explainedBy, firstState, makeView } from "./data.js";
+import { candidate, explainedBy, firstState, isWritten, makeView } from "./data.js";
 import { keepingFocus } from "./elements.js";
 import { connectFiles } from "./files.js";
 import { highlight, same } from "./highlight.js";
@@ -172,8 +172,9 @@ export class Viewer {
 }
 
 // Of a translation "", of a text that translates nothing "alone", of labels and the like "answered"; null: not to be told.
-function wordingOf({ answers = "text", explanation }) {
-  if (answers !== "text" || explanation?.columns) return "answered";
+function wordingOf(prediction) {
+  const { answers = "text", explanation } = prediction;
+  if (answers !== "text" || !isWritten(prediction)) return "answered";
   if (!explanation) return null;
   return explanation.source_tokens.length ? "" : "alone";
 }

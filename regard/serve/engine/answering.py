@@ -24,6 +24,8 @@ from regard.serve.engine.looking import Looking
 from regard.serve.engine.model_info import info_of
 from regard.serve.engine.options import Options
 from regard.serve.engine.word_alternatives import TRIED, rewritten
+from regard.tasks import Task
+from regard.tasks.task import Ids
 from regard.text.clean import clean
 
 GLOSSARIES = 16  # of the last requests
@@ -90,18 +92,16 @@ class Answering:
         """
         most, task = self.predictor.max_source - 1, self.predictor.task
 
-        def read(rows: list[int]) -> list[int | Prediction]:
+        def read(rows: list[int]) -> list[int | Prediction | Refused]:
             if targets is None:
                 examples = [task.given(clean(sources[row])) for row in rows]
             else:
                 examples = [task.scored(clean(sources[row]), clean(targets[row])) for row in rows]
-            sizes = [max(map(len, ids.values())) for ids in task.encode(examples)]
             copied = [None if targets else task.unanswerable(one) for one in examples]
-            return [answer or size for answer, size in zip(copied, sizes, strict=True)]
+            return [answer or _size(task, ids, most) for answer, ids in zip(copied, task.encode(examples), strict=True)]
 
         found, refused, _ = _one_by_one(list(range(len(sources))), read)
-        long = {row: Refused("long", [one, most]) for row, one in found.items() if isinstance(one, int) and one > most}
-        told: dict[int, int | Prediction | Refused] = {**found, **refused, **long}
+        told: dict[int, int | Prediction | Refused] = {**found, **refused}
         return [told[row] for row in range(len(sources))]
 
     def predict(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
@@ -199,6 +199,12 @@ class Answering:
             kept = {name: search.settings[name] for name in KEPT if name in search.settings}
             search = Choice("beam", {**kept, "size": n_best})
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
+
+
+def _size(task: Task, ids: Ids, most: int) -> int | Refused:
+    """Pieces of the longest column; refused where more than `most` of them would be read as one sequence."""
+    longest = task.longest(ids)
+    return Refused("long", [longest, most]) if longest > most else max(map(len, ids.values()))
 
 
 @functools.lru_cache(GLOSSARIES)

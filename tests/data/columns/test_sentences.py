@@ -33,3 +33,8 @@ def test_its_vocabulary_is_that_of_the_source():
     assert SentencesColumn.folder("document", shared=False) == TextColumn.folder("source", shared=False)
     assert SentencesColumn.folder("document", shared=True) == TextColumn.folder("source", shared=True)
     assert COLUMN.key() != TEXT.key()
+
+
+def test_the_longest_sentence_is_told():
+    assert COLUMN.longest(COLUMN.encode("ab\tabc\tc")) == 3
+    assert (COLUMN.longest([]), TEXT.longest(TEXT.encode("ab c"))) == (0, 4)
