@@ -84,6 +84,10 @@ class Kept:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file of texts. Raises DataError for one that is not UTF-8."""
-    with open_text(path) as stream:
-        return [line for some in chunks_of_lines(stream, str(path)) for line in some]
+    """The lines of a file of texts. Raises DataError for one that cannot be read, or is not UTF-8."""
+    try:
+        with open_text(path) as stream:
+            return [line for some in chunks_of_lines(stream, str(path)) for line in some]
+    except OSError as error:
+        hint = "name a file with a line for each text: what its answer begins with, or nothing"
+        raise DataError(path, f"these prefixes cannot be read: {error.strerror or error}", hint=hint) from error

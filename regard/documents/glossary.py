@@ -49,9 +49,14 @@ class Glossary:
 
     @classmethod
     def read(cls, path: Path) -> "Glossary":
-        """A file of FORMAT in UTF-8. Raises DataError with the line that is wrong."""
+        """A file of FORMAT in UTF-8. Raises DataError for one that cannot be read, else with the line that is wrong."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            hint = f"name a file with lines of: {FORMAT}"
+            raise DataError(path, f"this glossary cannot be read: {error.strerror}", hint=hint) from error
         lines = list[str]()
-        for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        for number, line in enumerate(data.splitlines(), start=1):
             try:
                 lines.append(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             except UnicodeDecodeError as error:

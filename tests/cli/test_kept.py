@@ -53,6 +53,15 @@ def test_answers_begin_with_their_prefixes(runs, tmp_path):
     assert unsaid(done, "stdin:2: there is no prefix for it", "has 1 lines") == []
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"), [("--glossary", "source TAB target"), ("--prefix", "what its answer begins with")]
+)
+def test_a_file_that_is_missing_is_named_with_what_to_do(runs, tmp_path, option, hint):
+    for path, why in ((tmp_path / "nofile.tsv", "No such file"), (tmp_path, "Is a directory")):
+        done = regard("predict", runs / "a", option, path, given=LINES)
+        assert unsaid(done, f"{path}: ", f"cannot be read: {why}", "name a file", hint) == []
+
+
 def test_runs_write_together(runs):
     code, lines, _ = predicted(runs / "a", f"decoding.ensemble=[{runs / 'a'}]")
     assert (code, lines) == predicted(runs / "a")[:2]
