@@ -144,7 +144,7 @@ class Prediction:
     explanation: Explanation | None = None
     warning: str = field(default="", kw_only=True)  # why it is not what was asked for, where that is known
     confidences: list[float] | None = field(default=None, kw_only=True)  # of its items, calibrated; None: they are not
-    sure: float | None = field(default=None, kw_only=True)  # mean of these, calibrated as a whole; None: it is as it is
+    calibrated_confidence: float | None = field(default=None, kw_only=True)  # of the whole; None: the mean of these
     withheld: str | None = field(default=None, kw_only=True)  # the answer, where it is not sure enough to be given
 
     def __str__(self) -> str:
@@ -154,7 +154,8 @@ class Prediction:
     def confidence(self) -> float | None:
         """From 0 to 1, how sure the answer is: the mean of its items; None: nothing tells."""
         found = self.item_probabilities() if self.confidences is None else self.confidences
-        return self.sure if self.sure is not None else math.fsum(found) / len(found) if found else None
+        mean = math.fsum(found) / len(found) if found else None
+        return mean if self.calibrated_confidence is None else self.calibrated_confidence
 
     def item_probabilities(self) -> list[float]:
         """Return what the model gives to each item of the answer: pieces without the end symbol, tags, the label."""

@@ -72,7 +72,7 @@ class FusedDecoder(Decoder):
         super().__init__()
         self.decoder, self.dim, self.masked = decoder, decoder.dim, decoder.masked
         self.embedder = ListeningEmbedder(decoder.embedder, language_model)
-        self.told, self.gate = Linear(language_model.dim, self.dim), Linear(2 * self.dim, self.dim)
+        self.projection, self.gate = Linear(language_model.dim, self.dim), Linear(2 * self.dim, self.dim)
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
         """Return those of the language model, which another run can start."""
@@ -87,9 +87,9 @@ class FusedDecoder(Decoder):
     ) -> tuple[Decoded, DecoderState]:
         own, heard = vectors.split([self.decoder.embedder.dim, self.embedder.language_model.dim], dim=-1)
         decoded, after = self.decoder._steps(own, mask, state, need_weights)
-        told = self.told(heard)
-        gate = self.gate(torch.cat([decoded.states, told], dim=-1)).sigmoid()
-        return decoded._replace(states=decoded.states + gate * told), after
+        projected = self.projection(heard)
+        gate = self.gate(torch.cat([decoded.states, projected], dim=-1)).sigmoid()
+        return decoded._replace(states=decoded.states + gate * projected), after
 
 
 def cold_fusion(

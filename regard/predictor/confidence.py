@@ -36,7 +36,7 @@ def _whole(found: Sequence[Prediction], calibration: Calibration | None) -> list
     if calibration is None or not given:
         return [*found]
     mended = iter(calibration.apply(np.array(given)).tolist())
-    return [one if one.confidence is None else replace(one, sure=next(mended)[0]) for one in found]
+    return [one if one.confidence is None else replace(one, calibrated_confidence=next(mended)[0]) for one in found]
 
 
 def abstained(predictions: Sequence[Prediction], least: float) -> list[Prediction]:

@@ -44,7 +44,7 @@ def test_states_are_gated_by_hand(language_model):
     reader = decoder.embedder.language_model
     text = LanguageModel(reader, HEADS.build(Choice("linear"), reader.dim, SIZE, None))
     heard = text.decode(BATCH._replace(columns={"text": BATCH.columns["target"]}))[0].states
-    states, told = plain.decode(BATCH)[0].states, heard @ decoder.told.weight.T + decoder.told.bias
+    states, told = plain.decode(BATCH)[0].states, heard @ decoder.projection.weight.T + decoder.projection.bias
     gate = 1 / (1 + torch.exp(-(torch.cat([states, told], -1) @ decoder.gate.weight.T + decoder.gate.bias)))
     assert_close(model.decode(BATCH)[0].states, states + gate * told)
     assert float((gate * told).abs().min()) > 0

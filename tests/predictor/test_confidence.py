@@ -66,6 +66,7 @@ def test_a_whole_answer_is_mended_by_the_mean_of_its_pieces(predictor):
     predictor.calibration = temperature(3.0, 2.0)
     for one, whole in zip(by_items, predictor.predict(TEXTS), strict=True):
         assert whole.confidences == one.confidences
+        assert (one.calibrated_confidence, whole.calibrated_confidence) == (None, whole.confidence)
         mean = one.confidence
         assert whole.confidence == (mean and pytest.approx(mean**0.5 / (mean**0.5 + (1 - mean) ** 0.5)))
 

@@ -194,12 +194,13 @@ export function isCalibrated({ details }) {
   return Boolean(details?.calibrated);
 }
 
-// How sure the model was on the whole: its calibrated confidence, else the geometric mean of the probabilities of all
-// pieces; null when they are not known. `sure` is what the search told, where a forced pass has cut the text into other pieces since.
+// How sure the model was on the whole: the confidence that JSON and Python tell, calibrated or not; of older files the
+// geometric mean of the probabilities of all pieces; null when they are not known. `sure` is what the search told,
+// where a forced pass has cut the text into other pieces since.
 export function certainty(prediction) {
   const { details, log_probs: logProbs, sure = null } = prediction;
   if (sure !== null) return sure;
-  if (isCalibrated(prediction)) return details.confidence;
+  if (typeof details?.confidence === "number") return details.confidence;
   if (!logProbs?.length || logProbs.includes(null)) return null;
   return Math.exp(logProbs.reduce((sum, value) => sum + value, 0) / logProbs.length);
 }

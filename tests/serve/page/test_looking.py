@@ -264,10 +264,10 @@ def test_what_the_model_was_not_shown_is_put_back(visit):
 
 
 def test_how_sure_the_model_is_in_plain_words(visit):
-    """Of five words and the end: (0.95³ · 0.3²)^(1/6)."""
+    """Of five words, as `confidence` in JSON: (3 · 0.95 + 2 · 0.3) / 5."""
     page = visit()
     page.write()
-    expect(page.view.get_by_text("65% sure", exact=True)).to_be_visible()
+    expect(page.view.get_by_text("69% sure", exact=True)).to_be_visible()
 
 
 def test_what_is_true_of_most_words_is_told_once(visit):

@@ -57,6 +57,8 @@ def test_calibrated_confidence_stands_in_for_probabilities(call):
     assert [call("data", "chance", mended, word) for word in words] == pytest.approx([0.2, 0.9])
     assert call("data", "certainty", told) == pytest.approx((0.5 * 0.8 * 0.9) ** (1 / 3))
     assert call("data", "certainty", mended) == 0.45
+    plain = {**told, "details": {"calibrated": False, "confidence": 0.65}}
+    assert call("data", "certainty", plain) == 0.65  # what JSON tells: the mean without the end symbol
     assert call("data", "certainty", {**mended, "sure": 0.7}) == 0.7  # what was told before other pieces came
 
 
