@@ -5,6 +5,7 @@ environment.json  versions, device and threads it was made with
 origins.json      what its texts were, by their content
 text/             what columns have learnt: tokenizers (`shared`, or one a column) and labels
 manifest.json     the digests of all that, see regard.runs.manifest
+frozen.json       which weights do not learn, where `init.frozen` keeps what was taken from another run
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log

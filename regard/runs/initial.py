@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from regard.config import read_checked, write_checked
 from regard.data.columns import Columns, closed_columns, load_columns, vocabulary_folders
 from regard.errors import ConfigError, DataError, nearest
 from regard.experiment import Experiment, InitialSettings
@@ -21,6 +22,7 @@ from regard.training import checkpoint as files
 
 Say = Callable[[str], None]
 Named = dict[str, str]  # name within a part → name in the state of the model
+FROZEN = "frozen.json"
 REST = "model"  # what stands in no part
 CHOOSING = (REST, "head")  # the parts that choose a label, a tag or a piece
 
@@ -128,9 +130,22 @@ def check_foundation(experiment: Experiment, model: Model, taken: Iterable[Taken
     raise ConfigError("model", problem, hint)
 
 
-def freeze(model: Model, taken: Iterable[Taken], routes: Mapping[str, str]) -> None:
-    """Keep what was taken as it is. Raises ConfigError for texts of whose route, by name, nothing is left to learn."""
-    names = {one.name for one in taken}
+def keep_frozen(folder: RunFolder, names: Iterable[str]) -> None:
+    """Note which tensors of a run do not learn: it goes on where the run that it started from is gone."""
+    write_checked(folder.path / FROZEN, {"names": [*names]})
+
+
+def kept_frozen(folder: RunFolder) -> list[str] | None:
+    """Return the names that were noted; None in a run of an earlier version, or where the file is damaged."""
+    try:
+        return list(read_checked(folder.path / FROZEN)["names"])
+    except (OSError, ValueError):
+        return None
+
+
+def freeze(model: Model, names: Iterable[str], routes: Mapping[str, str]) -> None:
+    """Keep tensors as they are. Raises ConfigError for texts of whose route, by name, nothing is left to learn."""
+    names = {*names}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if name in names:
             parameter.requires_grad_(False)

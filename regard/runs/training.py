@@ -28,7 +28,15 @@ from regard.ops.timings import timings
 from regard.runs.assembly import model_of, objective_of, routed, task_of
 from regard.runs.embeddings import fill_embedders
 from regard.runs.folder import RunFolder, choose_device
-from regard.runs.initial import check_foundation, freeze, initial_values, start_from, taken_columns
+from regard.runs.initial import (
+    check_foundation,
+    freeze,
+    initial_values,
+    keep_frozen,
+    kept_frozen,
+    start_from,
+    taken_columns,
+)
 from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
@@ -185,7 +193,9 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     task = routed(task_of(experiment, columns), model, experiment)
     new = not folder.started
     frozen = experiment.init is not None and experiment.init.frozen
-    taken = initial_values(experiment, model, columns, progress.say) if experiment.init and (new or frozen) else []
+    kept = kept_frozen(folder) if frozen and not new else None
+    takes = experiment.init is not None and (new or (frozen and kept is None))
+    taken = initial_values(experiment, model, columns, progress.say) if takes else []
     views = {name: view for name, view in experiment.views().items() if view.data.train}
     routes = {name: routed(task, model, view).route for name, view in views.items()}
     batches = training_batches(experiment, folder, task, columns, progress.say, routes)
@@ -195,7 +205,10 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
         fill_embedders(model, columns, progress.say)
         start_from(model, taken)
     if frozen:
-        freeze(model, taken, routes)
+        names = [one.name for one in taken] if kept is None else kept
+        freeze(model, names, routes)
+        if new and world.first:
+            keep_frozen(folder, names)
     examples = dev_examples(experiment, task, progress.say)
     if new:
         task.fit(model, batches, examples, progress.say)

@@ -1,7 +1,7 @@
 """Several languages in one run: trained from one config, used by route, a language added later, and what is refused."""
 
 import json
-from shutil import copytree
+from shutil import copytree, rmtree
 
 import pytest
 from small_runs import SMALL, regard, unsaid
@@ -12,8 +12,10 @@ from regard.explain.alignment_head import AlignmentHead
 from regard.predictor import load, load_routes
 from regard.reports import evaluate
 from regard.runs import RunFolder, assemble
+from regard.runs.initial import FROZEN
 from regard.runs.measurements import ALIGNMENT, ATTENTION, CALIBRATION, keep_measured
 from regard.runs.texts import training_batches, training_readers
+from regard.training.checkpoint import latest_valid
 
 TEXTS = {
     "en": ["a dog runs", "two cats", "he reads", "yes"],
@@ -162,6 +164,24 @@ def test_adding_a_language_goes_on_where_it_was(folder, added, run, tmp_path):
     assert done.code == 0, done.said
     mine, theirs = (RunFolder(path).checkpoint().model for path in (added, run))
     assert all(mine[name].equal(theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize("lost", ["origin", FROZEN])
+def test_what_is_frozen_is_known_without_the_other_run(folder, run, tmp_path, lost):
+    """Nor is the note needed where the other run is there, as beside runs of an earlier version."""
+    origin, words = copytree(run, tmp_path / "origin"), [*ONE, "model.languages=[de,fr,cs]"]
+    words += [f"init={{run: '{origin}', frozen: true}}", *parts(folder, "cs")]
+    words += [word for one in ("de", "fr") for word in parts(folder, one, f"data.routes.{one}", ("dev",))]
+    made = trained(tmp_path / "added", *words)
+    if lost == FROZEN:
+        (made / FROZEN).unlink()
+    else:
+        rmtree(origin)
+    done = regard("train", "--run", made, "--resume", "--quiet", "training.max_updates=4")
+    assert done.code == 0, done.said
+    before, (after, _) = RunFolder(run).checkpoint(), latest_valid(made)
+    assert after.state["update"] == 4
+    assert all(after.model[name].equal(value) for name, value in before.model.items())
 
 
 def test_tokens_of_languages_serve_many_to_one_and_many_to_many(folder, tmp_path):
