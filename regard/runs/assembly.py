@@ -147,7 +147,7 @@ def objective_of(
 ) -> Objective:
     """What the model is trained to minimise, with the penalties of the settings; `links` are of its training pairs."""
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
-    context = Context(model, task, search, experiment.training.compile, load, links, _judge)
+    context = Context(model, task, search, experiment.training.compile, load, links, judge_of)
     objective = OBJECTIVES.build(experiment.objective, context)
     check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)
@@ -160,16 +160,21 @@ def _trained_alignment_head(experiment: Experiment, model: Model, route: str) ->
     return next((AlignmentHead(*one) for one in found if one is not None), None)
 
 
-def _judge(run: Path) -> Judge:
-    """Return what the classifier of a run says of texts. Raises ConfigError for a run of another kind."""
+def judge_of(run: Path) -> Judge:
+    """Return what the classifier of a run says of texts, each cut where it is longer than the classifier takes.
+
+    Raises ConfigError for a run of another kind.
+    """
     model, task, experiment = assemble(RunFolder(run))
     if task.answers != "label" or len(task.inputs) > 1:
         raise ConfigError("objective.rewards.teacher", f"'{run}' is no classifier of texts", "a run of one")
     engine = engine_of(experiment.decoding, model, task)
+    longest = min(one for one in (experiment.decoding.max_source, engine.max_source) if one is not None) - 1  # and END
 
     @torch.no_grad()
     def judge(texts: Sequence[str]) -> list[Mapping[str, float]]:
-        rows, found = task.encode([task.given(clean(text)) for text in texts]), dict[int, Mapping[str, float]]()
+        whole, found = task.encode([task.given(clean(text)) for text in texts]), dict[int, Mapping[str, float]]()
+        rows = [{name: ids[:longest] for name, ids in row.items()} for row in whole]
         lengths = [max(map(len, row.values())) + 1 for row in rows]
         for places in chunks(lengths, experiment.decoding.batch_tokens):
             batch = task.batch([rows[place] for place in places]).to(model.device)

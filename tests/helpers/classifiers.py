@@ -17,13 +17,13 @@ TINY = [
 ]
 
 
-def tiny_classifier_in(folder: Path) -> Path:
+def tiny_classifier_in(folder: Path, *changes: str) -> Path:
     """The run of two updates."""
     table = folder / "reviews.tsv"
     table.write_text("".join(f"{label}\t{text}\n" for label, text in ROWS), encoding="utf-8")
     part = f"{{name: tsv, file: {table}, fields: {{label: 1, text: 2}}}}"
     config = folder / "config.yaml"
     config.write_text(f"data:\n  train: {part}\n  dev: {part}\n", encoding="utf-8")
-    done = regard("train", config, "--run", folder / "reviews", "--quiet", *TINY)
+    done = regard("train", config, "--run", folder / "reviews", "--quiet", *TINY, *changes)
     assert done.code == 0, done.said
     return folder / "reviews"
