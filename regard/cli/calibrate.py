@@ -15,7 +15,7 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a traine
 Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Changes; with any nothing is kept.")]
 By = Annotated[
     str | None,
-    typer.Option("--by", metavar="NAME", help="temperature, or bias_corrected: also how often each choice is right."),
+    typer.Option("--by", metavar="NAME", help="temperature, or platt: also how often each choice is right."),
 ]
 Lines = Annotated[int, typer.Option("--lines", min=2, metavar="N", help="Examples of the dev and test parts, at most.")]
 Quality = Annotated[

@@ -11,7 +11,7 @@ from regard.evaluation.metric import Measure, Statistics
 Floats = NDArray[np.float64]
 
 
-class Kept(NamedTuple):
+class CoveragePoint(NamedTuple):
     """The surest answers."""
 
     answers: int
@@ -25,17 +25,17 @@ def surest_first(confidences: Floats) -> NDArray[np.int64]:
     return np.argsort(-confidences, kind="stable")
 
 
-def abstention_curve(measure: Measure, statistics: Statistics, confidences: Floats) -> list[Kept]:
+def abstention_curve(measure: Measure, statistics: Statistics, confidences: Floats) -> list[CoveragePoint]:
     """statistics (example, statistic), confidences (example,) → the figure of the 1, 2 … all surest examples."""
     order = surest_first(confidences)
     sums = statistics[order].cumsum(axis=0)
     return [
-        Kept(count, count / len(order), float(confidences[order[count - 1]]), measure.value(sums[count - 1]))
+        CoveragePoint(count, count / len(order), float(confidences[order[count - 1]]), measure.value(sums[count - 1]))
         for count in range(1, len(order) + 1)
     ]
 
 
-def area_under_risk(measure: Measure, curve: Sequence[Kept]) -> float:
+def area_under_risk(measure: Measure, curve: Sequence[CoveragePoint]) -> float:
     """Return AURC: the mean over all shares kept of what a figure lacks to 100; of itself where less is better.
 
     With answers withheld at random it is about the risk of all.

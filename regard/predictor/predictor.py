@@ -26,7 +26,7 @@ from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.confidence import calibrated
 from regard.predictor.predictions import Predictions
 from regard.predictor.terminology import TermPhrases, Wanted, with_terms
-from regard.predictor.whole_texts import pair_of, translated
+from regard.predictor.whole_texts import known_pair, translated
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import Explanation, Prediction, WordRelevance
@@ -189,7 +189,7 @@ class Predictor:
         found: list[Prediction] = self.predict(self.task.lines(document.texts), search=search, glossary=glossary)
         if document.explain:
             found = list(self.linked(found))
-        return document.rebuild(found, pair_of(self.languages)), found
+        return document.rebuild(found, known_pair(self.languages)), found
 
     def linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
         """The same predictions with links between their words, without the maps that would fill the memory."""

@@ -44,14 +44,14 @@ def translated(
         raise error.at(bisect_left(ends, error.line) + 1) from error
     answers = [[next(found) for _ in some] for some in asked]
     _explain_placeholders(predictor, documents, answers)
-    pair = pair_of(predictor.languages)
+    pair = known_pair(predictor.languages)
     return Predictions(
         parts[0] if document is None else _composed(text, document, parts, pair)
         for text, document, parts in zip(texts, documents, answers, strict=True)
     )
 
 
-def pair_of(languages: tuple[str | None, str | None]) -> Pair | None:
+def known_pair(languages: tuple[str | None, str | None]) -> Pair | None:
     """Return the languages, where both are known."""
     source, target = languages
     return None if source is None or target is None else (source, target)

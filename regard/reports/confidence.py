@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from regard.errors import ConfigError, DataError
 from regard.evaluation import Interval, interval_of
-from regard.evaluation.abstention import Kept, abstention_curve, area_under_risk, surest_first
+from regard.evaluation.abstention import CoveragePoint, abstention_curve, area_under_risk, surest_first
 from regard.evaluation.calibration_error import CalibrationError
 from regard.evaluation.metric import Statistics
 from regard.experiment import Experiment
@@ -64,10 +64,10 @@ class Reliability(NamedTuple):
     interval: Interval  # of the second, 95 %
 
 
-class Step(NamedTuple):
+class AbstentionStep(NamedTuple):
     """A share of the answers, the surest ones."""
 
-    kept: Kept
+    kept: CoveragePoint
     interval: Interval  # of its figure, 95 %
 
 
@@ -81,8 +81,8 @@ class ConfidenceReport(NamedTuple):
     part: str  # which these are: dev or test
     levels: list[Reliability]
     measure: str
-    curve: list[Kept]
-    steps: list[Step]
+    curve: list[CoveragePoint]
+    steps: list[AbstentionStep]
     risk: float  # AURC
     whole_risk: float  # that of answers withheld at random
     path: Path | None  # the file that keeps the calibration; None: it is not kept
@@ -113,7 +113,7 @@ def calibrate_run(
     examples, held = _parts(experiment, predictor, lines, passes, say)
     measure = task.measures(experiment.evaluation.metrics)[0]
     dev = answers_of(predictor, examples, measure, say)
-    calibration = fitted(blank, task, dev)
+    calibration = fit_calibrations(blank, task, dev)
     judged = dev if held is None else answers_of(predictor, held, measure, say)
     mended = _crossed(blank, task, dev) if held is None else calibrated(task, judged.predictions, calibration)
     levels = reliabilities(task, judged, mended)
@@ -202,7 +202,7 @@ def answers_of(predictor: Predictor, examples: Examples, measure: Measure, say: 
     )
 
 
-def fitted(blank: Calibration, task: Task, answers: Answers) -> Calibrations:
+def fit_calibrations(blank: Calibration, task: Task, answers: Answers) -> Calibrations:
     """Return the calibrations that fit items, and then whole answers, of which each item is right or not.
 
     Raises ConfigError where they have no probabilities.
@@ -267,11 +267,13 @@ def _crossed(blank: Calibration, task: Task, answers: Answers) -> list[Predictio
     for start in (0, 1):
         half = slice(1 - start, None, 2)
         other = Answers(answers.predictions[half], answers.right[half], answers.correct[half], answers.statistics[half])
-        found[start::2] = calibrated(task, answers.predictions[start::2], fitted(blank, task, other))
+        found[start::2] = calibrated(task, answers.predictions[start::2], fit_calibrations(blank, task, other))
     return found
 
 
-def _steps(measure: Measure, statistics: Statistics, sure: Floats, curve: Sequence[Kept]) -> list[Step]:
+def _steps(
+    measure: Measure, statistics: Statistics, sure: Floats, curve: Sequence[CoveragePoint]
+) -> list[AbstentionStep]:
     order = surest_first(sure)
     counts = dict.fromkeys(max(round(share * len(order)), 1) for share in SHARES)
-    return [Step(curve[count - 1], interval_of(measure, statistics[order[:count]])) for count in counts]
+    return [AbstentionStep(curve[count - 1], interval_of(measure, statistics[order[:count]])) for count in counts]

@@ -65,7 +65,7 @@ class Task(ABC):
     # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
-    calibration: ClassVar[str] = "bias_corrected"  # row of CALIBRATIONS: an item is right or not, and which more often?
+    calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     together: ClassVar[str | None] = None  # the column whose equal values should share a batch
     read_together: int = 1  # sentences of a text that an answer to one of them depends on

@@ -186,7 +186,7 @@ class WordVectorsTask(Task):
         found = list[Prediction]()
         for ids, ranked in zip(word_ids_of(batch), engine.answer(batch), strict=True):
             near = " ".join(self._word(one.ids[0]) for one in ranked if one.ids)
-            found.append(TextPrediction(self.text.decode(ids), near, ranked[0].score, [one.score for one in ranked]))
+            found.append(TextPrediction(self.text.decode(ids), near, ranked[0].score))  # cosines: no log-probabilities
         return found
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:

@@ -40,14 +40,14 @@ def test_the_temperature_is_the_likeliest():
 
 def test_known_biases_are_found():
     bias = np.array([1.0, -0.4, -0.6])  # their mean is 0, as that of what is found
-    found = CALIBRATIONS.build(Choice("bias_corrected")).fitted(*drawn(2.0, bias=bias))
+    found = CALIBRATIONS.build(Choice("platt")).fitted(*drawn(2.0, bias=bias))
     assert_allclose(found.values()["bias"], bias, atol=0.05)
 
 
 def test_with_a_bias_choices_are_given_as_often_as_they_are_right():
     """The slope of the likelihood by each bias is 0 there, but for the half square of the bias."""
     probabilities, right = drawn(1.5, bias=(0.5, 0.0, -0.5), items=2000)
-    found = CALIBRATIONS.build(Choice("bias_corrected")).fitted(probabilities, right)
+    found = CALIBRATIONS.build(Choice("platt")).fitted(probabilities, right)
     given, counts = found.apply(probabilities).sum(axis=0), np.bincount(right)
     assert_allclose(given + np.array(found.values()["bias"]), counts, atol=0.02)
 

@@ -143,6 +143,7 @@ def test_a_run_is_trained_evaluated_and_asked(tmp_path):
     predictor = regard.load(run)
     (prediction,) = predictor.predict(["red"], explain=True)
     assert set(prediction.text.split()) == {"apples", "grow", "green", "fall", "and"}
+    assert prediction.confidence is None, "cosines are no probabilities"
     assert prediction.explanation.target_tokens[:-1] == prediction.text.split()
 
 

@@ -1,4 +1,4 @@
-"""Bias-corrected temperature scaling: https://arxiv.org/abs/1901.06852. Of two choices it is Platt's scaling."""
+"""Platt scaling, of any number of choices: temperature scaling with a bias for each (https://arxiv.org/abs/1901.06852)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ from regard.statistical.calibration.calibration import Calibration, Floats, Ints
 STEPS = 200
 
 
-class BiasCorrected(Calibration):
+class PlattScaling(Calibration):
     """p' ∝ p^(1 / temperature) · exp(bias of the choice): also mends how often each choice is right."""
 
-    aliases = "platt, bcts"
+    aliases = "bias_corrected, bcts"
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class BiasCorrected(Calibration):
     ) -> None:
         self.temperature, self.bias = temperature, bias
 
-    def fitted(self, probabilities: Floats, right: Ints) -> "BiasCorrected":
+    def fitted(self, probabilities: Floats, right: Ints) -> "PlattScaling":
         """Minimise the negative log-likelihood of the right choices, in which half the square of each bias counts.
 
         That keeps the bias of a choice finite which is never right.
@@ -47,7 +47,7 @@ class BiasCorrected(Calibration):
 
         optimizer.step(loss)
         found = bias.detach() - bias.detach().mean()
-        return BiasCorrected(temperature=float((-slope.detach()).exp()), bias=tuple(found.tolist()))
+        return PlattScaling(temperature=float((-slope.detach()).exp()), bias=tuple(found.tolist()))
 
     def apply(self, probabilities: Floats) -> Floats:
         """Raise to the power, add the bias and share out anew."""

@@ -1,0 +1,77 @@
+"""What is told of a translation besides its text: terms of a glossary, what the search held, faults by a lexicon."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+Place = list[int]  # [first, behind] of some characters of a text
+
+
+class TermUse(NamedTuple):
+    """A term of a glossary that stands in a source, and whether its translation has it. Places: [first, behind]."""
+
+    source: str
+    targets: list[str]  # that are allowed
+    place: list[int]  # in the source
+    target_place: list[int] | None  # in the translation; None: it is not used
+
+
+class TermReport(NamedTuple):
+    """What became of the terms in a text."""
+
+    uses: list[TermUse]
+    cost: float = 0.0  # nats a word by which the translation is less likely than the one without them
+    without: str = ""  # that translation, where it is another one
+
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        told = [{**one._asdict(), "used": one.target_place is not None} for one in self.uses]
+        return {"terms": told, "term_cost": self.cost, **({"without_terms": self.without} if self.without else {})}
+
+
+class SearchNode(NamedTuple):
+    """A piece that a search considered writing next."""
+
+    parent: int  # the node that it would follow; -1: it would be the first
+    token: str
+    log_prob: float  # the model's own, in nats
+    score: float  # the sum up to here with what features add, by which the step chose; of an end that of the answer
+    fate: str  # "kept", "dropped", or "ended": an answer ends with it
+
+
+class SearchTree(NamedTuple):
+    """What a search held and dropped, step by step, of each step the best first."""
+
+    nodes: list[SearchNode]
+    answer: int | None  # the node that the answer ends with; None: it stands in no node
+    whole: bool = True  # False: further steps are not told
+
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        return {**self._asdict(), "nodes": [node._asdict() for node in self.nodes]}
+
+
+class TranslationFault(NamedTuple):
+    """A word of a text or its translation that is worth a look."""
+
+    kind: str  # "dropped", "invented", "repeated", "number", "name", "untranslated" or "unknown"
+    side: str  # "source" or "target": where the word stands
+    word: str
+    place: Place
+    source: str = ""  # what it should be the translation of; "": nobody knows
+    suggestion: str = ""  # what that is most often translated by
+
+    def __str__(self) -> str:
+        told = f"{self.kind}: {self.word}"
+        told += f" ← {self.source}" if self.source and self.side == "target" else ""
+        return told + (f" ({self.suggestion}?)" if self.suggestion else "")
+
+
+class LexiconReport(NamedTuple):
+    """What counts of translations say of a text and its translation."""
+
+    faults: list[TranslationFault]  # by side and place
+    usual: Mapping[str, str]  # of words of the source, in lower case: what each is most often translated by
+
+    def details(self) -> dict[str, Any]:
+        """Return what JSON tells."""
+        return {"faults": [fault._asdict() for fault in self.faults], "usual": dict(self.usual)}
