@@ -1,6 +1,7 @@
 """The one place where errors become lines and exit codes."""
 
 import errno
+import inspect
 import os
 import re
 import sys
@@ -38,6 +39,10 @@ _HELP = "NoArgsIsHelpError"  # who says nothing asks for help
 class Group(TyperGroup):
     """Runs a command; what a user can get wrong is told in lines on stderr, without a traceback."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _join_lines(self)
+
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _one_line():
             return super().make_context(*args, **kwargs)
@@ -74,6 +79,14 @@ class Group(TyperGroup):
         except KeyboardInterrupt as error:
             print("stopped", file=sys.stderr)
             raise typer.Exit(STOPPED) from error
+
+
+def _join_lines(group: TyperGroup) -> None:
+    """Make each paragraph of the help of all commands one line: a terminal breaks lines where it ends."""
+    for command in group.commands.values():
+        command.help = "\n\n".join(" ".join(one.split()) for one in inspect.cleandoc(command.help or "").split("\n\n"))
+        if isinstance(command, TyperGroup):
+            _join_lines(command)
 
 
 @contextmanager

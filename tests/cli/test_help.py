@@ -1,6 +1,7 @@
 """regard help: what a setting means, where a config names it."""
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from regard.cli.app import app
@@ -83,3 +84,14 @@ def test_names_of_items_stand_in_a_place(place):
 def test_an_unknown_name_gets_the_nearest(place, hint):
     line = told(place, code=2)
     assert line.startswith(f"error: {place}: there is no such setting") and hint in line
+
+
+def test_paragraphs_of_commands_are_broken_by_the_terminal_alone():
+    def commands(group):
+        for command in group.commands.values():
+            yield command
+            yield from commands(command) if hasattr(command, "commands") else ()
+
+    found = list(commands(get_command(app)))
+    assert len(found) > 20
+    assert [one.name for one in found if "\n" in one.help.replace("\n\n", "")] == []
