@@ -24,10 +24,11 @@ SOURCE = "source"
 class AdversarialStabilityObjective(Objective):
     """L(x, y) + noisy · L(x', y) + invariance · (log D(h) + log(1 - D(h'))), h the mean of the encoder's states of x.
 
-    x' is x with noise: "lexical", a share of the pieces becomes near ones, drawn by exp(cosine) among the nearest;
-    "feature", N(0, std²) on every number of the vectors that the encoder reads. The discriminator D learns, in the same
-    step, to tell h from h', and the encoder to prevent it: D's gradient reaches the encoder with its sign turned. L is
-    the label-smoothed loss of `likelihood`. Raises ConfigError for models that are no translators.
+    x' is x with noise: "lexical", a share of the pieces becomes near ones, drawn by exp(cosine) among the nearest that
+    sources have had so far, since a shared vocabulary has the target's, too; "feature", N(0, std²) on every number of
+    the vectors that the encoder reads. The discriminator D learns, in the same step, to tell h from h', and the encoder
+    to prevent it: D's gradient reaches the encoder with its sign turned. L is the label-smoothed loss of `likelihood`.
+    Raises ConfigError for models that are no translators.
     """
 
     aliases = "ast, adversarial_stability_training, gradient_reversal"
@@ -54,11 +55,12 @@ class AdversarialStabilityObjective(Objective):
         if noise == "lexical" and source.tokenizer is None:
             raise PartError("'lexical' replaces pieces of a text, and this source is none", "feature", setting="noise")
         self.model: tuple[Translator] = (context.model,)  # a tuple, so that it is no submodule
-        self.pieces = len(source)
         self.lexical, self.share, self.nearest = noise == "lexical", share, nearest
         self.std, self.noisy, self.invariance, self.label_smoothing = std, noisy, invariance, label_smoothing
         dim = next(iter(context.model.encoders.values())).encoder.dim
         self.discriminator = nn.Sequential(nn.Linear(dim, dim), nn.Tanh(), nn.Linear(dim, 1))
+        self.read: Tensor  # (vocab,): which pieces sources have had so far
+        self.register_buffer("read", torch.zeros(len(source), dtype=torch.bool))
 
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
         """Return those of the model and of the discriminator."""
@@ -87,13 +89,16 @@ class AdversarialStabilityObjective(Objective):
     def replaced(self, ids: Tensor, route: str) -> Tensor:
         """ids (batch, n) → the same with a share of the pieces replaced by near ones; specials stay."""
         (model,) = self.model
+        self.read[ids] = True
+        self.read[: len(SPECIALS)] = False
         chosen = (torch.rand(ids.shape, device=ids.device) < self.share) & (ids >= len(SPECIALS))
         if not chosen.any():
             return ids
         embedder = model.encoders[model.routes[route].encoder].embedder
-        table = embedder.word_vectors(torch.arange(self.pieces, device=ids.device))
+        places = self.read.nonzero().squeeze(-1)
         found = ids.clone()
-        found[chosen] = near_pieces(ids[chosen], table, self.nearest)
+        near = near_pieces(torch.searchsorted(places, ids[chosen]), embedder.word_vectors(places), self.nearest)
+        found[chosen] = places[near]
         return found
 
     @contextmanager
@@ -140,13 +145,10 @@ def pooled(encoded: Encoded) -> Tensor:
 
 
 def near_pieces(ids: Tensor, table: Tensor, nearest: int) -> Tensor:
-    """ids (n,) → for each one of the `nearest` other pieces of a table (vocab, dim), drawn by exp(cosine)."""
+    """ids (n,) → for each one of the `nearest` other rows of a table (pieces, dim), drawn by exp(cosine)."""
+    if len(table) < 2:
+        return ids
     directions = functional.normalize(table.float(), dim=-1)
-    cosines = directions[ids] @ directions.T
-    cosines[:, : len(SPECIALS)] = -torch.inf
-    cosines.scatter_(1, ids.unsqueeze(1), -torch.inf)
-    found, places = cosines.topk(min(nearest, cosines.shape[1]), dim=-1)
-    shares = found.exp()
-    shares[shares.sum(dim=-1) == 0] = 1.0  # there is no other piece: whatever is drawn is replaced below
-    drawn = places.gather(1, torch.multinomial(shares, 1)).squeeze(1)
-    return drawn.where(drawn >= len(SPECIALS), ids)
+    cosines = (directions[ids] @ directions.T).scatter(1, ids.unsqueeze(1), -torch.inf)
+    found, places = cosines.topk(min(nearest, len(table) - 1), dim=-1)
+    return places.gather(1, torch.multinomial(found.exp(), 1)).squeeze(1)
