@@ -1,12 +1,12 @@
 """One model of several languages against a model for each, from few pairs (F11), and a language that is added later.
 
     python benchmarks/several_languages.py FOLDER
-    python benchmarks/several_languages.py FOLDER --pairs 5000 --updates 1000 --dim 64 --layers 1
+    python benchmarks/several_languages.py FOLDER --texts same --updates 1000 --dropout 0.2 --validations 3
 
-The first pairs of Multi30k from English to German, French and Czech; a language has `--updates` batches in all systems,
-so a model of three languages has three times as many. All are judged by test2016. Czech is added to a model of German
-and French, without any more German and French. Runs that are in FOLDER are only judged, so a command that was stopped
-goes on.
+Pairs of Multi30k from English to German, French and Czech, of other sentences in each language unless `--texts same`
+takes the same ones; a language has `--updates` batches in all systems, so a model of three languages has three times as
+many. All are judged by test2016. Czech is added to a model of German and French, without any more German and French.
+Runs that are in FOLDER are only judged, so a command that was stopped goes on.
 """
 
 import argparse
@@ -24,27 +24,38 @@ from typing import NamedTuple
 DATA = Path(os.environ.get("REGARD_DATA", "data")) / "multi30k"
 LANGUAGES = ("de", "fr", "cs")
 PARTS = {"dev": "val", "test": "test2016"}
-WARMUP = 200  # updates of each language: the rate falls as fast for a decoder in every system
+WARMUP = 200  # updates of each language
 SETTINGS = [
     "text={tokenizer: {name: subwords, size: 3000}, shared: false}",
     "objective={name: likelihood, label_smoothing: 0.1}",
     "training.batch_tokens=1024", "training.learning_rate=0.005",
-    "training.validate_lines=100", "training.patience=null",
-    "training.average=1", "model.tied=target", "model.dropout=0.2",
+    "training.validate_lines=300", "training.patience=null",
+    "training.average=1", "model.tied=target",
 ]  # fmt: skip
 
 
 class Size(NamedTuple):
-    """How large the networks are, and how long they are trained."""
+    """How large the networks are, and how they are trained."""
 
     dim: int
     layers: int
     updates: int  # of each language
+    dropout: float = 0.3
+    validations: int = 8  # evenly spread; the best one is kept
+    seed: int = 1
 
     def settings(self) -> list[str]:
         """Of a network."""
         stack = f"{{name: transformer, num_layers: {self.layers}, feedforward_dim: {2 * self.dim}}}"
-        return [f"model.dim={self.dim}", f"model.encoder={stack}", f"model.decoder={stack}"]
+        parts = [f"model.dim={self.dim}", f"model.encoder={stack}", f"model.decoder={stack}"]
+        return [*parts, f"model.dropout={self.dropout}", f"training.seed={self.seed}"]
+
+    def limits(self, languages: int) -> list[str]:
+        """Of the training of so many languages; the rate falls as fast for a decoder in every system."""
+        total = self.updates * languages
+        often = f"training.validate_every={max(1, total // self.validations)}"
+        schedule = f"training.schedule={{name: inverse_sqrt, warmup: {WARMUP * languages}}}"
+        return [f"training.max_updates={total}", often, schedule]
 
 
 class System(NamedTuple):
@@ -58,22 +69,27 @@ class System(NamedTuple):
 
 
 PIECES = ["text.tokenizer.size=6000"]
+ONE_SIDE = [*PIECES, "text.own=[]"]  # languages share the pieces of the target side
 SYSTEMS = (
     *(System(f"single-{one}", "translator", [one]) for one in LANGUAGES),
     *(System(f"single-6000-{one}", "translator", [one], settings=PIECES) for one in LANGUAGES),
+    System("one_to_many", "one_to_many", LANGUAGES),
+    System("one_to_many-6000", "one_to_many", LANGUAGES, settings=ONE_SIDE),
+    System("many_to_many", "many_to_many", LANGUAGES, settings=PIECES),
     System("two", "one_to_many", LANGUAGES[:2]),
     System("added-frozen", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two, frozen: true}"]),
-    System("one_to_many", "one_to_many", LANGUAGES, settings=PIECES),
     System("added-free", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two}"]),
-    System("many_to_many", "many_to_many", LANGUAGES, settings=PIECES),
 )
 
 
-def written(folder: Path, pairs: int) -> None:
-    """Writes the first pairs of every language to the folder."""
-    for language in ("en", *LANGUAGES):
-        with gzip.open(DATA / f"train.{language}.gz", "rt", encoding="utf-8", newline="\n") as file:
-            (folder / f"train.{language}").write_text("".join(islice(file, pairs)), encoding="utf-8")
+def written(folder: Path, pairs: int, *, different: bool) -> None:
+    """Writes pairs of every language to the folder: the first ones, or `different` ones, one part behind the other."""
+    for place, language in enumerate(LANGUAGES):
+        start = place * pairs if different else 0
+        for code in ("en", language):
+            with gzip.open(DATA / f"train.{code}.gz", "rt", encoding="utf-8", newline="\n") as file:
+                lines = "".join(islice(file, start, start + pairs))
+            (folder / f"train-{language}.{code}").write_text(lines, encoding="utf-8")
 
 
 def texts(folder: Path, system: System) -> list[str]:
@@ -86,7 +102,7 @@ def texts(folder: Path, system: System) -> list[str]:
             if part == "train" and language in system.judged:
                 continue
             for side, code in {"source": "en", "target": language}.items():
-                file = DATA / f"{name}.{code}.gz" if name else folder / f"train.{code}"
+                file = DATA / f"{name}.{code}.gz" if name else folder / f"train-{language}.{code}"
                 changes.append(f"{place}.{part}.{side}={file}")
     return changes
 
@@ -97,9 +113,6 @@ def words_of(folder: Path, system: System, size: Size) -> list[str]:
     several = [] if system.row == "translator" else [f"model.languages=[{','.join(names)}]"]
     weights = {name: 1 for name in ("train", *system.trained[1:])}
     shares = [f"data.weights={json.dumps(weights)}"] if len(weights) > 1 else []
-    total = size.updates * len(system.trained)
-    limits = [f"training.max_updates={total}", f"training.validate_every={max(1, total // 3)}"]
-    limits.append(f"training.schedule={{name: inverse_sqrt, warmup: {WARMUP * len(system.trained)}}}")
     own = [one.replace("RUNS", str(folder)) for one in system.settings]
     return [
         f"model.name={system.row}",
@@ -108,7 +121,7 @@ def words_of(folder: Path, system: System, size: Size) -> list[str]:
         *SETTINGS,
         *texts(folder, system),
         *shares,
-        *limits,
+        *size.limits(len(system.trained)),
         *own,
     ]
 
@@ -155,14 +168,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pairs", type=int, default=5000, help="of each language")
-    parser.add_argument("--updates", type=int, default=1000, help="of each language")
+    parser.add_argument("--texts", choices=("different", "same"), default="different", help="of the languages")
+    parser.add_argument("--updates", type=int, default=3000, help="of each language")
     parser.add_argument("--systems", nargs="+", choices=names, default=names, help="all, unless some are named")
     parser.add_argument("--dim", type=int, default=64)
     parser.add_argument("--layers", type=int, default=1, help="of the encoder and of each decoder")
+    parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--validations", type=int, default=8, help="of a training")
+    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    size = Size(given.dim, given.layers, given.updates)
+    size = Size(given.dim, given.layers, given.updates, given.dropout, given.validations, given.seed)
     given.folder.mkdir(parents=True, exist_ok=True)
-    written(given.folder, given.pairs)
+    written(given.folder, given.pairs, different=given.texts == "different")
     print(f"| system | {' | '.join(LANGUAGES)} | mean |\n|---|{'---:|' * (len(LANGUAGES) + 1)}")
     singles = list[Mapping[str, Mapping[str, float]]]()
     for system in (one for one in SYSTEMS if one.name in given.systems):

@@ -34,7 +34,7 @@ def training_stream(run: RunFolder) -> Batches:
     """Return the training stream of a prepared run; the first call makes its corpus."""
     experiment = run.experiment()
     columns = run.columns(experiment)
-    return training_batches(experiment, run, task_of(experiment, columns), columns, lambda text: None)
+    return training_batches(experiment, run, task_of(experiment, columns), lambda text: None)
 
 
 def batches_of(run: RunFolder) -> Iterator[Batch]:

@@ -16,8 +16,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(several, "DATA", tmp_path)
     for language in ("en", *several.LANGUAGES):
         for name in ("train", "val", "test2016"):
-            (tmp_path / f"{name}.{language}.gz").write_bytes(gzip.compress(b"one\ntwo\nthree\n"))
-    several.written(tmp_path, 2)
+            lines = "".join(f"{language} {number}\n" for number in range(7))
+            (tmp_path / f"{name}.{language}.gz").write_bytes(gzip.compress(lines.encode()))
+    several.written(tmp_path, 2, different=True)
     return tmp_path
 
 
@@ -26,8 +27,12 @@ def experiment_of(folder, name):
     return read_experiment(None, [word for word in words if not word.startswith("init=")])
 
 
-def test_the_first_pairs_are_written(folder):
-    assert (folder / "train.cs").read_text() == "one\ntwo\n"
+@pytest.mark.parametrize(("different", "lines"), [(False, (0, 1)), (True, (4, 5))])
+def test_pairs_of_a_language_stay_pairs(folder, different, lines):
+    """Of all languages the same ones, or for the third one those behind the other two."""
+    several.written(folder, 2, different=different)
+    for code in ("en", "cs"):
+        assert (folder / f"train-cs.{code}").read_text() == "".join(f"{code} {line}\n" for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,7 @@ def test_a_language_has_as_many_updates_in_every_system(folder, name, pairs, upd
     experiment = experiment_of(folder, name)
     found = {view: each.data.language_pair() for view, each in experiment.views().items()}
     assert (found, experiment.training.max_updates) == (pairs, updates)
+    assert experiment.training.schedule.settings["warmup"] == several.WARMUP * updates // 10
     assert len({*experiment.data.weights.values()}) <= 1
 
 

@@ -8,12 +8,14 @@ from regard.attention.recipes import as_yaml
 from regard.config import SETTINGS_FILE, lay, read_yaml
 from regard.errors import CheckpointError, ConfigError
 from regard.experiment.huggingface import CONFIG, absolute, huggingface_settings, is_huggingface
+from regard.experiment.settings import Experiment
 from regard.experiment.upgrade import upgraded
 from regard.models import MODELS
 from regard.tasks import TASKS, task_class
 
 PARTS_TAKEN = ("dim", "embedder", "position", "encoder", "decoder", "self_attention", "dropout")  # of a model
 CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
+ONE_TO_MANY = "one_to_many"  # of MODELS: its languages have decoders of their own
 KINDS = ("run", "huggingface")  # of what `init` may name
 
 
@@ -37,7 +39,8 @@ def continued(run: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     base = {"init": {KINDS[foreign]: str(run)}, **({"training": before["training"]} if foreign else {})}
     if "task" in said and named_task(said) != named_task(before):
         return {**_of_another_task(before, said), **base}
-    return {**{group: before[group] for group in CONTINUED if group in before}, **base}
+    taken = {group: before[group] for group in CONTINUED if group in before}
+    return {**taken, **({"text": _without_own(taken["text"])} if "text" in taken else {}), **base}
 
 
 def task_of(run: Path) -> str:
@@ -76,7 +79,7 @@ def _of_another_task(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict
     training = {"training": dict(starts["training"])} if "training" in starts else {}
     return {
         "task": {"name": name, **task},
-        "text": before["text"],
+        "text": _without_own(before["text"]),
         "model": {"name": row, **taken, **starts.get(row, {})},
         **training,
     }
@@ -97,20 +100,54 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     run = absolute(Path(init[kind]))
     before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
     given = _named(settings.get("text", {}))
-    text = before.get("text", {})
+    text = _without_own(before.get("text", {}))
+    own = {"own": given["own"]} if isinstance(given, Mapping) and "own" in given else {}
+    given = _without_own(given)
     if isinstance(given, Mapping) and named_task(before) != named_task(settings):
         text = {**text, "shared": given.get("shared", True)}
     if lay(text, given) != text:
         both = f"{as_yaml(given)} here, {as_yaml(text)} there"
         problem = f"cannot differ from that of '{run}', whose vocabularies are taken: {both}"
         raise ConfigError("text", problem, "leave it out")
-    return {**settings, "text": text, "init": {**init, kind: str(run)}}
+    _check_kept(before, own.get("own"), run)
+    return {**settings, "text": {**text, **own}, "init": {**init, kind: str(run)}}
+
+
+def own_languages(experiment: Experiment) -> tuple[str, ...]:
+    """The languages that have a vocabulary of their own where nothing is said.
+
+    Those of a new model but the first; of one that starts from a run, as they were there, and the new ones.
+    """
+    name, settings = experiment.model
+    if name != ONE_TO_MANY or experiment.text.shared:
+        return ()
+    _, *others = settings["languages"] or ("",)
+    if experiment.init is None or experiment.init.run is None:
+        return tuple(others)
+    before = _settings(experiment.init.run)
+    known = before["model"].get("languages", ())
+    return tuple(one for one in others if one not in known or one in before["text"].get("own", ()))
 
 
 def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> Any:
     """The name of the task, which a file may leave out."""
     task = settings.get("task", otherwise)
     return task.get("name", otherwise) if isinstance(task, Mapping) else task
+
+
+def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
+    """Raise ConfigError for a language with another vocabulary than the decoder that is taken from `run` writes."""
+    kept, known = before.get("text", {}).get("own", ()), before.get("model", {}).get("languages", ())
+    said = kept if own is None else [own] if isinstance(own, str) else own
+    for one in known:
+        if (one in said) != (one in kept):
+            problem = f"'{one}' has {'a' if one in kept else 'no'} vocabulary of its own in '{run}'"
+            raise ConfigError("text.own", problem, "leave it out: it follows from that run")
+
+
+def _without_own(text: Any) -> Any:
+    """All of `text` but the languages with vocabularies of their own, which another run may have more of."""
+    return {name: value for name, value in text.items() if name != "own"} if isinstance(text, Mapping) else text
 
 
 def _named(text: Any) -> Any:

@@ -30,7 +30,7 @@ from regard.errors import ConfigError, Fault, RegardError
 from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
-from regard.experiment.initial import continued, named_model, named_task, task_of, with_text
+from regard.experiment.initial import continued, named_model, named_task, own_languages, task_of, with_text
 from regard.experiment.layouts import TASKS_OF, forgotten_label, text_settings, with_layouts
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, defaults_for, held_out_share
@@ -145,7 +145,7 @@ def empty_model(experiment: Experiment) -> Model:
 
     Raises ConfigError for a model that does not fit the task, or whose parts do not fit together.
     """
-    columns = small_columns(experiment.columns, shared=experiment.text.shared)
+    columns = small_columns(experiment.vocabularies, shared=experiment.text.shared)
     try:
         with torch.device("meta"):
             return MODELS.build(experiment.model, columns)
@@ -188,6 +188,8 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     if given.training.batch_sentences is not None:
         defaults["training"]["batch_tokens"] = None
     experiment = read_settings(Experiment, lay(defaults, settings))
+    if "own" not in settings.get("text", {}):
+        experiment = replace(experiment, text=replace(experiment.text, own=own_languages(experiment)))
     with collected_notes() as notes:
         _check_model(experiment, said)
     for line in ineffective_settings(experiment, said, notes):
@@ -270,6 +272,7 @@ def _check_model(experiment: Experiment, settings: Mapping[str, Any]) -> None:
     if "max_source" in settings.get("decoding", {}) and (faults := [*too_long_sources(experiment, model.max_source)]):
         raise ConfigError.of(faults)
     _check_routes(experiment, model)
+    _check_own(experiment, model)
     _warn_of_unused(model, experiment.model.settings, settings.get("model", {}))
 
 
@@ -285,6 +288,19 @@ def _check_routes(experiment: Experiment, model: Model) -> None:
     if untaught and experiment.init is None:
         place = f"data.routes.{untaught[0]}.train"
         raise ConfigError(place, f"must be given: the model writes '{untaught[0]}', and no text teaches it", _EXAMPLE)
+
+
+def _check_own(experiment: Experiment, model: Model) -> None:
+    """Raise ConfigError for languages that cannot have a vocabulary of their own."""
+    text = experiment.text
+    if text.own and text.shared:
+        raise ConfigError("text.own", "is of the target side, and both sides share one vocabulary", "text.shared=false")
+    if bad := [language for language in text.own if language not in model.own_languages]:
+        able = ", ".join(model.own_languages)
+        problem = f"'{bad[0]}' has no decoder of its own in this model" + (f", {able} may be named" if able else "")
+        if bad[0] in model.languages[:1]:
+            problem = f"'{bad[0]}' is the first language, whose vocabulary is that of all that are not named"
+        raise ConfigError("text.own", problem, "leave it out")
 
 
 def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from regard.config import Doc, FieldsOf, OneOrMany, PartOf, as_values, write_yaml
 from regard.config.bounds import Positive, Size
+from regard.data.columns import own_name
 from regard.decoding import SEARCHES
 from regard.decoding.features import FEATURES
 from regard.evaluation import METRICS
@@ -43,6 +44,14 @@ class TextSettings:
 
     tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("What cuts texts into pieces.")] = Choice("subwords")
     shared: Annotated[bool, Doc("Use one vocabulary for source and target.")] = True
+    own: Annotated[
+        tuple[str, ...],
+        OneOrMany(),
+        Doc(
+            "Target languages with a vocabulary of their own, learnt from their texts alone; the others share one. "
+            "Unless it is said, those that one_to_many writes beside the first, where shared is false."
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -166,6 +175,12 @@ class Experiment:
     def columns(self) -> Mapping[str, str]:
         """Of an example, name → row of COLUMNS: "source" and "target" for translation, "text" for a language model."""
         return dict(self.task_class.columns)
+
+    @property
+    def vocabularies(self) -> Mapping[str, str]:
+        """Of a run: its columns, and what languages have of their own, as "target-fr"; name → row of COLUMNS."""
+        last, kind = [*self.columns.items()][-1]
+        return {**self.columns, **{own_name(last, language): kind for language in self.text.own}}
 
     @property
     def task_class(self) -> type[Task]:

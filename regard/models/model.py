@@ -52,6 +52,11 @@ class Model(nn.Module, ABC):
         """The target languages that it tells apart, each with a route of its own; none: all texts take one route."""
         return ()
 
+    @property
+    def own_languages(self) -> tuple[str, ...]:
+        """The languages that may have a vocabulary of their own: that of the first one is the target side's."""
+        return ()
+
     def route(self, language: str | None) -> str:
         """Return the route of texts whose target is in a language; None: nothing says which.
 

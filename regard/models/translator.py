@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.attention import WEIGHTINGS, name_columns
 from regard.config import Doc, OneOrMany
 from regard.config.common_settings import DropoutShare
-from regard.data.columns import Columns
+from regard.data.columns import Columns, of_language
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
 from regard.encoders import ENCODERS, EncoderChoice
@@ -105,6 +105,12 @@ class Translator(Generator):
     def languages(self) -> tuple[str, ...]:
         """The routes that are named after a language."""
         return tuple(name for name in self.routes if name != ROUTE)
+
+    @property
+    def own_languages(self) -> tuple[str, ...]:
+        """The routes with a decoder that no other language has."""
+        first, *others = self.languages or (ROUTE,)
+        return tuple(name for name in others if self.routes[name].decoder != self.routes[first].decoder)
 
     def route(self, language: str | None) -> str:
         """The route of a language. Raises ConfigError for one that this model does not write."""
@@ -266,7 +272,8 @@ class TranslatorParts(NamedTuple):
 def build_routes(columns: Columns, parts: TranslatorParts, names: Sequence[str]) -> Translator:
     """One encoder, and for each name a route with a decoder and a head of its own; the first is that of `ROUTE`, too.
 
-    Of tables, `tied` all makes one of all, `tied` target one in each decoder.
+    A decoder writes the vocabulary of its language, where `columns` have one. Of tables, `tied` all makes one of all,
+    `tied` target one in each decoder.
     """
     one_vocabulary = columns["source"] is columns["target"]
     if parts.tied == "all" and not one_vocabulary:
@@ -274,21 +281,22 @@ def build_routes(columns: Columns, parts: TranslatorParts, names: Sequence[str])
             "'all' needs one vocabulary for both sides", "text.shared=true or model.tied=target", setting="tied"
         )
     sockets = build_sockets(parts.attention, parts.self_attention)
+    sizes = {name: len(of_language(columns, name)["target"]) for name in names}
 
-    def embedder(column: str) -> Embedder:
-        return build_embedder(parts.embedder, parts.position, len(columns[column]), parts.dim, parts.dropout)
+    def embedder(size: int) -> Embedder:
+        return build_embedder(parts.embedder, parts.position, size, parts.dim, parts.dropout)
 
-    writes = embedder("target")
-    reads = writes if parts.tied == "all" else embedder("source")
+    writes = embedder(sizes[names[0]])
+    reads = writes if parts.tied == "all" else embedder(len(columns["source"]))
     encodes = ENCODERS.build(parts.encoder, reads.dim, sockets, given={"dropout": parts.dropout})
     decoders, heads = dict[str, Decoder](), dict[str, Head]()
     for name in names:
         if decoders and parts.tied != "all":
-            writes = embedder("target")
+            writes = embedder(sizes[name])
         decodes = DECODERS.build(parts.decoder, writes, encodes.dim, sockets, given={"dropout": parts.dropout})
         table = None if parts.tied == "none" else writes.output_weight()
         decoders[name] = decodes
-        heads[name] = chooses = HEADS.build(parts.head, decodes.dim, len(columns["target"]), table)
+        heads[name] = chooses = HEADS.build(parts.head, decodes.dim, sizes[name], table)
         if chooses.copies and not one_vocabulary:
             raise PartError(f"'{parts.head.name}' needs one vocabulary", "text.shared=true", setting="head")
         if chooses.needs_weights:

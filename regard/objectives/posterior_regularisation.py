@@ -63,8 +63,6 @@ class PosteriorRegularisationObjective(Objective):
         need_writer(context, "posterior_regularisation")
         self.features = {one.name: POSTERIOR_FEATURES.build(one, place="features") for one in features}
         self.strengths = nn.Parameter(torch.tensor([one.weight for one in self.features.values()]))
-        source, target = (context.task.vocabularies[name] for name in (SOURCE, TARGET))
-        self.source, self.target = cast(TextColumn, source), cast(TextColumn, target)
         self.weight, self.samples, self.sharpness = weight, samples, sharpness
         self.likelihood, self.label_smoothing = likelihood, label_smoothing
 
@@ -97,8 +95,10 @@ class PosteriorRegularisationObjective(Objective):
     def values(self, found: Candidates, batch: Batch) -> Tensor:
         """(sentence, candidate, feature), 0 where there is no candidate."""
         source = batch.sequences(SOURCE)
-        read = [text_of(self.source, tuple(ids[mask].tolist())) for ids, mask in zip(*source, strict=True)]
-        said = [[text_of(self.target, ids) for ids in some] for some in found.targets]
+        columns = self.context.task.along(batch.route).vocabularies
+        reads, writes = (cast(TextColumn, columns[name]) for name in (SOURCE, TARGET))
+        read = [text_of(reads, tuple(ids[mask].tolist())) for ids, mask in zip(*source, strict=True)]
+        said = [[text_of(writes, ids) for ids in some] for some in found.targets]
         rows = [
             torch.tensor([one for text, some in zip(read, said, strict=True) for one in feature(text, some)])
             for feature in self.features.values()

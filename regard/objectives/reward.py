@@ -33,19 +33,21 @@ class TotalReward:
             raise PartError(f"'{choice.name}' tells of no text whether it is good", "sentence_bleu", setting="reward")
         self.metric: Metric = metric
         self.scale = 0.01 if metric.higher_is_better else -0.01
-        self.column = cast(TextColumn, context.task.vocabularies[TARGET])
+        self.task = context.task
         self.more = [REWARDS.build(one, context, place="rewards") for one in more]
 
     def __call__(self, targets: Sequence[Sequence[Ids]], batch: Batch) -> Tensor:
         """Several targets of each row of a batch → rewards (all of them,), row by row."""
         known, given = dict[Ids, str](), targets_of(batch)
-        references = [self._text(one, known) for one, some in zip(given, targets, strict=True) for _ in some]
-        texts = [self._text(one, known) for some in targets for one in some]
+        column = cast(TextColumn, self.task.along(batch.route).vocabularies[TARGET])
+        references = [_text(column, one, known) for one, some in zip(given, targets, strict=True) for _ in some]
+        texts = [_text(column, one, known) for some in targets for one in some]
         statistics = self.metric.statistics(corpus_of(texts, references))
         found = self.scale * torch.tensor([self.metric.value(row) for row in statistics])
         return sum((one(targets, batch) for one in self.more), start=found)
 
-    def _text(self, ids: Ids, known: dict[Ids, str]) -> str:
-        if ids not in known:
-            known[ids] = text_of(self.column, ids)
-        return known[ids]
+
+def _text(column: TextColumn, ids: Ids, known: dict[Ids, str]) -> str:
+    if ids not in known:
+        known[ids] = text_of(column, ids)
+    return known[ids]

@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from regard.config import as_values, write_yaml
-from regard.data.columns import Columns, TextColumn
+from regard.data.columns import Columns, TextColumn, check_one_vocabulary
 from regard.decoding import SEARCHES, Feature
 from regard.decoding.features.ngram_model import FILE as LANGUAGE
 from regard.decoding.features.phrases import FILE as PHRASES
@@ -135,6 +135,7 @@ def learn_tables(folder: RunFolder, experiment: Experiment, say: Say = lambda li
     if all((place / name).is_file() for name in names):
         return
     place.mkdir(exist_ok=True)
+    check_one_vocabulary(folder.vocabularies(experiment), "tuning")
     columns = folder.columns(experiment)
     pairs = _spelled_pairs(experiment, columns)
     say(f"learning n-grams, a lexicon and phrases from {len(pairs):,} pairs; this happens once")

@@ -45,7 +45,7 @@ class Assembled(NamedTuple):
 def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
     """The model of a run folder as it is to be used. Raises CheckpointError where it is damaged, foreign or missing."""
     experiment = folder.experiment(changes)
-    columns = folder.columns(experiment)
+    columns = folder.vocabularies(experiment)
     with skip_init():  # the checkpoint has every weight
         model = model_of(experiment, columns)
     files.load_model(model, folder.checkpoint())
@@ -56,7 +56,7 @@ def assemble(folder: RunFolder, changes: list[str] | None = None) -> Assembled:
 
 
 def model_of(experiment: Experiment, columns: Columns) -> Model:
-    """With new weights, drawn from the seed."""
+    """With new weights, drawn from the seed; `columns` are all vocabularies of the run."""
     torch.manual_seed(experiment.training.seed)
     return MODELS.build(experiment.model, columns)
 
@@ -68,8 +68,7 @@ def task_of(experiment: Experiment, columns: Columns) -> Task:
 
 def routed(task: Task, model: Model, experiment: Experiment) -> Task:
     """The task with batches that take the route of the settings' target language, whose trained head links words."""
-    found = copy.copy(task)
-    found.route = model.route(experiment.data.language_pair()[1])
+    found = task.along(model.route(experiment.data.language_pair()[1]))
     found.alignment_head = _trained_alignment_head(experiment, model, found.route)
     return found
 
@@ -191,10 +190,10 @@ def _other_model(model: Model, task: Task, run: Path) -> Model:
     In a rehearsal, whose vocabularies are not those of the run, it is a copy of the model itself.
     """
     other = RunFolder(run)
-    columns = other.columns(other.experiment())
-    if any(column.stands_in for column in task.vocabularies.values()):
+    columns = other.vocabularies(other.experiment())
+    if any(column.stands_in for column in task.learnt.values()):
         return copy.deepcopy(model)
-    for name, column in task.vocabularies.items():
+    for name, column in task.learnt.items():
         if name not in columns or columns[name].key() != column.key():
             problem = f"'{run}' has another vocabulary of the {name}, and what it teaches are ids"
             raise ConfigError("objective", problem, "train both on the same texts with the same text, or init.run")

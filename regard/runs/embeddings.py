@@ -7,12 +7,12 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 
-from regard.data.columns import Columns
 from regard.errors import CheckpointError, ConfigError, PartError, nearest
 from regard.layers.embedders import Embedder
 from regard.models import Model
 from regard.runs.assembly import assemble
 from regard.runs.folder import RunFolder
+from regard.tasks import Task
 from regard.text.vector_table import VectorTable
 from regard.text.word2vec_format import read_word2vec
 
@@ -35,7 +35,7 @@ def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
     if not path.exists():
         raise CheckpointError(path, "there is no such run, and no such file of vectors")
     model, task, _ = assemble(RunFolder(path))
-    known = embedders_of(model, task.vocabularies)
+    known = embedders_of(model, task)
     if not known:
         raise CheckpointError(path, "its model reads no text, so no word has a vector")
     if column is not None and column not in known:
@@ -47,19 +47,23 @@ def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
         raise CheckpointError(path, f"its {error}") from error
 
 
-def embedders_of(model: Model, columns: Columns) -> Mapping[str, tuple[Embedder, Sequence[str]]]:
-    """Return, by column, the embedder that reads it and what its ids name: words of a text, or documents."""
+def embedders_of(model: Model, task: Task) -> Mapping[str, tuple[Embedder, Sequence[str]]]:
+    """Return, by column, the embedder that reads it on the task's route, and what its ids name: words, or documents."""
     parts, found = model.parts(), dict[str, tuple[Embedder, Sequence[str]]]()
-    for name, column in columns.items():
+    inside = {id(module) for part in model.along(task.route) for module in part.modules()}
+    for name, column in task.vocabularies.items():
         for module in parts.get(f"{name}_embedder", parts.get("embedder", ())):
-            if names := column.named():
+            if id(module) in inside and (names := column.named()):
                 found.setdefault(name, (cast(Embedder, module), names))
     return found
 
 
-def fill_embedders(model: Model, columns: Columns, say: Callable[[str], None]) -> None:
-    """Start embedders from the vectors that their settings name. Raises ConfigError where these do not fit."""
-    for embedder, words in dict(embedders_of(model, columns).values()).items():
+def fill_embedders(model: Model, tasks: Sequence[Task], say: Callable[[str], None]) -> None:
+    """Start embedders from the vectors that their settings name, those of each route of `tasks`.
+
+    Raises ConfigError where these do not fit.
+    """
+    for embedder, words in dict(found for task in tasks for found in embedders_of(model, task).values()).items():
         try:
             told = embedder.take_words(words, lambda path: read_embeddings(path).table)
         except PartError as error:

@@ -3,7 +3,7 @@
 experiment.yaml   the complete settings
 environment.json  versions, device and threads it was made with
 origins.json      what its texts were, by their content
-text/             what columns have learnt: tokenizers (`shared`, or one a column) and labels
+text/             what columns have learnt: tokenizers (`shared`, or one a column, or a language) and labels
 manifest.json     the digests of all that, see regard.runs.manifest
 frozen.json       which weights do not learn, where `init.frozen` keeps what was taken from another run
 data/             the memory-mapped training corpus
@@ -32,7 +32,7 @@ from typing import Any, cast
 import torch
 
 from regard.config import is_unfinished, read_checked, read_yaml, staged, write_atomically
-from regard.data.columns import Columns, load_columns
+from regard.data.columns import Columns, load_columns, of_language
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
@@ -182,9 +182,13 @@ class RunFolder:
         return [f"decoding.{name}={json.dumps(value)}" for name, value in read_yaml(path).items()]
 
     def columns(self, experiment: Experiment) -> Columns:
-        """As they were saved. Raises CheckpointError."""
+        """Those of the pair of languages of settings, as they were saved. Raises CheckpointError."""
+        return of_language(self.vocabularies(experiment), experiment.data.language_pair()[1])
+
+    def vocabularies(self, experiment: Experiment) -> Columns:
+        """The columns as they were saved, and what languages have of their own. Raises CheckpointError."""
         verify(self.path)
-        return load_columns(experiment.columns, self.text, shared=experiment.text.shared)
+        return load_columns(experiment.vocabularies, self.text, shared=experiment.text.shared)
 
     def checkpoint(self) -> files.Checkpoint:
         """The one that training ended with; while it has not ended, the best so far, or the latest."""

@@ -53,9 +53,9 @@ def taken_columns(experiment: Experiment, folder: RunFolder, init: InitialSettin
     if init.run is None:
         say(f"the vocabulary is that of {init.folder}")
         return {}
-    origin, kinds, shared = RunFolder(init.run), experiment.columns, experiment.text.shared
+    origin, kinds, shared = RunFolder(init.run), experiment.vocabularies, experiment.text.shared
     before = origin.experiment()
-    theirs = vocabulary_folders(before.columns, shared=before.text.shared)
+    theirs = vocabulary_folders(before.vocabularies, shared=before.text.shared)
     mine = vocabulary_folders(kinds, shared=shared)
     for name, other in init.vocabularies.items():
         _check_column(name, other, mine, theirs, init)
@@ -184,7 +184,7 @@ def names_by_part(model: Model) -> dict[str, Named]:
 def _trained(run: RunFolder) -> Origin:
     """The model of a run, for the names of its parts, with the checkpoint that training ended with."""
     experiment = run.experiment()
-    model = model_of(experiment, run.columns(experiment))
+    model = model_of(experiment, run.vocabularies(experiment))
     checkpoint = run.checkpoint()
     files.load_model(model, checkpoint)  # tells what belongs to another model
     name = f"{run.path} ({checkpoint.folder.name})"
@@ -227,8 +227,9 @@ def _choosing_anew(experiment: Experiment, model: Model, columns: Columns) -> se
     origin = RunFolder(experiment.init.run)
     before = origin.experiment()
     others = closed_columns(before.columns) if before.task.name != experiment.task.name else []
-    known = {column.key() for name, column in origin.columns(before).items() if name not in others}
-    sizes = {column.num_values for column in columns.values() if column.key() not in known}
+    known = {column.key() for name, column in origin.vocabularies(before).items() if name not in others}
+    asked = {*experiment.columns, *before.vocabularies}  # a language that is new has a head that is new by itself
+    sizes = {column.num_values for name, column in columns.items() if name in asked and column.key() not in known}
     state, parts = model.state_dict(), names_by_part(model)
     return {part for part in CHOOSING if any(sizes & {*state[name].shape} for name in parts.get(part, {}).values())}
 

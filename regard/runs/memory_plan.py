@@ -232,7 +232,7 @@ def _repeated(values: Mapping[str, list[str]], count: int) -> dict[str, list[str
 
 def _columns(experiment: Experiment) -> dict[str, Any]:
     """Columns of the sizes that the settings ask for; texts that share a vocabulary share one."""
-    small = small_columns(experiment.columns, shared=experiment.text.shared)
+    small = small_columns(experiment.vocabularies, shared=experiment.text.shared)
     pieces = _pieces(experiment.text.tokenizer)
     sized: dict[int, Any] = {
         id(column): column if column.tokenizer is None else _Sized(column, max(pieces, len(column.tokenizer)))

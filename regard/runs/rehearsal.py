@@ -18,7 +18,7 @@ from regard.training.turns import Turns
 def rehearse(experiment: Experiment) -> None:
     """Builds the model, takes a loss and predicts. Raises ConfigError for parts that do not fit."""
     try:
-        columns = small_columns(experiment.columns, shared=experiment.text.shared)
+        columns = small_columns(experiment.vocabularies, shared=experiment.text.shared)
         task, model = task_of(experiment, columns), model_of(experiment, columns).eval()
         with collected_notes() as notes:
             objective = objective_of(experiment, model, task)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from regard.config import staged
-from regard.data.columns import Columns
+from regard.data.columns import Columns, check_one_vocabulary
 from regard.decoding.shortlist import FILE, Shortlist
 from regard.experiment import Experiment
 from regard.pieces import UNK
@@ -44,6 +44,7 @@ def learn_shortlist(
     experiment = folder.experiment()
     columns = folder.columns(experiment)
     check_translates(columns, "decoding.shortlist")
+    check_one_vocabulary(folder.vocabularies(experiment), "a shortlist")
     sizes = len(columns["source"]), len(columns["target"])
     pairs = list(islice(training_pieces(experiment, columns), MOST_PAIRS))
     say(f"learning which of {sizes[1]:,} pieces translate which, from {len(pairs):,} pairs")

@@ -1,18 +1,18 @@
 """The examples of a run: readers of its parts, columns learnt from them, and the training corpus."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from regard.data import READERS, CheckedReader, Corpus, Reader
-from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, save_columns
+from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
 from regard.data.examples import Example
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
 from regard.data.streams import PlannedStream
 from regard.data.transforms import transformed
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment
 from regard.experiment.data import CORPORA, named_files
 from regard.registry import Choice
@@ -98,7 +98,7 @@ def learnt_columns(
     """What columns know by the examples of corpora; `place` is what faults name. Raises DataError."""
     text = experiment.text
     try:
-        return learn_columns(experiment.columns, corpora, text.tokenizer, shared=text.shared, known=known)
+        return learn_columns(experiment.vocabularies, corpora, text.tokenizer, shared=text.shared, known=known)
     except DataError as error:
         if error.path in COLUMNS:  # a column knows no file
             problem = f"column {error.path}: {error.problem}"
@@ -110,12 +110,15 @@ def learn_run_columns(
     experiment: Experiment, folder: RunFolder, say: Say, known: Columns = MappingProxyType({})
 ) -> Columns:
     """Learns and saves what the columns of a run have to know, beyond those that are `known`: tokenizers and labels."""
-    readers, choice = list(training_readers(experiment).values()), experiment.text.tokenizer
+    by_corpus, choice = training_readers(experiment), experiment.text.tokenizer
+    readers = [*by_corpus.values()]
     files = dict.fromkeys(name for reader in readers for name in reader.names)
-    learnt = {name: kind for name, kind in experiment.columns.items() if name not in known}
+    learnt = {name: kind for name, kind in experiment.vocabularies.items() if name not in known}
+    corpora = [_OfLanguage(reader, _own_names(experiment, name)) for name, reader in by_corpus.items()]
+    _check_taught(experiment, learnt, corpora)
     if learnt:
         say(f"learning {', '.join(learnt_things(learnt.values(), choice.name))} from {', '.join(files)}")
-    columns = learnt_columns(experiment, readers, readers[0].place, known)
+    columns = learnt_columns(experiment, corpora, readers[0].place, known)
     for name in learnt:
         column = columns[name]
         if rare := column.rare():
@@ -125,11 +128,41 @@ def learn_run_columns(
     return columns
 
 
+class _OfLanguage:
+    """The examples of a corpus, whose texts teach the vocabularies of its language."""
+
+    def __init__(self, reader: Iterable[Example], own: Mapping[str, str]) -> None:
+        """`own` is what columns are called that its language has for itself."""
+        self._reader, self.own = reader, own
+
+    def __iter__(self) -> Iterator[Example]:
+        if not self.own:
+            return iter(self._reader)
+        names = self.own
+        return (
+            Example(line, {names.get(name, name): text for name, text in texts.items()}) for line, texts in self._reader
+        )
+
+
+def _own_names(experiment: Experiment, corpus: str) -> Mapping[str, str]:
+    """What columns are called that the language of a training corpus has for itself."""
+    view = experiment.along(corpus) if corpus in experiment.data.routes else experiment
+    language, last = view.data.language_pair()[1], [*experiment.columns][-1]
+    return {last: own_name(last, language)} if language is not None and language in experiment.text.own else {}
+
+
+def _check_taught(experiment: Experiment, learnt: Iterable[str], corpora: Sequence[_OfLanguage]) -> None:
+    """Raise ConfigError where the vocabulary of all languages is to be learnt, and each text has one of its own."""
+    last = [*experiment.columns][-1]
+    if last in learnt and all(last in one.own for one in corpora):
+        problem = f"leaves no text that the {last} of the first language could be learnt from"
+        raise ConfigError("init.vocabularies", problem, f"name {last}, too, or leave it out")
+
+
 def training_batches(
     experiment: Experiment,
     folder: RunFolder,
     task: Task,
-    columns: Columns,
     say: Say,
     routes: Mapping[str, str] = MappingProxyType({}),
 ) -> PlannedStream:
@@ -141,15 +174,16 @@ def training_batches(
     streams, sizes = dict[str, PlannedStream](), dict[str, float]()
     task.check_variation(experiment.data.transforms)
     for name, reader in training_readers(experiment).items():
-        checked = CheckedReader(reader, task.usable, task.check)
-        most = task.max_length(experiment.data.max_length)
-        corpus = Corpus.open(checked, task.vocabularies, cache, max_tokens=most)
+        kind = task.along(routes.get(name, task.route))
+        checked = CheckedReader(reader, kind.usable, kind.check)
+        most = kind.max_length(experiment.data.max_length)
+        corpus = Corpus.open(checked, kind.vocabularies, cache, max_tokens=most)
         say(f"{reader.names[0]}: {corpus.report}")
         if most is not None and (longer := corpus.report.too_long):
-            say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {task.length_hint(most)}")
+            say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {kind.length_hint(most)}")
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences
-        streams[name] = task.stream(corpus, *limits, seed=seed)
-        sizes[name] = sum(int(corpus.lengths(column).sum()) for column in columns)
+        streams[name] = kind.stream(corpus, *limits, seed=seed)
+        sizes[name] = sum(int(corpus.lengths(column).sum()) for column in kind.vocabularies)
     weights = experiment.data.weights or sizes
     stream = streams["train"] if len(streams) == 1 else MixedStream(streams, weights, routes=routes, seed=seed)
     return transformed(stream, experiment.data.transforms, seed)

@@ -173,7 +173,7 @@ def _prepared(
     if resume:
         experiment = replace(experiment, data=experiment.data.located())
     if not world.first:
-        return _parts(experiment, folder, folder.columns(experiment), progress, world)
+        return _parts(experiment, folder, folder.vocabularies(experiment), progress, world)
     check_weights(experiment)
     rehearse(experiment)
     if resume:
@@ -198,11 +198,11 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     taken = initial_values(experiment, model, columns, progress.say) if takes else []
     views = {name: view for name, view in experiment.views().items() if view.data.train}
     routes = {name: routed(task, model, view).route for name, view in views.items()}
-    batches = training_batches(experiment, folder, task, columns, progress.say, routes)
+    batches = training_batches(experiment, folder, task, progress.say, routes)
     if new:
         check_foundation(experiment, model, taken)
         count_for_embedders(model, batches)
-        fill_embedders(model, columns, progress.say)
+        fill_embedders(model, [task.along(route) for route in routes.values()], progress.say)
         start_from(model, taken)
     if frozen:
         names = [one.name for one in taken] if kept is None else kept
@@ -264,7 +264,7 @@ def _columns(experiment: Experiment, folder: RunFolder, progress: Progress) -> C
         return columns
     for change in folder.changed_environment():
         progress.warn(f"{change}: the weights may differ in their last bits from those of an unbroken run")
-    return folder.columns(experiment)
+    return folder.vocabularies(experiment)
 
 
 def _measures(experiment: Experiment, task: Task) -> list[Measure]:

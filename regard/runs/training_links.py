@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.config import staged
-from regard.data.columns import Columns, TextColumn
+from regard.data.columns import Columns, TextColumn, check_one_vocabulary
 from regard.data.ragged import Longs, Ragged
 from regard.data.readers.lines import digest
 from regard.experiment import Experiment
@@ -100,6 +100,7 @@ def training_links(
     Raises ConfigError for a run that does not translate.
     """
     check_translates(columns, "penalties")
+    check_one_vocabulary(columns, "guided_alignment")
     path = (experiment.data.cache or folder.data) / f"links-{_key(experiment, columns, aligner)}.npz"
     if not path.exists():
         start = time.monotonic()

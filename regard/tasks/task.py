@@ -1,17 +1,18 @@
 """The contract of tasks: examples in columns → batches, predictions and figures."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import torch
 
 from regard.data import Corpus, Fold, Part, Reader
 from regard.data.batches import Batches
-from regard.data.columns import Column, Columns, TextColumn
+from regard.data.columns import Column, Columns, TextColumn, of_language
 from regard.data.packing import chunks
 from regard.data.readers.label_table import Fields, TableLayout
 from regard.data.streams import PlannedStream, Stream
@@ -73,7 +74,8 @@ class Task(ABC):
     wording: ClassVar[Wording] = Wording()
 
     def __init__(self, columns: Columns) -> None:
-        self.vocabularies, self.route = columns, ROUTE
+        self.learnt = columns  # with those that languages have of their own
+        self.vocabularies, self.route = of_language(columns, None), ROUTE
         self.alignment_head: AlignmentHead | None = None  # that links words; None: the decoder's own alignment does
         self.fault_finder: KeptFaultFinder | None = None  # by what a run counted; None: nothing was
         self.first, self.last = ends(self.columns)
@@ -81,6 +83,12 @@ class Task(ABC):
         if not all(map(self.reads, columns.values())):
             problem = "keeps no case and no rare words, and answers of this task show or are made of them"
             raise ConfigError("text.tokenizer", problem, "subwords or words, in a run to start from, too")
+
+    def along(self, route: str) -> Self:
+        """Return the same task for batches that take a route of its model, in the vocabularies of its language."""
+        found = copy.copy(self)
+        found.vocabularies, found.route = of_language(self.learnt, route), route
+        return found
 
     @classmethod
     def reads(cls, column: Column) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from regard.attention import recording
-from regard.data.columns import Columns, TextColumn
+from regard.data.columns import TextColumn
 from regard.decoding import Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
@@ -41,9 +41,15 @@ class TranslationTask(Task):
     starts: ClassVar[Mapping[str, Any]] = {"taken": {"deliberation": ("attention", "head", "tied")}}
     wording = Wording("sentences", "words of the source", "decode sentences", "pieces")
 
-    def __init__(self, columns: Columns) -> None:
-        super().__init__(columns)
-        self.source, self.target = (cast(TextColumn, columns[name]) for name in (self.first, self.last))
+    @property
+    def source(self) -> TextColumn:
+        """What cuts texts that are translated."""
+        return cast(TextColumn, self.vocabularies[self.first])
+
+    @property
+    def target(self) -> TextColumn:
+        """What cuts their translations."""
+        return cast(TextColumn, self.vocabularies[self.last])
 
     @classmethod
     def usage(cls, run: str) -> str:

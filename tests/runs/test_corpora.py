@@ -34,7 +34,7 @@ def trained(words, run, *more):
 def batches_of(folder):
     experiment = folder.experiment()
     columns = folder.columns(experiment)
-    return training_batches(experiment, folder, task_of(experiment, columns), columns, lambda _: None)
+    return training_batches(experiment, folder, task_of(experiment, columns), lambda _: None)
 
 
 def weights(run):

@@ -58,7 +58,7 @@ def test_each_route_learns_from_its_own_texts(run):
     folder = RunFolder(run)
     model, task, experiment = assemble(folder)
     routes = {"train": "de", "fr": "fr"}
-    stream = training_batches(experiment, folder, task, folder.columns(experiment), lambda _: None, routes)
+    stream = training_batches(experiment, folder, task, lambda _: None, routes)
     assert isinstance(stream, MixedStream)
     found = set()
     for _, (_, batch) in zip(range(12), stream.stream(), strict=False):

@@ -15,6 +15,7 @@ from regard.data.columns.sentences import SentencesColumn
 from regard.data.columns.text import TextColumn
 from regard.data.columns.words import WordsColumn
 from regard.data.examples import Example
+from regard.errors import ConfigError
 from regard.registry import Choice, Registry
 
 COLUMNS: Registry[Column] = Registry(
@@ -43,15 +44,16 @@ def learn_columns(
 ) -> dict[str, Column]:
     """Return a column of each name, learnt from the examples of corpora, which are read once for each vocabulary.
 
-    Examples with a side that is empty and one that is not teach nothing: training leaves them out. What is `known`
-    of some names, those of one vocabulary together, is not learnt.
+    Examples with a side that is empty and one that is not teach nothing: training leaves them out. An example teaches
+    the names that it has. What is `known` of some names, those of one vocabulary together, is not learnt.
     """
     learnt: dict[str, Column] = {}
     for folder, names in _by_folder(kinds, shared).items():
         if names[0] in known:
             learnt[folder] = known[names[0]]
             continue
-        values = (one.texts[name] for corpus in corpora for one in corpus if not _one_sided(one) for name in names)
+        examples = (one.texts for corpus in corpora for one in corpus if not _one_sided(one))
+        values = (texts[name] for texts in examples for name in names if name in texts)
         learnt[folder] = _row(kinds[names[0]]).learn(values, tokenizer)
     return _by_name(kinds, learnt, shared)
 
@@ -84,6 +86,23 @@ def small_columns(kinds: Mapping[str, str], *, shared: bool) -> dict[str, Column
     for column in columns.values():
         column.stands_in = True
     return columns
+
+
+def own_name(name: str, language: str) -> str:
+    """Return what the vocabulary of a column is called that texts of one language have for themselves: target-fr."""
+    return f"{name}-{language}"
+
+
+def of_language(columns: Columns, language: str | None) -> dict[str, Column]:
+    """Return the columns of texts in one language: its own vocabularies where it has some, else those of all."""
+    return {name: columns.get(own_name(name, language or ""), one) for name, one in columns.items() if "-" not in name}
+
+
+def check_one_vocabulary(columns: Columns, what: str) -> None:
+    """Raise ConfigError for `what` knows no languages apart, where some have vocabularies of their own."""
+    if own := [name.partition("-")[2] for name in columns if "-" in name]:
+        problem = f"gives {', '.join(own)} a vocabulary of its own, and {what} reads one of all languages"
+        raise ConfigError("text.own", problem, "a run that was trained with text.own=[]")
 
 
 def learnt_things(kinds: Iterable[str], tokenizer: str) -> list[str]:
@@ -123,6 +142,6 @@ def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[st
     return {name: learnt[_row(kind).folder(name, shared=shared)] for name, kind in kinds.items()}
 
 
-__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "closed_columns", "example_values",
-           "learn_columns", "learnt_things", "load_columns", "save_columns", "small_columns",
-           "vocabulary_folders"]  # fmt: skip
+__all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "check_one_vocabulary", "closed_columns",
+           "example_values", "learn_columns", "learnt_things", "load_columns", "of_language", "own_name",
+           "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
