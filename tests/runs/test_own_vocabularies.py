@@ -21,6 +21,8 @@ from regard.runs import RunFolder, assemble
 from regard.runs.assembly import task_of
 from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import training_batches
+from regard.serve.engine.answering import Answering
+from regard.serve.engine.options import Options
 
 TEXTS = {
     "en": ["a dog runs", "two cats", "he reads", "yes"],
@@ -138,6 +140,19 @@ def test_a_route_answers_and_explains_in_its_own_pieces(runs, tmp_path):
     (explained,) = predictor.explained(scored)
     pieces = TextColumn.load(runs["own"] / "text" / "target-fr")
     assert explained.explanation.target_tokens[:-1] == pieces.pieces(pieces.encode("deux chats"))
+
+
+def test_a_server_answers_in_the_pieces_of_a_language(runs):
+    first, info = Answering.load(runs["own-cs"], batch_tokens=8192)
+    run = RunFolder(runs["own-cs"])
+    for route in ("de", "fr"):
+        answering, alone = first.along(route), load(run.path, [f"decoding.route={route}"])
+        done = answering.predict(["two cats"], Options(route=route))
+        assert done.found[0].text == alone.predict(["two cats"])[0].text
+        forced = answering.force(["two cats"], [TEXTS[route][1]])
+        assert forced.found[0].score == pytest.approx(alone.score(["two cats"], [TEXTS[route][1]])[0].score)
+        columns = run.columns(run.experiment([f"decoding.route={route}"]))
+        assert info["routes"][route]["vocabulary"] == {name: len(column) for name, column in columns.items()}
 
 
 @pytest.mark.parametrize("name", ["own", "one", "single"])

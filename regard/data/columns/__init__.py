@@ -99,10 +99,10 @@ def of_language(columns: Columns, language: str | None) -> dict[str, Column]:
 
 
 def check_one_vocabulary(columns: Columns, what: str) -> None:
-    """Raise ConfigError for `what` knows no languages apart, where some have vocabularies of their own."""
+    """Raise ConfigError where languages have vocabularies of their own, which `what` cannot tell apart."""
     if own := [name.partition("-")[2] for name in columns if "-" in name]:
         problem = f"gives {', '.join(own)} a vocabulary of its own, and {what} reads one of all languages"
-        raise ConfigError("text.own", problem, "a run that was trained with text.own=[]")
+        raise ConfigError("text.own", problem, "train with text.own=[]")
 
 
 def learnt_things(kinds: Iterable[str], tokenizer: str) -> list[str]:
