@@ -12,6 +12,7 @@ from regard.layers.embedders.embedder import Embedder
 from regard.ops.kernels.search import CompiledWriter
 from regard.records import Batch, Decoded, Encoded, State, Step
 
+DRAFT = "draft"  # in roles of attention: what is looked at and is no column
 ROUTE = "translate"  # the only route of a model that does one thing
 
 
@@ -115,6 +116,13 @@ class Generator(Model):
 
         Of equal ones the first comes first; `forbidden` words come last, with -inf.
         """
+
+    def drafted(self, batch: Batch) -> Tensor | None:
+        """Return ids (batch, place) of the draft that it looks at while it writes, PAD behind each sentence, or None.
+
+        Its place in maps of attention is `DRAFT`.
+        """
+        return None
 
     def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None:
         """Return what reads ids (rows, 1) and writes up to `steps` more in compiled code; None where `best` must."""

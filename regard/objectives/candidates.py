@@ -1,7 +1,6 @@
 """Targets that a model writes while it is trained, as batches to learn from."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -14,6 +13,7 @@ from regard.decoding.sampling import SamplingSearch
 from regard.errors import ConfigError
 from regard.models import Generator, Model
 from regard.objectives.objective import Context
+from regard.ops.modules import evaluating
 from regard.records import EOS, Batch, Sequences
 
 TARGET = "target"
@@ -46,7 +46,7 @@ def need_writer(context: Context, name: str) -> Generator:
 
 def written(model: Model, search: Search, batch: Batch) -> list[list[Hypothesis]]:
     """Return what a search finds with a model as it answers, without dropout; the model is left as it was."""
-    with torch.no_grad(), _answering(model):
+    with torch.no_grad(), evaluating(model):
         return search.run(cast(Generator, model), batch)
 
 
@@ -88,13 +88,3 @@ def candidates(batch: Batch, drawn: Sequence[Sequence[Ids]]) -> Candidates:
     sizes = torch.tensor([len(some) for some in targets], device=batch.lines.device)
     mask = torch.arange(max(map(len, targets)), device=sizes.device) < sizes.unsqueeze(1)
     return Candidates(targets, with_targets(batch, targets), mask)
-
-
-@contextmanager
-def _answering(model: Model) -> Iterator[None]:
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)

@@ -1,6 +1,7 @@
-"""Typed lists and dictionaries of modules: torch's own forget what they hold."""
+"""Typed lists and dictionaries of modules, as torch's own forget what they hold; and a module as it is in use."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from torch import nn
@@ -16,3 +17,14 @@ def module_list(items: Iterable[M]) -> Sequence[M]:
 def module_dict(items: Mapping[str, M]) -> Mapping[str, M]:
     """An nn.ModuleDict, typed by what is in it."""
     return cast(Mapping[str, M], nn.ModuleDict(dict(items)))
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Switch a module to evaluation, as without dropout; behind it the module is as it was."""
+    training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(training)

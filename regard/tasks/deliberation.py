@@ -4,21 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from regard.attention import recording
 from regard.data.columns import Columns, TextColumn
-from regard.data.columns.sentences import SentencesColumn
+from regard.data.columns.sentences import SentencesColumn, sentences_of
 from regard.data.readers.document_sentences import WindowSize
 from regard.errors import ConfigError
-from regard.explain.alignment import align
-from regard.explain.maps import attention_maps
-from regard.models import Deliberation, Model
-from regard.models.deliberation import DOCUMENT, DRAFT, EXTRA, RATIO, SOURCE, TARGET
-from regard.pieces import END
-from regard.records import EOS, PAD, Batch
+from regard.models import DRAFT, Deliberation, longest_draft
+from regard.models.deliberation import DOCUMENT
+from regard.models.second_pass import SOURCE, TARGET
 from regard.registry import Choice
-from regard.results import Explanation, Prediction, TextPrediction
+from regard.results import Prediction, TextPrediction
 from regard.tasks.task import Ids, Wording
-from regard.tasks.text_predictions import rows_of
 from regard.tasks.translation import TranslationTask
 from regard.text.windows import TAB
 
@@ -65,37 +60,6 @@ class DeliberationTask(TranslationTask):
         return {SOURCE: both[SOURCE], DOCUMENT: self.vocabularies[DOCUMENT].encode(document), TARGET: both[TARGET]}
 
     def beside_columns(self, ids: Ids) -> Mapping[str, int]:
-        """Return the most pieces of a draft."""
-        text = [*ids[DOCUMENT], EOS]
-        return {DRAFT: RATIO * len(text) + (EXTRA + 1) * text.count(EOS)}
-
-    def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """Return what each target looked at, of its source and of the draft, in one forced pass."""
-        writer = cast(Deliberation, model)
-        drafts, found = writer.draft(batch).ids, list[Explanation]()
-        with recording(model) as records:
-            decoded, _ = writer.decode(batch, need_weights=True)
-        sources, targets = (rows_of(batch.sequences(name)) for name in (SOURCE, TARGET))
-        for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-            weights = []  # of a decoder that reads no single states
-            if decoded.weights is not None:
-                weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
-            tokens = {
-                SOURCE: [*self.source.pieces(source[:-1]), END],
-                DRAFT: self.target.pieces(drafts[row].tolist()),
-                TARGET: [*self.target.pieces(target[:-1]), END],
-            }
-            maps = attention_maps(records, row, {name: len(some) for name, some in tokens.items()})
-            kept = [place for place, one in enumerate(drafts[row].tolist()) if one != PAD]
-            shown = [one if one.keys != DRAFT else replace(one, weights=_columns(one.weights, kept)) for one in maps]
-            tokens[DRAFT] = [tokens[DRAFT][place] for place in kept]
-            if self.alignment_head is not None:
-                weights = self.alignment_head.weights(shown)
-            links = align([line[:-1] for line in weights[:-1]])
-            found.append(Explanation(tokens[SOURCE], tokens[TARGET], links, weights, shown, tokens))
-        return found
-
-
-def _columns(weights: list[list[list[float]]], kept: Sequence[int]) -> list[list[list[float]]]:
-    """Weights (head, query, key) of some keys alone."""
-    return [[[line[place] for place in kept] for line in head] for head in weights]
+        """Return the most pieces of the drafts of a text."""
+        sentences = sentences_of(ids[DOCUMENT]) or [[*ids[SOURCE]]]
+        return {DRAFT: sum(longest_draft(len(one) + 1) for one in sentences)}

@@ -1,6 +1,6 @@
 """Translation: a source text and a target text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
@@ -13,9 +13,9 @@ from regard.documents.unknown_words import copy_unknown_words
 from regard.explain.alignment import align
 from regard.explain.maps import attention_maps
 from regard.explain.tokens import words_of
-from regard.models import Generator, Model
+from regard.models import DRAFT, Generator, Model, longest_draft
 from regard.pieces import END
-from regard.records import Batch
+from regard.records import PAD, Batch
 from regard.results import AttentionMap, Explanation, Prediction, TextPrediction, WordRelevance
 from regard.tasks.task import Ids, Task, Wording
 from regard.tasks.text_predictions import (
@@ -124,29 +124,47 @@ class TranslationTask(Task):
         links = align([line[:-1] for line in weights[:-1]])
         return Explanation(found.tokens["source"], found.items, links, weights, maps, by=found.by, sides=found.sides())
 
+    def beside_columns(self, ids: Ids) -> Mapping[str, int]:
+        """Return the most pieces of the draft of a model of two passes."""
+        return {DRAFT: longest_draft(len(ids["source"]) + 1)}
+
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
-        """What each source and target of the batch looked at, in one forced pass."""
+        """Return what each target looked at, of its source and of the draft if any, in one forced pass."""
+        writer, found = cast(Generator, model), list[Explanation]()
+        drafts = writer.drafted(batch)
         with recording(model) as records:
-            decoded, _ = cast(Generator, model).decode(batch, need_weights=True)
-        explanations = []
-        sides = (rows_of(batch.sequences(name)) for name in self.columns)
-        for row, (source, target) in enumerate(zip(*sides, strict=True)):
+            decoded, _ = writer.decode(batch, need_weights=True)
+        sources, targets = (rows_of(batch.sequences(name)) for name in (self.first, self.last))
+        for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
             weights = []  # of a decoder that reads no single states
             if decoded.weights is not None:
                 weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
-            maps = attention_maps(records, row, {"source": len(source), "target": len(target)})
+            draft = None if drafts is None else drafts[row].tolist()
+            tokens = self._tokens(source, draft, target)
+            maps = attention_maps(records, row, {name: len(some) for name, some in tokens.items()})
+            if draft is not None:
+                kept = [place for place, one in enumerate(draft) if one != PAD]
+                maps = [replace(one, weights=_columns(one.weights, kept)) if one.keys == DRAFT else one for one in maps]
+                tokens[DRAFT] = [tokens[DRAFT][place] for place in kept]
             if self.alignment_head is not None:
                 weights = self.alignment_head.weights(maps)
-            explanations.append(
-                Explanation(
-                    [*self.source.pieces(source[:-1]), END],
-                    [*self.target.pieces(target[:-1]), END],
-                    align([line[:-1] for line in weights[:-1]]),
-                    weights,
-                    maps,
-                )
-            )
-        return explanations
+            links = align([line[:-1] for line in weights[:-1]])
+            columns = {} if draft is None else tokens
+            found.append(Explanation(tokens[self.first], tokens[self.last], links, weights, maps, columns))
+        return found
+
+    def _tokens(
+        self, source: Sequence[int], draft: Sequence[int] | None, target: Sequence[int]
+    ) -> dict[str, list[str]]:
+        """The pieces of each side, and of the draft with those of its padding, in the order of their reading."""
+        drafted = {} if draft is None else {DRAFT: self.target.pieces(draft)}
+        sides = {self.first: [*self.source.pieces(source[:-1]), END], **drafted}
+        return {**sides, self.last: [*self.target.pieces(target[:-1]), END]}
 
     def _texts(self, batch: Batch) -> list[str]:
         return [self.source.decode(ids[:-1]) for ids in rows_of(batch.sequences("source"))]
+
+
+def _columns(weights: list[list[list[float]]], kept: Sequence[int]) -> list[list[list[float]]]:
+    """Weights (head, query, key) of some keys alone."""
+    return [[[line[place] for place in kept] for line in head] for head in weights]

@@ -101,11 +101,19 @@ def _pairs_beside(folder: Path, path: Path) -> list[str]:
 def _routes_in(folder: Path, path: Path) -> list[str]:
     """The same texts for every pair of languages of a config."""
     routes = read_yaml(path)["data"].get("routes", {})
-    return [
+    table = folder / "pairs.tsv"
+    table.write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS), encoding="utf-8")
+    tables = [
+        f"data.routes.{name}.{part}.file={table}"
+        for name, route in routes.items()
+        for part in route
+        if "file" in route[part]
+    ]
+    return tables + [
         f"data.routes.{name}.{part}.{side}={folder / side}"
         for name, route in routes.items()
         for part in ("train", "dev", "test")
-        if part in route
+        if part in route and "file" not in route[part]
         for side in ("source", "target")
     ]
 

@@ -12,7 +12,8 @@ from regard.attention import recording
 from regard.data.collate import collate
 from regard.decoding import SEARCHES, GreedySearch
 from regard.models import MODELS, Deliberation
-from regard.models.deliberation import BEFORE, BEHIND, ITSELF, Draft
+from regard.models.deliberation import BEFORE, BEHIND, ITSELF
+from regard.models.second_pass import Draft, greedy_drafts
 from regard.models.translator import shifted
 from regard.ops.plain import plain
 from regard.records import EOS, PAD, Batch
@@ -93,9 +94,9 @@ def test_the_draft_is_greedy_search_of_the_first_pass(batch):
     model = make()
     sentences = batch_of([ONE, TWO, THREE], None, TARGETS[:3])
     found = [[*best.ids, EOS] for (best,) in GreedySearch().run(model.first, sentences)]
-    assert [[*one] for one in model.written(sentences)] == found
+    assert [[*one] for one in greedy_drafts(model.first, sentences)] == found
     with plain():
-        assert [[*one] for one in model.written(sentences)] == found
+        assert [[*one] for one in greedy_drafts(model.first, sentences)] == found
     texts = [found, found, found, [found[1]]]
     drafted = model.draft(batch).ids.tolist()
     assert [[one for one in row if one != PAD] for row in drafted] == [[*chain(*text)] for text in texts]
@@ -106,7 +107,9 @@ def test_a_draft_is_states_beside_words_and_tells_sides():
     """By hand: the second of three sentences; the first one has nothing before it, the last one nothing behind."""
     model = make()
     sentences = batch_of(
-        [ONE, TWO, THREE], None, [[*one[:-1]] for one in model.written(batch_of([ONE, TWO, THREE], None, TARGETS[:3]))]
+        [ONE, TWO, THREE],
+        None,
+        [[*one[:-1]] for one in greedy_drafts(model.first, batch_of([ONE, TWO, THREE], None, TARGETS[:3]))],
     )
     decoded, _ = model.first.decode(sentences)
     words, _ = model.first.decoders["translate"].embedder(sentences.columns["target"].items)

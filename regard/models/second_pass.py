@@ -1,0 +1,205 @@
+"""What models of two passes share: a decoder's states, changed by blocks that look at a draft."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.attention import name_columns
+from regard.config import Doc
+from regard.config.bounds import Layers
+from regard.decoders.decoder import Decoder
+from regard.heads.head import Head
+from regard.layers.embedders.embedder import Embedder
+from regard.layers.feedforwards import FEEDFORWARDS
+from regard.layers.gated_blocks import BlocksState, GatedBlocks
+from regard.layers.transformer_block import TransformerBlock
+from regard.models.build import build_sockets
+from regard.models.model import DRAFT, Distributions, Generator
+from regard.models.settings import AttentionSettings
+from regard.models.translator import Translator, Writing
+from regard.ops.kernels.search import Rules
+from regard.records import BOS, EOS, PAD, Batch, Decoded, Encoded, State, Step
+from regard.registry import Choice
+
+SOURCE, TARGET = "source", "target"  # columns
+WIDER = 4  # the hidden layer of a block than its states
+RATIO, EXTRA = 2, 10  # most pieces of a draft: so many times those of its source, and more
+Ids = tuple[int, ...]
+SecondLayers = Annotated[Layers, Doc("Blocks of the second pass.")]
+
+
+class Draft(NamedTuple):
+    """What the first pass wrote, of each row."""
+
+    seen: Encoded  # (batch, place, width): each piece of the draft, beside the state that wrote it
+    ids: Tensor  # (batch, place), PAD behind each sentence
+
+
+class Rereading(NamedTuple):
+    """The state of both passes between steps."""
+
+    first: Writing
+    second: BlocksState | None  # None: this route writes in one pass
+
+    def select(self, rows: Tensor) -> "Rereading":
+        """Rows of both."""
+        return Rereading(self.first.select(rows), None if self.second is None else self.second.select(rows))
+
+
+class SecondPass(Generator):
+    """A translator, and blocks that change the states of its decoders while they look at a draft."""
+
+    first: Translator
+
+    @abstractmethod
+    def blocks(self, route: str) -> GatedBlocks | None:
+        """Return what changes the states of a route; None where it writes in one pass."""
+
+    @abstractmethod
+    def draft(self, batch: Batch) -> Draft:
+        """Return what the blocks of the batch's route look at."""
+
+    def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
+        """Losses (batch, target) in nats of what is written last, 0 at padding."""
+        decoded, encoded = self.decode(batch)
+        targets = batch.sequences(TARGET).items
+        losses: Tensor = self._head(batch.route).nll(decoded, encoded, targets, smoothing=smoothing)
+        return losses
+
+    def distributions(self, batch: Batch) -> Distributions:
+        """All words of the vocabulary, for each target token."""
+        decoded, encoded = self.decode(batch)
+        target = batch.sequences(TARGET)
+        log_probs: Tensor = self._head(batch.route).log_probs(decoded, encoded)
+        return Distributions(log_probs[target.mask], target.items[target.mask])
+
+    def counted(self, batch: Batch) -> Tensor:
+        """(batch, target): the words that `nll` has a loss of."""
+        return batch.sequences(TARGET).mask
+
+    def drafted(self, batch: Batch) -> Tensor | None:
+        """Ids (batch, place) of the draft, PAD behind each sentence; None where the route writes in one pass."""
+        return None if self.blocks(batch.route) is None else self.draft(batch).ids
+
+    def reads(self, batch: Batch) -> list[tuple[Embedder, Tensor]]:
+        """Which embedder reads which ids of a batch."""
+        return self.first.reads(batch)
+
+    @property
+    def max_source(self) -> int | None:
+        """That of the first pass."""
+        return self.first.max_source
+
+    def longest(self, batch: Batch) -> int | None:
+        """Most ids of a target: those that the translator can write."""
+        return self.first.longest(batch)
+
+    def start(self, batch: Batch) -> Rereading:
+        """Draft, then begin anew: one row per source sentence."""
+        blocks = self.blocks(batch.route)
+        return Rereading(self.first.start(batch), None if blocks is None else blocks.start(self.draft(batch).seen))
+
+    def step(self, ids: Tensor, state: Rereading, *, need_weights: bool = False) -> tuple[Step, State]:
+        """ids (rows, 1) → log-probabilities (rows, vocab) of the next word; weights are of the source."""
+        decoded, after = self._read(ids, state, need_weights)
+        log_probs = self._head(state.first.route).log_probs(decoded, state.first.encoded)[:, -1]
+        return Step(log_probs, None if decoded.weights is None else decoded.weights[:, -1]), after
+
+    def best(
+        self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor, State]:
+        """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
+        decoded, after = self._read(ids, state)
+        head = self._head(state.first.route)
+        return *head.best(decoded, state.first.encoded, count, forbidden), after
+
+    def _read(self, ids: Tensor, state: Rereading, need_weights: bool = False) -> tuple[Decoded, Rereading]:
+        first, head = state.first, self._head(state.first.route)
+        decoded, after = self._decoder(first.route)(ids, first.decoder, need_weights=need_weights or head.needs_weights)
+        weights = decoded.weights
+        if weights is not None:  # an encoder may have unfolded to more places than there are words
+            weights = weights[..., : first.mask.shape[1]].masked_fill(~first.mask.unsqueeze(1), 0.0)
+        blocks, states, second = self.blocks(first.route), decoded.states, state.second
+        if blocks is not None and second is not None:
+            states, _, second = blocks(states, second)
+        return Decoded(states, weights), Rereading(first._replace(decoder=after), second)
+
+    def _decoder(self, route: str) -> Decoder:
+        return self.first.decoders[self.first.routes[route].decoder]
+
+    def _head(self, route: str) -> Head:
+        return self.first.heads[self.first.routes[route].head]
+
+
+def greedy_drafts(translator: Translator, batch: Batch) -> list[Ids]:
+    """Return what greedy search writes of each source, with its end."""
+    ids = torch.full((len(batch.lines), 1), BOS, device=batch.sequences(SOURCE).items.device)
+    limits = RATIO * batch.sequences(SOURCE).mask.sum(dim=-1) + EXTRA
+    most = translator.longest(batch)
+    limits = limits if most is None else limits.clamp(max=most)
+    begun, longest = translator.start(batch), int(limits.max())
+    writer = translator.compiled_writer(ids, begun, longest)
+    if writer is not None:
+        rules = Rules(1, 1, False, 0, limits.numpy(force=True), np.ones(longest + 2))
+        if (found := writer.beam(rules, None)) is not None:
+            return [(*best.ids, EOS) for best, *_ in found]
+    rows, state, ended = list[Tensor](), cast(Any, begun), torch.zeros_like(limits, dtype=torch.bool)
+    for step in range(longest):
+        ids, _, state = translator.best(ids, state, 1, (PAD, BOS))
+        ended |= step >= limits
+        rows.append(ids.masked_fill(ended.unsqueeze(-1), EOS))
+        ended |= rows[-1].squeeze(-1) == EOS
+        if bool(ended.all()):
+            break
+    lines = torch.cat(rows, dim=1).tolist()
+    return [(*line[: [*line, EOS].index(EOS)], EOS) for line in lines]
+
+
+def build_second(
+    decodes: Decoder,
+    draft_width: int,
+    attention: AttentionSettings,
+    self_attention: AttentionSettings,
+    num_layers: int,
+    dropout: float,
+) -> GatedBlocks:
+    """Return blocks above a decoder that look at a draft (batch, place, draft_width)."""
+    sockets, blocks = build_sockets(attention, self_attention), list[TransformerBlock]()
+    for _ in range(num_layers):
+        cross = sockets.cross(decodes.dim, draft_width)
+        below = FEEDFORWARDS.build(
+            Choice("position_wise"), decodes.dim, WIDER * decodes.dim, given={"dropout": dropout}
+        )
+        blocks.append(
+            TransformerBlock(
+                decodes.dim,
+                sockets.causal(decodes.dim),
+                cross,
+                below,
+                context_dim=cross.context_dim(draft_width),
+                dropout=dropout,
+            )
+        )
+    second = GatedBlocks(blocks)
+    name_columns(second, TARGET, read=DRAFT)
+    return second
+
+
+def longest_draft(source: int) -> int:
+    """Return the most ids of the draft of a source of so many ids, both with their ends."""
+    return RATIO * source + EXTRA + 1
+
+
+def draft_vectors(decoder: Decoder, states: Tensor, ids: Tensor) -> Tensor:
+    """States (batch, n, dim) of a decoder beside the words (batch, n) that they wrote → (batch, n, width)."""
+    words, _ = decoder.embedder(ids)
+    return torch.cat([states, words], dim=-1)
+
+
+def draft_width(decoder: Decoder) -> int:
+    """Width of a piece of a draft."""
+    return decoder.dim + decoder.embedder.dim

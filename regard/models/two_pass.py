@@ -1,0 +1,162 @@
+"""Two decoders, one after the other: the first one writes a draft, the second one looks at the source and at the draft.
+
+The third training of https://doi.org/10.1609/aaai.v33i01.3301451, whose draft has a pseudo-token for every ambiguous
+word. Which texts are drafts is data: batches of one decoder alternate with those of the other, as in `one_to_many`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention import unrecorded
+from regard.config import Doc
+from regard.config.common_settings import DropoutShare
+from regard.data.collate import collate
+from regard.data.columns import Columns
+from regard.errors import PartError, nearest
+from regard.layers.gated_blocks import GatedBlocks
+from regard.models.second_pass import (
+    Draft,
+    Rereading,
+    SecondLayers,
+    SecondPass,
+    build_second,
+    draft_vectors,
+    draft_width,
+    greedy_drafts,
+)
+from regard.models.settings import (
+    HEADS_OF_FOUR,
+    PROJECTED_HEADS,
+    AttentionChoice,
+    EmbedderChoice,
+    HeadChoice,
+    ModelDim,
+    SelfAttention,
+    Tied,
+    WordPosition,
+)
+from regard.models.translator import (
+    DecoderOfTarget,
+    EncoderOfSource,
+    Languages,
+    Translator,
+    TranslatorParts,
+    build_routes,
+    check_languages,
+    shifted,
+)
+from regard.ops.kernels.search import CompiledWriter
+from regard.ops.modules import evaluating, module_dict
+from regard.records import Batch, Decoded, Encoded, Sequences, place
+from regard.registry import Choice
+
+Drafted = Annotated[str, Doc("The one of the languages that is written first, for the others to look at.")]
+
+
+class TwoPass(SecondPass):
+    """p(target | source, draft): the states of a language's decoder, changed by blocks that look at the draft.
+
+    The draft is what greedy search writes along the route of `drafts`, without dropout; that it was chosen has no
+    gradient, its states have one. Batches of that route train its decoder. With closed gates, as at first, every
+    language has its plain decoder.
+    """
+
+    def __init__(self, first: Translator, second: Mapping[str, GatedBlocks], drafts: str) -> None:
+        """`second` has blocks for each language but `drafts`."""
+        super().__init__()
+        self.first, self.second, self.drafts = first, module_dict(second), drafts
+
+    def blocks(self, route: str) -> GatedBlocks | None:
+        """Return those of a language; None for the one that drafts are in."""
+        language = self.first.routes[route].decoder
+        return None if language == self.drafts else self.second[language]
+
+    def draft(self, batch: Batch) -> Draft:
+        """Write each source along the route of drafts."""
+        return self._draft(batch, self.first.encode(batch))
+
+    def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
+        """States (batch, target, dim) of the batch's route, and what the encoder saw; weights are of the source."""
+        decoded, encoded = self.first.decode(batch, need_weights=need_weights)
+        blocks = self.blocks(batch.route)
+        if blocks is None:
+            return decoded, encoded
+        states, *_ = blocks(decoded.states, blocks.start(self._draft(batch, encoded).seen))
+        return decoded._replace(states=states), encoded
+
+    def compiled_writer(self, ids: Tensor, state: Rereading, steps: int) -> CompiledWriter | None:
+        """Return that of the translator where drafts are asked for."""
+        return self.first.compiled_writer(ids, state.first, steps) if state.second is None else None
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those of the translator: drafts can be asked for, too."""
+        return self.first.languages
+
+    def route(self, language: str | None) -> str:
+        """Return the route of a language. Raises ConfigError for one that this model does not write."""
+        return self.first.route(language)
+
+    def along(self, route: str) -> Sequence[nn.Module]:
+        """Return the modules of a route; where it looks at a draft, those that write the draft, too."""
+        blocks = self.blocks(route)
+        return [*self.first.along(route), *([] if blocks is None else [blocks, *self.first.along(self.drafts)])]
+
+    def parts(self) -> Mapping[str, Sequence[nn.Module]]:
+        """Return the parts of the translator, and the blocks."""
+        return {**self.first.parts(), "second": [*self.second.values()]}
+
+    def _draft(self, batch: Batch, encoded: Encoded) -> Draft:
+        decoder, device = self._decoder(self.drafts), encoded.states.device
+        sources = batch._replace(route=self.drafts)
+        with unrecorded():
+            with torch.no_grad(), evaluating(self):
+                target = place(collate(greedy_drafts(self.first, sources)), device)
+            with torch.set_grad_enabled(torch.is_grad_enabled() and self.training):  # an explanation takes it as given
+                read = Sequences(shifted(target.items), target.mask)
+                states = decoder.forced(read, decoder.start(encoded)).states
+                seen = draft_vectors(decoder, states, target.items)
+        return Draft(Encoded(seen, target.mask, seen.new_zeros(len(seen), seen.shape[-1])), target.items)
+
+
+def two_pass(  # noqa: PLR0913  a setting each
+    columns: Columns,
+    *,
+    languages: Languages,
+    drafts: Drafted = "pseudo",
+    dim: ModelDim = 256,
+    embedder: EmbedderChoice = Choice("words"),
+    position: WordPosition = Choice("sinusoidal"),
+    encoder: EncoderOfSource = Choice("transformer"),
+    decoder: DecoderOfTarget = Choice("transformer"),
+    attention: Annotated[AttentionChoice, Doc("How decoders look at the source, and blocks at the draft.")] = (
+        HEADS_OF_FOUR
+    ),
+    self_attention: SelfAttention = PROJECTED_HEADS,
+    head: HeadChoice = Choice("linear"),
+    num_layers: SecondLayers = 1,
+    dropout: DropoutShare = 0.1,
+    tied: Tied = "all",
+) -> TwoPass:
+    """p(target | source, draft): one encoder and a decoder for each of the `languages`, of which `drafts` comes first.
+
+    All others have `num_layers` blocks more, which look at what was written first. It can start from a run of
+    `one_to_many`, or of `translator`.
+    """
+    check_languages(languages)
+    if drafts not in languages:
+        raise PartError(f"'{drafts}' is none of the languages", nearest(drafts, languages), setting="drafts")
+    if len(languages) == 1:
+        raise PartError(f"has '{drafts}' alone, which is the draft", f"languages: [de, {drafts}]", setting="languages")
+    parts = TranslatorParts(dim, embedder, position, encoder, decoder, attention, self_attention, head, dropout, tied)
+    first = build_routes(columns, parts, languages)
+    width = draft_width(first.decoders[drafts])
+    second = {
+        name: build_second(first.decoders[name], width, attention, self_attention, num_layers, dropout)
+        for name in languages
+        if name != drafts
+    }
+    return TwoPass(first, second, drafts)
