@@ -5,7 +5,7 @@
 
 RUN is a translator of Multi30k, English to German; what is translated is test2016. Links are those of an HMM that is
 learnt from the training pairs. A source word is dropped where its translation has no link to it. Of other runs only
-that is told, by the entropies that RUN has counted.
+that is told, by the entropies that RUN has counted, and how much less they drop than RUN, with 95 % intervals.
 """
 
 import gzip
@@ -13,7 +13,7 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 import regard
 from regard.config import Choice
+from regard.evaluation.significance import compare_statistics
 from regard.explain.adequacy import ADEQUACIES
 from regard.explain.adequacy.lexicon import FILE, folded_words
 from regard.results import Prediction, TextPrediction
+from regard.runs.adequacy import AMBIGUOUS
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import BothWays, fit_both
 from regard.statistical.bitext import Bitext
@@ -31,6 +33,7 @@ from regard.statistical.symmetrisation import SYMMETRISATIONS
 from regard.statistical.translations import Translations, linked
 
 Pair = tuple[list[str], list[str]]
+Rates = dict[str, tuple[int, int]]  # (dropped, seen) of each source word
 
 DATA = Path(os.environ.get("REGARD_DATA", "data")) / "multi30k"
 LEAST, FIFTHS = 5, 5  # occurrences of a word in the test part; parts of the words by their entropy
@@ -51,13 +54,21 @@ def pairs_of(sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
     return [(words(source), words(target)) for source, target in zip(sources, targets, strict=True)]
 
 
-def drop_rates(models: BothWays, pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
+def drops(models: BothWays, pairs: Sequence[Pair]) -> list[list[tuple[str, bool]]]:
+    """The words of each source, and whether each is dropped."""
+    links = links_of(models, pairs)
+    return [
+        [(word, not places) for word, places in zip(source, linked(row, len(source)), strict=True)]
+        for (source, _), row in zip(pairs, links, strict=True)
+    ]
+
+
+def drop_rates(found: Sequence[Sequence[tuple[str, bool]]]) -> Rates:
     """(dropped, seen) of each source word."""
     seen, dropped = Counter[str](), Counter[str]()
-    for (source, _), row in zip(pairs, links_of(models, pairs), strict=True):
-        for word, places in zip(source, linked(row, len(source)), strict=True):
-            seen[word] += 1
-            dropped[word] += not places
+    for word, missing in (one for row in found for one in row):
+        seen[word] += 1
+        dropped[word] += missing
     return {word: (dropped[word], count) for word, count in seen.items() if any(map(str.isalpha, word))}
 
 
@@ -65,18 +76,58 @@ def links_of(models: BothWays, pairs: Sequence[Pair]) -> list[list[tuple[int, in
     return models.links(Bitext.of(pairs), SYMMETRISATIONS["grow-diag-final-and"])
 
 
-def tell_entropy(name: str, rates: dict[str, tuple[int, int]], translations: Translations) -> None:
+def fifths_of(rates: Rates, translations: Translations) -> dict[str, int]:
+    """The fifth of the occurrences, by rising entropy, that each word begins in."""
+    known = sorted((translations.entropy(word), word) for word in rates if translations.count(word))
+    total, so_far, found = sum(rates[word][1] for _, word in known), 0, dict[str, int]()
+    for _, word in known:
+        found[word] = FIFTHS * so_far // total
+        so_far += rates[word][1]
+    return found
+
+
+def tell_entropy(name: str, rates: Rates, translations: Translations) -> None:
     """Spearman's correlation of entropy and drop rate over words, and the rate of each fifth of the occurrences."""
     often = {word: one for word, one in rates.items() if one[1] >= LEAST and translations.count(word) >= LEAST}
     entropies = [translations.entropy(word) for word in often]
     value, p_value = spearman(entropies, [dropped / seen for dropped, seen in often.values()])
     print(f"{name}: Spearman {value:.2f}, p {p_value:.1g}, {len(often):,} words")
-    ordered = sorted((translations.entropy(word), *one) for word, one in rates.items() if translations.count(word))
-    parts, total, so_far = [[0, 0] for _ in range(FIFTHS)], sum(seen for *_, seen in ordered), 0
-    for _, dropped, seen in ordered:
-        part = parts[min(FIFTHS * so_far // total, FIFTHS - 1)]
-        part[0], part[1], so_far = part[0] + dropped, part[1] + seen, so_far + seen
+    parts = [[0, 0] for _ in range(FIFTHS)]
+    for word, part in fifths_of(rates, translations).items():
+        parts[part] = [sum(both) for both in zip(parts[part], rates[word], strict=True)]
     print("  dropped, by fifths of rising entropy:", *(f"{dropped / seen:.1%}" for dropped, seen in parts))
+
+
+class DropRate:
+    """Dropped of the occurrences of some words, in per cent; statistics (sentence, 2) are both counts."""
+
+    name, higher_is_better = "dropped", False
+
+    def value(self, sums: NDArray[np.float64]) -> float:
+        dropped, seen = sums
+        return float(100 * dropped / max(1.0, seen))
+
+
+def counts_of(found: Sequence[Sequence[tuple[str, bool]]], chosen: Container[str]) -> NDArray[np.float64]:
+    """(sentence, 2): how many occurrences of chosen words are dropped, and how many there are."""
+    rows = [[missing for word, missing in row if word in chosen] for row in found]
+    return np.array([(sum(row), len(row)) for row in rows], dtype=np.float64)
+
+
+def tell_difference(
+    name: str,
+    ours: Sequence[Sequence[tuple[str, bool]]],
+    theirs: Sequence[Sequence[tuple[str, bool]]],
+    translations: Translations,
+) -> None:
+    """How many ambiguous words, and words of each fifth, another run drops; intervals are over sentences."""
+    fifths = fifths_of(drop_rates(ours), translations)
+    sets = {"ambiguous words": {*translations.ambiguous(AMBIGUOUS)}, "all words": {*fifths}}
+    sets |= {f"fifth {part + 1}": {word for word in fifths if fifths[word] == part} for part in range(FIFTHS)}
+    print(f"{name}:")
+    for kind, chosen in sets.items():
+        one, other = (counts_of(found, chosen) for found in (ours, theirs))
+        print(f"  {kind}, {int(one[:, 1].sum()):,} times:", compare_statistics(DropRate(), one, other, ""))
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
@@ -147,8 +198,11 @@ def main() -> None:
     sources, given = lines("test2016.en.gz"), lines("test2016.de.gz")
     found = {"references": given, str(run): [one.text for one in predictor.predict(sources)]}
     found |= {other: [one.text for one in regard.load(other).predict(sources)] for other in sys.argv[2:]}
-    for name, texts in found.items():
-        tell_entropy(name, drop_rates(models, pairs_of(sources, texts)), translations)
+    dropped = {name: drops(models, pairs_of(sources, texts)) for name, texts in found.items()}
+    for name, rows in dropped.items():
+        tell_entropy(name, drop_rates(rows), translations)
+    for other in sys.argv[2:]:
+        tell_difference(other, dropped[str(run)], dropped[other], translations)
     if len(found) == 2:
         tell_checks(run, predictor, models, sources, given)
 

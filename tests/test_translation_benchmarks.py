@@ -11,6 +11,7 @@ from regard.config import Choice
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
+from regard.statistical.translations import Translations
 
 under_translation, data_sizes = benchmark("under_translation"), benchmark("data_sizes")
 
@@ -41,8 +42,23 @@ def models():
 
 
 def test_all_words_are_linked_and_none_dropped(models):
-    rates = under_translation.drop_rates(models, under_translation.pairs_of(*zip(*PAIRS, strict=True)))
+    found = under_translation.drops(models, under_translation.pairs_of(*zip(*PAIRS, strict=True)))
+    rates = under_translation.drop_rates(found)
     assert rates == {"two": (0, 3), "dogs": (0, 2), "sleep": (0, 2), "cats": (0, 2), "run": (0, 2)}
+
+
+def test_fifths_are_of_occurrences():
+    """Ten of them: three words of rising entropy have 0 to 4, 4 to 8 and 8 to 10, and begin in fifths 0, 2 and 4."""
+    counts = {"a": {"x": 4}, "b": {"x": 3, "y": 1}, "c": {"x": 1, "y": 1}}
+    rates = {"c": (0, 2), "a": (1, 4), "b": (2, 4), "unknown": (1, 1)}
+    assert under_translation.fifths_of(rates, Translations(counts)) == {"a": 0, "b": 2, "c": 4}
+
+
+def test_counts_of_some_words_by_sentence():
+    found = [[("a", True), ("b", False)], [("b", True)], [("a", False), ("a", True)]]
+    counts = under_translation.counts_of(found, {"a"})
+    assert counts.tolist() == [[1, 1], [0, 0], [1, 2]]
+    assert under_translation.DropRate().value(counts.sum(axis=0)) == pytest.approx(200 / 3)
 
 
 def test_a_word_goes_with_what_it_is_linked_to(models):
