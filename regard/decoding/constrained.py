@@ -11,6 +11,7 @@ from regard.decoding.beam import NEVER, Array, BeamSearch
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import PhraseTracker, Requirement, Requirements
 from regard.decoding.search import WIDEST, Guided, Hypothesis, Search
+from regard.ops.kernels.search import Required, Rules
 from regard.ops.topk import top
 from regard.records import EOS, Batch, Writer
 
@@ -38,9 +39,14 @@ class ConstrainedBeamSearch(Search):
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """The n best of each example."""
         wanted = self.requirements.batch(batch.lines.tolist())
-        beams = _Beams(self.beam, wanted, self.requirements.parts_words, self._limits(writer, batch, wanted))
+        limits = self._limits(writer, batch, wanted)
+        beams = _Beams(self.beam, wanted, self.requirements.parts_words, limits)
         beams.widths = np.array([self._width(one) for one in wanted], np.int64)
         guided = Guided(writer, features, batch, self.min_length)
+        norms = np.concatenate([[1.0], self.norm(np.arange(1, limits.max(initial=0) + 2))])
+        rules = Rules(self.beam.size, self.n_best, False, self.min_length, limits, norms)
+        if (found := self.written(guided, rules, batch.lines, beams.required())) is not None:
+            return found
         device = batch.lines.device
         while len(beams.sums):
             words, rows = beams.grow(beams.choices(*guided.step()), guided.ending())
@@ -85,7 +91,7 @@ class _Beams:
         self.banks = np.array([_banks(one) for one in wanted], np.int64)
         self.widths = self.banks
         end = np.where(self.tracker.totals > 0, EOS, -1)[:, None]  # few rows have all, and may end: it is always tried
-        self.tried = np.concatenate([self.tracker.words, end], axis=1)
+        self.tried = np.sort(np.concatenate([self.tracker.words, end], axis=1), axis=1)
         self.prefixes = np.full((count, longest), -1)
         for number, one in enumerate(wanted):
             self.prefixes[number, : len(one.prefix)] = one.prefix[:longest]
@@ -96,16 +102,25 @@ class _Beams:
         self.length = 0
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
 
+    def required(self) -> Required:
+        """The same for compiled code."""
+        tracker, (_, nodes, met) = self.tracker, self.progress
+        automata = tracker.next, tracker.left, tracker.open, tracker.whole, tracker.parts_words
+        terms = tracker.needed, tracker.sizes, tracker.totals, tracker.words
+        return Required(*terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths)
+
     def choices(self, scores: Tensor, log_probs: Tensor) -> _Choices:
         """The likeliest words of each row and those of its terms; as long as there is a prefix, its next word alone."""
         examples = self.progress.examples
-        _, likely = top(scores, int(self.widths[examples].max()) + 1)
+        each = torch.from_numpy(self.widths[examples, None] + 1).to(scores.device)  # whatever its batch mates have
+        _, likely = top(scores, int(each.max()))
+        near = torch.arange(likely.shape[1], device=scores.device) < each
         forced, tried = (
             torch.from_numpy(words[examples]).to(likely.device)
             for words in (self.prefixes[:, self.length, None], self.tried)
         )
-        new = (tried >= 0) & (tried.unsqueeze(-1) != likely.unsqueeze(-2)).all(dim=-1)
-        given = torch.cat([torch.ones_like(likely, dtype=torch.bool), new], dim=-1) & (forced < 0)
+        new = (tried >= 0) & ((tried.unsqueeze(-1) != likely.unsqueeze(-2)) | ~near.unsqueeze(-2)).all(dim=-1)
+        given = torch.cat([near, new], dim=-1) & (forced < 0)
         words = torch.cat([likely, tried, forced], dim=-1).clamp(min=0)
         found = scores.gather(-1, words)
         rows, places = (torch.cat([given, forced >= 0], dim=-1) & (found > NEVER)).nonzero(as_tuple=True)

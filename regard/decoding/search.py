@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.decoding.features.feature import Feature
 from regard.decoding.shortlist import QuickWriter
 from regard.errors import ConfigError
-from regard.ops.kernels.search import CompiledWriter, Rules
+from regard.ops.kernels.search import CompiledWriter, Required, Rules
 from regard.ops.topk import top
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
@@ -90,7 +90,9 @@ class Search(ABC):
         unwanted = self.unwanted()
         return torch.isin(lines, torch.tensor([*unwanted], device=lines.device)) if unwanted else None
 
-    def written(self, guided: "Guided", rules: Rules, lines: Tensor) -> list[list[Hypothesis]] | None:
+    def written(
+        self, guided: "Guided", rules: Rules, lines: Tensor, required: Required | None = None
+    ) -> list[list[Hypothesis]] | None:
         """Search with compiled code alone, a beam of these rules; None where steps must be taken one by one.
 
         lines (rows,) are those of the batch.
@@ -99,11 +101,12 @@ class Search(ABC):
         if writer is None:
             return None
 
-        def unwanted() -> NDArray[np.bool_]:
+        def dropped() -> NDArray[np.bool_]:
             found = self.dropped(lines)
             return np.zeros(len(lines), np.bool_) if found is None else found.numpy()
 
-        found = writer.beam(rules, None if self.unwanted is frozenset else unwanted)
+        unwanted = None if self.unwanted is frozenset else dropped
+        found = writer.beam(rules, unwanted) if required is None else writer.constrained_beam(rules, required, unwanted)
         return None if found is None else [[Hypothesis(*one) for one in some] for some in found]
 
     def limits(self, writer: Writer, batch: Batch) -> Tensor:

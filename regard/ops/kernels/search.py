@@ -16,6 +16,7 @@ from regard.ops.kernels.vocabulary import MOST, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
 SOURCE = Path(__file__).with_name("search.cpp")
+CONSTRAINED = Path(__file__).with_name("constrained.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
@@ -50,6 +51,14 @@ class _Rules(ctypes.Structure):
     )
 
 
+class _Required(ctypes.Structure):
+    _fields_ = (
+        *((name, _LONG) for name in ("terms", "symbols", "tried", "longest")),
+        *((name, _POINTER) for name in ("needed", "sizes", "totals", "symbols_of", "next", "left", "open", "whole")),
+        *((name, _POINTER) for name in ("parts_words", "nodes", "met", "tried_of", "prefixes", "banks", "widths")),
+    )
+
+
 class WordSum(NamedTuple):
     """Vectors that are table[id] · scale + places[step]."""
 
@@ -67,6 +76,26 @@ class Rules(NamedTuple):
     min_length: int
     limits: NDArray[np.int64]  # (texts,) most ids
     norms: NDArray[np.float64]  # by length from 0 to one more than the largest limit: what a sum is divided by
+
+
+class Required(NamedTuple):
+    """What targets have to contain, and how each beam is shared out: see `regard.decoding.phrases.PhraseTracker`."""
+
+    needed: NDArray[np.int64]  # (texts, terms) how often
+    sizes: NDArray[np.int64]  # (texts, terms) ids of each
+    totals: NDArray[np.int64]  # (texts,) ids of all
+    symbols: NDArray[np.int64]  # (texts, symbols) ids that terms are made of, -1: none
+    next: NDArray[np.int64]  # (nodes, symbols + 1) of the automata
+    left: NDArray[np.int64]  # (nodes, terms) ids to write yet of a term
+    open: NDArray[np.int64]  # (nodes, terms) whether it is written
+    whole: NDArray[np.int64]  # (nodes, terms) whether it is written if a new word begins
+    parts_words: NDArray[np.bool_]  # (vocab,) whether one does
+    nodes: NDArray[np.int64]  # (texts,) at the beginning
+    met: NDArray[np.int64]  # (texts, terms) at the beginning
+    tried: NDArray[np.int64]  # (texts, some) ids that are tried however unlikely they are, rising, -1: none
+    prefixes: NDArray[np.int64]  # (texts, longest) -1: none
+    banks: NDArray[np.int64]  # (texts,) parts of a beam
+    widths: NDArray[np.int64]  # (texts,) hypotheses of all of them
 
 
 class CompiledHypothesis(NamedTuple):
@@ -101,10 +130,36 @@ class CompiledWriter(NamedTuple):
         step, and tells which rows (rows,) are written no further.
         Raises MemoryError, and what `unwanted` raises.
         """
-        kernel = library(SOURCE)
-        words = min(map(len, self.shortlists), default=MOST) if self.shortlists else self.table.product.struct.outputs
-        if kernel is None or rules.size >= min(MOST, words - len(SPECIALS)):
+        kernel = library(SOURCE) if self._fits(rules.size) else None
+        return None if kernel is None else self._found(kernel, "beam_search", rules, unwanted)
+
+    def constrained_beam(
+        self, rules: Rules, required: Required, unwanted: Callable[[], NDArray[np.bool_]] | None = None
+    ) -> list[list[CompiledHypothesis]] | None:
+        """Return the hypotheses of each row that have what is required, as `beam` does; None for shortlists, too."""
+        fits = self.shortlists is None and self._fits(int(required.widths.max(initial=0)))
+        kernel = library(CONSTRAINED) if fits else None
+        if kernel is None:
             return None
+        arrays = [np.ascontiguousarray(one) for one in required]
+        sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
+        told = _Required(*sizes, *(one.ctypes.data for one in arrays))
+        return self._found(kernel, "constrained_search", rules, unwanted, told)
+
+    def _fits(self, width: int) -> bool:
+        """Whether a step can look at one word more than a beam is wide."""
+        words = min(map(len, self.shortlists), default=MOST) if self.shortlists else self.table.product.struct.outputs
+        return width < min(MOST, words - len(SPECIALS))
+
+    def _found(
+        self,
+        kernel: ctypes.CDLL,
+        name: str,
+        rules: Rules,
+        unwanted: Callable[[], NDArray[np.bool_]] | None,
+        *more: ctypes.Structure,
+    ) -> list[list[CompiledHypothesis]]:
+        """What a search in compiled code finds."""
         tables = [(self.table.narrowed(some), some) for some in self.shortlists or ()]
         lists = [_Shortlist(one.product.struct, some.data_ptr()) for one, some in tables]
         table, places = self.words.table.detach().contiguous(), self.words.places
@@ -131,9 +186,9 @@ class CompiledWriter(NamedTuple):
             rules.size, rules.n_best, rules.exact, rules.min_length, limits.ctypes.data, norms.ctypes.data,
             _STEPPED() if unwanted is None else _STEPPED(stepped), dropped.ctypes.data,
         )  # fmt: skip
-        search = kernel["beam_search"]
-        search.argtypes, search.restype = [_POINTER, _POINTER, _POINTER], _POINTER
-        found = search(ctypes.byref(writer), ctypes.byref(start), ctypes.byref(told))
+        search, given = kernel[name], (writer, start, told, *more)
+        search.argtypes, search.restype = [_POINTER] * len(given), _POINTER
+        found = search(*map(ctypes.byref, given))
         if not found:
             raise MemoryError("a beam search")
         written = _read(kernel, found, len(first))

@@ -46,16 +46,25 @@ float top_of(const float* logits, int64_t count) {
   return largest_of(top);
 }
 
+// Words whose log-probabilities are wanted, however unlikely they are.
+struct Asked {
+  int64_t count = 0;             // of a row
+  const int64_t* words = nullptr;  // (rows, count), rising; -1: none
+  float* log_probs = nullptr;      // (rows, count), -inf for none
+};
+
 // states (rows, dim) → words and log-probabilities (rows, wanted), the likeliest first; `forbidden` ones, rising, never.
 void find_best(
     const Product* table, int64_t rows, const float* states, int64_t wanted, int64_t forbidden_count,
-    const int64_t* forbidden, int64_t* words, float* log_probs) {
+    const int64_t* forbidden, int64_t* words, float* log_probs, const Asked& asked = {}) {
   std::unique_ptr<float[]> logits(new float[std::min(rows, kRows) * kWords]);
   const int64_t panels = panels_of(*table), block = kWords / kPanel;
   std::fill(log_probs, log_probs + rows * wanted, -INFINITY);
+  std::fill(asked.log_probs, asked.log_probs + rows * asked.count, -INFINITY);
   for (int64_t start = 0; start < rows; start += kRows) {
     const int64_t count = std::min(kRows, rows - start);
     Row known[kRows];
+    int64_t next[kRows] = {};  // of the words that are asked for
     for (int64_t row = 0; row < count; ++row) {
       known[row].best = log_probs + (start + row) * wanted;
       known[row].words = words + (start + row) * wanted;
@@ -76,6 +85,11 @@ void find_best(
         for (int64_t one = 0; one < forbidden_count; ++one) {
           if (forbidden[one] >= begin && forbidden[one] < begin + length) found[forbidden[one] - begin] = -INFINITY;
         }
+        const int64_t* wishes = asked.words + (start + row) * asked.count;
+        for (; next[row] < asked.count && wishes[next[row]] < begin + length; ++next[row]) {
+          if (wishes[next[row]] < 0) continue;
+          asked.log_probs[(start + row) * asked.count + next[row]] = found[wishes[next[row]] - begin];
+        }
         for (int64_t word = 0; word < length; word += kSearched) {
           const int64_t searched = std::min(kSearched, length - word);
           if (top_of(found + word, searched) > known[row].best[wanted - 1]) {
@@ -87,6 +101,7 @@ void find_best(
     for (int64_t row = 0; row < count; ++row) {
       const float total = known[row].largest + std::log(known[row].sum);
       for (int64_t one = 0; one < wanted; ++one) known[row].best[one] -= total;
+      for (int64_t one = 0; one < asked.count; ++one) asked.log_probs[(start + row) * asked.count + one] -= total;
     }
   }
 }

@@ -1,0 +1,259 @@
+// Beam search whose targets contain what is required, in one call. It finds what decoding/constrained.py finds.
+
+#include "search.h"
+
+namespace {
+
+// What is required of each text: the arrays of `regard.decoding.phrases.PhraseTracker`, and shares of the beam.
+struct Required {
+  int64_t terms, symbols, tried_count, longest;
+  const int64_t *needed, *sizes;        // (texts, terms)
+  const int64_t* totals;                // (texts,)
+  const int64_t* symbols_of;            // (texts, symbols), -1: none
+  const int64_t* next;                  // (nodes, symbols + 1)
+  const int64_t *left, *open, *whole;   // (nodes, terms)
+  const uint8_t* parts_words;           // (vocab,)
+  const int64_t *nodes, *met;           // (texts,) and (texts, terms): what a text begins with
+  const int64_t* tried;                 // (texts, tried_count), rising, -1: none
+  const int64_t* prefixes;              // (texts, longest), -1: none
+  const int64_t *banks, *widths;        // (texts,)
+};
+
+// What a row has written of what is required of its text: a node of the automata, and what is to be written yet.
+struct Mark {
+  int64_t text, node, remaining;
+};
+
+// Rows, those of a text one after the other.
+struct Marks {
+  std::vector<Mark> rows;
+  std::vector<int64_t> met;  // (rows, terms) how often each term is written
+
+  void add(const Mark& row, const int64_t* counts, int64_t terms) {
+    rows.push_back(row);
+    met.insert(met.end(), counts, counts + terms);
+  }
+  void clear() { rows.clear(), met.clear(); }
+  int64_t end_of(int64_t first) const {  // of the rows of a text
+    int64_t last = first;
+    while (last < int64_t(rows.size()) && rows[last].text == rows[first].text) ++last;
+    return last;
+  }
+};
+
+// A word that may be written next.
+struct Candidate {
+  Word word;
+  Mark after;
+  int64_t bank, met;  // met: where its counts of terms are
+  bool ends;
+};
+
+class Beams {
+ public:
+  Beams(const Writer& writer, const Start& start, const Rules& rules, const Required& required, Found& found)
+      : writer(writer), rules(rules), required(required), found(found), rows(writer, start, rules), ended(start.texts) {
+    for (int64_t text = 0; text < start.texts; ++text) {
+      const int64_t node = required.nodes[text], *met = required.met + text * required.terms;
+      marks.add({text, node, remaining(text, node, met)}, met, required.terms);
+    }
+  }
+
+  void run() {
+    while (!marks.rows.empty()) {
+      look_ahead();
+      grow();
+      if (rules.stepped) rules.stepped();
+      keep();
+    }
+  }
+
+ private:
+  // The likeliest words of every row, and what is asked of them besides: the words of its terms, or of its prefix.
+  void look_ahead() {
+    const int64_t count = rows.written.size(), forbidden[] = {writer.padding, writer.begin, writer.end};
+    rows.step();
+    each = 0;
+    for (const Mark& row : marks.rows) each = std::max(each, required.widths[row.text] + 1);
+    words.assign(count * each, writer.unknown);
+    log_probs.resize(count * each);
+    asked.resize(count * required.tried_count);
+    asked_log_probs.resize(asked.size());
+    for (int64_t row = 0; row < count; ++row) {
+      const int64_t text = marks.rows[row].text;
+      int64_t* to = asked.data() + row * required.tried_count;
+      std::copy_n(required.tried + text * required.tried_count, required.tried_count, to);
+      if (forced(text) < 0) continue;
+      std::fill_n(to, required.tried_count, -1);
+      to[required.tried_count - 1] = forced(text);
+    }
+    find_best(
+        writer.head, count, rows.states.data(), each, rows.length <= rules.least ? 3 : 2, forbidden, words.data(),
+        log_probs.data(), {required.tried_count, asked.data(), asked_log_probs.data()});
+  }
+
+  // The next word of a prefix; -1: any.
+  int64_t forced(int64_t text) const { return required.prefixes[text * required.longest + rows.length - 1]; }
+
+  // One word more: what has all may end, the best of each bank go on.
+  void grow() {
+    going.clear(), going_marks.clear();
+    for (int64_t first = 0, last; first < int64_t(marks.rows.size()); first = last) {
+      last = marks.end_of(first);
+      candidates.clear(), counts.clear();
+      for (int64_t row = first; row < last; ++row) consider(row);
+      std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        return a.bank != b.bank ? a.bank > b.bank : a.word.sum > b.word.sum;
+      });
+      const int64_t text = marks.rows[first].text;
+      const size_t before = going.size();
+      finish(text);
+      share_out(text);
+      if (going.size() == before) give_up(rows.written, marks, first, last, rows.length - 1);
+    }
+  }
+
+  // All words that may stand behind a row.
+  void consider(int64_t row) {
+    const int64_t text = marks.rows[row].text, some = required.widths[text] + 1, prefix = forced(text);
+    const int64_t *likely = words.data() + row * each, *tried = asked.data() + row * required.tried_count;
+    for (int64_t one = 0; one < some && prefix < 0; ++one) consider(row, likely[one], log_probs[row * each + one], false);
+    for (int64_t one = 0; one < required.tried_count; ++one) {
+      if (tried[one] < 0 || (prefix < 0 && std::find(likely, likely + some, tried[one]) != likely + some)) continue;
+      consider(row, tried[one], asked_log_probs[row * required.tried_count + one], prefix < 0);
+    }
+  }
+
+  // `tried`: the word is none of the likeliest, so it has to bring a term on.
+  void consider(int64_t row, int64_t id, double log_prob, bool tried) {
+    if (!(log_prob > kNever)) return;
+    const auto [text, node, before] = marks.rows[row];
+    const int64_t terms = required.terms, place = counts.size();
+    const int64_t after = required.next[node * (required.symbols + 1) + symbol(text, id)];
+    bool complete = true;
+    for (int64_t term = 0; term < terms; ++term) {
+      const int64_t needed = required.needed[text * terms + term];
+      const int64_t closed = required.whole[node * terms + term] * required.parts_words[id];
+      const int64_t count = std::min(marks.met[row * terms + term] + closed, needed);
+      counts.push_back(std::min(count + required.open[after * terms + term], needed));
+      complete = complete && counts.back() >= needed;
+    }
+    const bool ends = id == writer.end;
+    const int64_t left = remaining(text, after, counts.data() + place);
+    if ((tried && !ends && left >= before) || (ends && !complete)) return counts.resize(place);
+    const int64_t total = std::max<int64_t>(required.totals[text], 1);
+    const int64_t bank = (total - left) * (required.banks[text] - 1) / total;
+    const Word word{id, int64_t(candidates.size()), row, rows.written[row].sum + log_prob, log_prob};
+    candidates.push_back({word, {text, after, left}, bank, place, ends});
+  }
+
+  // The column of a word in an automaton: the last one is any other word.
+  int64_t symbol(int64_t text, int64_t id) const {
+    const int64_t *first = required.symbols_of + text * required.symbols, *last = first + required.symbols;
+    return std::find(first, last, id) - first;
+  }
+
+  // Words that are to be written yet, at most.
+  int64_t remaining(int64_t text, int64_t node, const int64_t* counts) const {
+    int64_t rest = 0, begun = 0;
+    for (int64_t term = 0; term < required.terms; ++term) {
+      const int64_t place = text * required.terms + term, missing = required.needed[place] - counts[term];
+      rest += missing * required.sizes[place];
+      if (missing > 0) begun = std::max(begun, required.sizes[place] - required.left[node * required.terms + term]);
+    }
+    return rest - begun;
+  }
+
+  // Notes what ends here: the best of it, and all that is likely.
+  void finish(int64_t text) {
+    bool first = required.totals[text] > 0;
+    int64_t bank = -1, rank = 0;
+    for (const Candidate& one : candidates) {
+      rank = one.bank == bank ? rank + 1 : 0;
+      bank = one.bank;
+      if (!one.ends) continue;
+      ended[text] += rank < rules.size;
+      if (rank < rules.size || first) {
+        const double score = one.word.sum / rules.norms[rows.length];
+        found.texts[text].push_back(rows.hypothesis(one.word, rows.length, score, true));
+      }
+      first = false;
+    }
+  }
+
+  // The best of each bank go on, then the second best, until the beam is full.
+  void share_out(int64_t text) {
+    int64_t bank = -1, rank = 0;
+    std::vector<std::pair<int64_t, const Candidate*>> ranked;
+    for (const Candidate& one : candidates) {
+      if (one.ends) continue;
+      rank = one.bank == bank ? rank + 1 : 0;
+      bank = one.bank;
+      ranked.push_back({rank, &one});
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    ranked.resize(std::min<size_t>(ranked.size(), required.widths[text]));
+    for (const auto& [_, one] : ranked) {
+      going.push_back(one->word);
+      going_marks.add(one->after, counts.data() + one->met, required.terms);
+    }
+  }
+
+  // A text that none of the hypotheses has ended of is answered by the one that has most, unfinished: one of these rows,
+  // which have `length` words.
+  void give_up(const std::vector<Word>& last_words, const Marks& has, int64_t first, int64_t last, int64_t length) {
+    auto& known = found.texts[has.rows[first].text];
+    if (!known.empty()) return;
+    int64_t best = first;
+    for (int64_t row = first + 1; row < last; ++row) {
+      const int64_t more = has.rows[row].remaining - has.rows[best].remaining;
+      if (more < 0 || (more == 0 && last_words[row].sum > last_words[best].sum)) best = row;
+    }
+    const double score = last_words[best].sum / rules.norms[std::max<int64_t>(length, 1)];
+    known.push_back(rows.hypothesis(last_words[best], length, score, false));
+  }
+
+  // Texts that are done leave; the rest is written on.
+  void keep() {
+    std::vector<Word> next;
+    marks.clear();
+    for (int64_t first = 0, last; first < int64_t(going.size()); first = last) {
+      last = going_marks.end_of(first);
+      const int64_t text = going_marks.rows[first].text, terms = required.terms;
+      const bool done = rules.limits[text] <= rows.length || (rules.stepped && rules.dropped[text]);
+      if (done) give_up(going, going_marks, first, last, rows.length);
+      if (done || ended[text] >= rules.size) continue;
+      next.insert(next.end(), going.begin() + first, going.begin() + last);
+      for (int64_t row = first; row < last; ++row) {
+        marks.add(going_marks.rows[row], going_marks.met.data() + row * terms, terms);
+      }
+    }
+    rows.go_on(std::move(next));
+  }
+
+  const Writer& writer;
+  const Rules& rules;
+  const Required& required;
+  Found& found;
+  DecodedRows rows;
+  int64_t each = 0;                   // words that are looked at behind a row
+  std::vector<int64_t> ended;         // likely hypotheses that have, of each text
+  Marks marks, going_marks;           // of the rows of this step and of the next
+  std::vector<Word> going;            // rows of the next step
+  std::vector<Candidate> candidates;  // of a text
+  std::vector<int64_t> counts;        // how often each candidate has each term
+  std::vector<int64_t> words, asked;
+  std::vector<float> log_probs, asked_log_probs;
+};
+
+}  // namespace
+
+extern "C" {
+
+// What is found, to be read by `sizes`, `take` and nothing else; null where memory ran out.
+Found* constrained_search(const Writer* writer, const Start* start, const Rules* rules, const Required* required) {
+  const auto run = [&](Found& found) { Beams(*writer, *start, *rules, *required, found).run(); };
+  return found_by(run, start->texts, rules->wanted);
+}
+
+}  // extern "C"

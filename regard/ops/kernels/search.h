@@ -1,0 +1,187 @@
+// What searches over a Transformer's decoder share: the rows that are written, and what is found.
+
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "transformer.h"
+#include "vocabulary.h"
+
+namespace {
+
+constexpr double kNever = -INFINITY;
+
+// The words that may be written of a text, and the head's rows of them.
+struct Shortlist {
+  Product head;
+  const int64_t* words;  // (head.outputs,) ids, rising, so those of PAD, BOS, EOS and UNK are their places, too
+};
+
+struct Writer {
+  const Stack* stack;
+  const Product* head;
+  const Shortlist* shortlists;  // of each text; null: all words may be written
+  const float *table, *places;  // of a word: table[id] · scale + places[step]; places may be null
+  double scale;
+  int64_t padding, begin, end, unknown;  // ids
+};
+
+// Rows before the first step, one for each text.
+struct Start {
+  int64_t texts;
+  const int64_t* last;  // (texts,) the word that each reads first
+  const Past* past;
+};
+
+struct Rules {
+  int64_t size, wanted, exact, least;  // hypotheses written, and answered; pieces before an end
+  const int64_t* limits;               // (texts,) most pieces
+  const double* norms;                 // what a sum of so many log-probabilities is divided by
+  void (*stepped)();                   // is told of every step, and may then drop texts; may be null
+  const uint8_t* dropped;              // (texts,) which are written no further
+};
+
+struct Hypothesis {
+  double score;
+  bool finished;
+  std::vector<int64_t> ids;
+  std::vector<double> log_probs;
+};
+
+struct Word {
+  int64_t id, place, before;  // place: among all candidates; before: the row of the last step that it follows
+  double sum, log_prob;
+};
+
+struct Found {
+  std::vector<std::vector<Hypothesis>> texts;
+};
+
+// The rows of a search: each step reads the last word of each, and is followed by the words that are written next.
+class DecodedRows {
+ public:
+  DecodedRows(const Writer& writer, const Start& start, const Rules& rules)
+      : writer(writer), past(*start.past), begun(start.past->time) {
+    longest = begun + *std::max_element(rules.limits, rules.limits + start.texts);
+    own.assign(past.own, past.own + begun);
+    rows_then.assign(past.rows_then, past.rows_then + begun);
+    slots.resize(start.texts * longest);
+    for (int64_t text = 0; text < start.texts; ++text) {
+      written.push_back({start.last[text], 0, text, 0.0, 0.0});
+      read.push_back(past.texts[text]);
+      std::copy_n(past.slots + text * past.stride, begun, slots.data() + text * longest);
+    }
+  }
+
+  // The decoder's states of all rows.
+  void step() {
+    const int64_t count = written.size(), dim = writer.stack->dim, own_width = writer.stack->blocks[0].own_out.inputs;
+    ++length;
+    states.resize(count * dim);
+    for (int64_t row = 0; row < count; ++row) embed(written[row].id, states.data() + row * dim);
+    memory.emplace_back(new float[writer.stack->layers * count * 2 * own_width]);
+    own.push_back(memory.back().get());
+    rows_then.push_back(count);
+    past.slots = slots.data(), past.stride = longest, past.time = begun + length - 1;
+    past.own = own.data(), past.rows_then = rows_then.data(), past.texts = read.data();
+    take_step(writer.stack, &past, count, states.data());
+  }
+
+  // These words are the rows from now on.
+  void go_on(std::vector<Word>&& next) {
+    history.push_back(std::move(written));
+    std::vector<int32_t> moved(next.size() * longest), texts_of(next.size());
+    const int64_t time = begun + length - 1;
+    for (int64_t row = 0; row < int64_t(next.size()); ++row) {
+      const int64_t before = next[row].before;
+      std::copy_n(slots.data() + before * longest, time, moved.data() + row * longest);
+      moved[row * longest + time] = int32_t(before);
+      texts_of[row] = read[before];
+    }
+    slots = std::move(moved), read = std::move(texts_of), written = std::move(next);
+  }
+
+  // What the last of `size` words ends, a word of this step or of the one before.
+  Hypothesis hypothesis(const Word& last, int64_t size, double score, bool finished) const {
+    Hypothesis made{score, finished, std::vector<int64_t>(size - finished), std::vector<double>(size)};
+    const Word* word = &last;
+    for (int64_t place = size - 1; place >= 0; --place) {
+      if (place < int64_t(made.ids.size())) made.ids[place] = word->id;
+      made.log_probs[place] = word->log_prob;
+      word = place == length - 1 ? &written[word->before] : &history[place][word->before];
+    }
+    return made;
+  }
+
+  const Writer& writer;
+  int64_t length = 0;          // words of a row, with those of this step
+  std::vector<Word> written;   // the last word of each row
+  std::vector<float> states;   // (rows, dim)
+
+ private:
+  // a word's vector in two roundings, as torch has it: no fused multiply and add
+  __attribute__((noinline, optimize("fp-contract=off"))) void embed(int64_t id, float* to) const {
+    const int64_t dim = writer.stack->dim;
+    const float scale = float(writer.scale);
+    const float *from = writer.table + id * dim, *place = writer.places + (length - 1) * dim;
+    for (int64_t one = 0; one < dim; ++one) {
+      const float scaled = from[one] * scale;
+      to[one] = writer.places ? scaled + place[one] : scaled;
+    }
+  }
+
+  Past past;
+  int64_t begun, longest;                  // places before the first step; of all
+  std::vector<std::vector<Word>> history;  // the rows of each step before
+  std::vector<int32_t> slots, read;        // as of Past
+  std::vector<float*> own;
+  std::vector<int64_t> rows_then;
+  std::vector<std::unique_ptr<float[]>> memory;
+};
+
+// Runs a search, and keeps the best it has found of each text; null where memory ran out.
+template <typename Run>
+Found* found_by(Run run, int64_t texts, int64_t wanted) {
+  try {
+    std::unique_ptr<Found> found(new Found);
+    found->texts.resize(texts);
+    run(*found);
+    for (auto& known : found->texts) {
+      std::stable_sort(known.begin(), known.end(), [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+      known.erase(known.begin() + std::min<int64_t>(known.size(), wanted), known.end());
+    }
+    return found.release();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+// How many hypotheses each text has, and how many log-probabilities stand in all of them.
+int64_t sizes(const Found* found, int64_t* counts) {
+  int64_t total = 0;
+  for (const auto& known : found->texts) {
+    *counts++ = known.size();
+    for (const Hypothesis& one : known) total += one.log_probs.size();
+  }
+  return total;
+}
+
+// All hypotheses one behind another: their lengths, scores and ends, their log-probabilities and as many ids. Frees them.
+void take(Found* found, int64_t end, int64_t* lengths, double* scores, uint8_t* finished, int64_t* ids, double* log_probs) {
+  for (const auto& known : found->texts) {
+    for (const Hypothesis& one : known) {
+      *lengths++ = one.log_probs.size(), *scores++ = one.score, *finished++ = one.finished;
+      ids = std::copy(one.ids.begin(), one.ids.end(), ids);
+      if (one.finished) *ids++ = end;
+      log_probs = std::copy(one.log_probs.begin(), one.log_probs.end(), log_probs);
+    }
+  }
+  delete found;
+}
+
+}  // extern "C"
