@@ -116,14 +116,15 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
 def own_languages(experiment: Experiment) -> tuple[str, ...]:
     """The languages that have a vocabulary of their own where nothing is said.
 
-    Those of a new model but the first; of one that starts from a run, as they were there, and the new ones.
+    Those of a new model but the first, where both sides share none; of one that starts from a run, as they were there,
+    and the new ones.
     """
     name, settings = experiment.model
-    if name != ONE_TO_MANY or experiment.text.shared:
+    if name != ONE_TO_MANY:
         return ()
     _, *others = settings["languages"] or ("",)
     if experiment.init is None or experiment.init.run is None:
-        return tuple(others)
+        return () if experiment.text.shared else tuple(others)
     before = _settings(experiment.init.run)
     known = before["model"].get("languages", ())
     return tuple(one for one in others if one not in known or one in before["text"].get("own", ()))

@@ -292,10 +292,7 @@ def _check_routes(experiment: Experiment, model: Model) -> None:
 
 def _check_own(experiment: Experiment, model: Model) -> None:
     """Raise ConfigError for languages that cannot have a vocabulary of their own."""
-    text = experiment.text
-    if text.own and text.shared:
-        raise ConfigError("text.own", "is of the target side, and both sides share one vocabulary", "text.shared=false")
-    if bad := [language for language in text.own if language not in model.own_languages]:
+    if bad := [language for language in experiment.text.own if language not in model.own_languages]:
         able = ", ".join(model.own_languages)
         problem = f"'{bad[0]}' has no decoder of its own in this model" + (f", {able} may be named" if able else "")
         if bad[0] in model.languages[:1]:

@@ -49,7 +49,8 @@ class TextSettings:
         OneOrMany(),
         Doc(
             "Target languages with a vocabulary of their own, learnt from their texts alone; the others share one. "
-            "Unless it is said, those that one_to_many writes beside the first, where shared is false."
+            "Unless it is said, those that one_to_many writes beside the first where shared is false, and those that "
+            "are added to a run."
         ),
     ] = ()
 

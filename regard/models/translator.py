@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from regard.attention import WEIGHTINGS, name_columns
 from regard.config import Doc, OneOrMany
 from regard.config.common_settings import DropoutShare
-from regard.data.columns import Columns, of_language
+from regard.data.columns import Columns, of_language, own_name
 from regard.decoders import DECODERS, DecoderChoice
 from regard.decoders.decoder import Decoder
 from regard.encoders import ENCODERS, EncoderChoice
@@ -272,8 +272,8 @@ class TranslatorParts(NamedTuple):
 def build_routes(columns: Columns, parts: TranslatorParts, names: Sequence[str]) -> Translator:
     """One encoder, and for each name a route with a decoder and a head of its own; the first is that of `ROUTE`, too.
 
-    A decoder writes the vocabulary of its language, where `columns` have one. Of tables, `tied` all makes one of all,
-    `tied` target one in each decoder.
+    A decoder writes the vocabulary of its language, where `columns` have one, from a table of its own. Of other tables,
+    `tied` all makes one of all, `tied` target one in each decoder.
     """
     one_vocabulary = columns["source"] is columns["target"]
     if parts.tied == "all" and not one_vocabulary:
@@ -291,13 +291,14 @@ def build_routes(columns: Columns, parts: TranslatorParts, names: Sequence[str])
     encodes = ENCODERS.build(parts.encoder, reads.dim, sockets, given={"dropout": parts.dropout})
     decoders, heads = dict[str, Decoder](), dict[str, Head]()
     for name in names:
-        if decoders and parts.tied != "all":
-            writes = embedder(sizes[name])
+        own = own_name("target", name) in columns
+        if decoders:
+            writes = reads if parts.tied == "all" and not own else embedder(sizes[name])
         decodes = DECODERS.build(parts.decoder, writes, encodes.dim, sockets, given={"dropout": parts.dropout})
         table = None if parts.tied == "none" else writes.output_weight()
         decoders[name] = decodes
         heads[name] = chooses = HEADS.build(parts.head, decodes.dim, sizes[name], table)
-        if chooses.copies and not one_vocabulary:
+        if chooses.copies and (own or not one_vocabulary):
             raise PartError(f"'{parts.head.name}' needs one vocabulary", "text.shared=true", setting="head")
         if chooses.needs_weights:
             _need_shares(parts.attention, parts.head)

@@ -64,7 +64,7 @@ def _check(experiment: Experiment, sample: "_Sample") -> None:
             f"its {parameters:,} weights need about {_read(weights)} of memory to be trained, {_read(free)} are free"
         )
         raise ConfigError("model", problem, "smaller dims, fewer layers or a smaller vocabulary")
-    waiting = _waiting(experiment, _tokens(experiment, sample), len(columns))
+    waiting = _waiting(experiment, _tokens(experiment, sample), len(experiment.columns))
     if waiting > free:
         names = "training.workers" if experiment.training.accumulate == 1 else "training.accumulate"
         problem = f"the batches that wait for an update need about {_read(waiting)} of memory, {_read(free)} are free"
@@ -109,7 +109,7 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
         pieces,
         weights,
         sum(saved.values()) * scale,
-        _waiting(experiment, tokens, len(columns)),
+        _waiting(experiment, tokens, len(experiment.columns)),
         seconds * scale * accumulate,
     )
 

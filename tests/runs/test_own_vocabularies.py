@@ -31,6 +31,7 @@ TEXTS = {
     "cs": ["pes běží", "dvě kočky", "on čte", "ano"],
 }
 ONE = ["model.name=one_to_many", "model.tied=target", "text.shared=false", "training.max_updates=4"]
+JOINT = ["model.tied=all", "text.shared=true"]  # as a translator is by default
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +63,16 @@ def trained(run, *words):
 
 @pytest.fixture(scope="module")
 def runs(folder, tmp_path_factory):
-    """German and French with vocabularies of their own, or one for both; a translator; and Czech added to each."""
+    """German and French with vocabularies of their own, or one for both; two translators; and Czech added to each."""
     found = tmp_path_factory.mktemp("runs")
     made = {
         "own": trained(found / "own", *begun(folder, "fr")),
         "one": trained(found / "one", *begun(folder, "fr"), "text.own=[]"),
         "single": trained(found / "single", *SMALL, "model.tied=target", "text.shared=false", *pair(folder, "de")),
+        "joint": trained(found / "joint", *SMALL, *pair(folder, "de")),
     }
-    for name, frozen in {"own": ("de", "fr"), "one": ("de", "fr"), "single": ("de",)}.items():
-        words = begun(folder, first="cs", frozen=frozen)
+    for name, frozen in {"own": ("de", "fr"), "one": ("de", "fr"), "single": ("de",), "joint": ("de",)}.items():
+        words = [*begun(folder, first="cs", frozen=frozen), *(JOINT if name == "joint" else [])]
         made[f"{name}-cs"] = trained(found / f"{name}-cs", *words, f"init={{run: '{made[name]}', frozen: true}}")
     return made
 
@@ -92,6 +94,7 @@ def letters_of(*languages):
         ("own-cs", ("fr", "cs"), {"de": ("de",), "fr": ("fr",), "cs": ("cs",)}),
         ("one-cs", ("cs",), {"de": ("de", "fr"), "fr": ("de", "fr"), "cs": ("cs",)}),
         ("single-cs", ("cs",), {"de": ("de",), "cs": ("cs",)}),
+        ("joint-cs", ("cs",), {"de": ("en", "de"), "cs": ("cs",)}),
     ],
 )
 def test_a_vocabulary_is_learnt_from_the_texts_of_its_languages(runs, name, own, taught):
@@ -100,7 +103,8 @@ def test_a_vocabulary_is_learnt_from_the_texts_of_its_languages(runs, name, own,
     for language, teachers in taught.items():
         columns = run.columns(run.experiment([f"decoding.route={language}"]))
         assert letters(columns["target"]) == letters_of(*teachers), language
-        assert letters(columns["source"]) == letters_of("en")
+        sources = ("en", "de") if name == "joint-cs" else ("en",)
+        assert letters(columns["source"]) == letters_of(*sources)
 
 
 def test_batches_of_a_route_are_cut_by_its_vocabulary(runs):
@@ -115,13 +119,14 @@ def test_batches_of_a_route_are_cut_by_its_vocabulary(runs):
     assert found == {"de", "fr"}
 
 
-@pytest.mark.parametrize("name", ["own", "one-cs"])
+@pytest.mark.parametrize("name", ["own", "one-cs", "joint-cs"])
 def test_a_route_is_scored_in_its_own_pieces(runs, name):
     """As the parts of its route say, which read ids that the vocabulary in the run folder gives."""
     for route, predictor in load_routes(runs[name], []).items():
         language = predictor.languages[1]
         own = RunFolder(runs[name]).experiment().text.own
-        place = f"target-{language}" if language in own else "target"
+        rest = "shared" if name == "joint-cs" else "target"
+        place = f"target-{language}" if language in own else rest
         column = TextColumn.load(runs[name] / "text" / place)
         source = predictor.task.vocabularies["source"].encode("two cats")
         batch = predictor.task.batch([{"source": source, "target": column.encode(TEXTS[language][1])}])
@@ -155,7 +160,7 @@ def test_a_server_answers_in_the_pieces_of_a_language(runs):
         assert info["routes"][route]["vocabulary"] == {name: len(column) for name, column in columns.items()}
 
 
-@pytest.mark.parametrize("name", ["own", "one", "single"])
+@pytest.mark.parametrize("name", ["own", "one", "single", "joint"])
 def test_frozen_languages_answer_as_before(runs, name):
     """To the bit, whatever was learnt beside them."""
     before, after = load_routes(runs[name], []), load_routes(runs[f"{name}-cs"], [])
@@ -231,10 +236,20 @@ def test_words_of_a_language_have_the_vectors_of_its_decoder(runs):
     assert table.vector("ano").tolist() == wanted.tolist()
 
 
+def test_a_table_of_all_stays_one_beside_that_of_a_language(runs):
+    """`tied: all` is of what shares a vocabulary; what has its own is tied to its own head."""
+    model, _, _ = assemble(RunFolder(runs["joint-cs"]))
+    encoder, german, _ = model.along("de")
+    _, czech, head = model.along("cs")
+    assert german.embedder is encoder.embedder
+    assert czech.embedder is not encoder.embedder
+    assert head.weight is czech.embedder.output_weight()
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (["text.shared=true"], ("text.own: is of the target side", "text.shared=false")),
+        (["model.head=pointer", "text.shared=true"], ("model.head: 'pointer' needs one vocabulary",)),
         (["text.own=[de]"], ("text.own: 'de' is the first language",)),
         (["text.own=[es]"], ("text.own: 'es' has no decoder of its own", "fr may be named")),
         (["model.name=many_to_many"], ("text.own: 'fr' has no decoder of its own",)),

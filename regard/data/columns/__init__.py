@@ -93,14 +93,19 @@ def own_name(name: str, language: str) -> str:
     return f"{name}-{language}"
 
 
+def is_own(name: str) -> bool:
+    """Return whether a vocabulary is that of one language of several."""
+    return "-" in name
+
+
 def of_language(columns: Columns, language: str | None) -> dict[str, Column]:
     """Return the columns of texts in one language: its own vocabularies where it has some, else those of all."""
-    return {name: columns.get(own_name(name, language or ""), one) for name, one in columns.items() if "-" not in name}
+    return {name: columns.get(own_name(name, language or ""), one) for name, one in columns.items() if not is_own(name)}
 
 
 def check_one_vocabulary(columns: Columns, what: str) -> None:
     """Raise ConfigError where languages have vocabularies of their own, which `what` cannot tell apart."""
-    if own := [name.partition("-")[2] for name in columns if "-" in name]:
+    if own := [name.partition("-")[2] for name in columns if is_own(name)]:
         problem = f"gives {', '.join(own)} a vocabulary of its own, and {what} reads one of all languages"
         raise ConfigError("text.own", problem, "train with text.own=[]")
 
@@ -134,14 +139,19 @@ def _one_sided(example: Example) -> bool:
 def _by_folder(kinds: Mapping[str, str], shared: bool) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {}
     for name, kind in kinds.items():
-        places.setdefault(_row(kind).folder(name, shared=shared), []).append(name)
+        places.setdefault(_folder(kind, name, shared), []).append(name)
     return places
 
 
 def _by_name(kinds: Mapping[str, str], learnt: Columns, shared: bool) -> dict[str, Column]:
-    return {name: learnt[_row(kind).folder(name, shared=shared)] for name, kind in kinds.items()}
+    return {name: learnt[_folder(kind, name, shared)] for name, kind in kinds.items()}
+
+
+def _folder(kind: str, name: str, shared: bool) -> str:
+    folder: str = _row(kind).folder(name, shared=shared and not is_own(name))
+    return folder
 
 
 __all__ = ["COLUMNS", "Column", "Columns", "TextColumn", "WordsColumn", "check_one_vocabulary", "closed_columns",
-           "example_values", "learn_columns", "learnt_things", "load_columns", "of_language", "own_name",
+           "example_values", "is_own", "learn_columns", "learnt_things", "load_columns", "of_language", "own_name",
            "save_columns", "small_columns", "vocabulary_folders"]  # fmt: skip
