@@ -201,7 +201,8 @@ class Predictor:
     def score(self, sources: Iterable[str], targets: Iterable[str]) -> Predictions:
         """How likely the model finds each given target (forced decoding): log-probabilities per piece, in nats.
 
-        For a language model a target is what follows on its source, which may be empty. Raises DataError
+        For a language model a target is what follows on its source, which may be empty. A source may be a line of
+        several columns, with tabs between them, as `predict` takes it. Raises DataError
         where the counts differ, or a source is too long.
         """
         example = "score([source], [target])"
@@ -210,8 +211,9 @@ class Predictor:
         if len(read) != len(wanted):
             raise DataError("target", f"{len(wanted):,} texts, but the source has {len(read):,}")
         pairs = zip(read, wanted, strict=True)
-        rows = self.task.encode([self.task.scored(clean(source), target) for source, target in pairs])
-        found = self._in_batches(rows, partial(self.task.force, self.model))
+        examples = [self.task.scored(clean(source), target) for source, target in pairs]
+        forced = self._in_batches(self.task.encode(examples), partial(self.task.force, self.model))
+        found = [*map(self.task.as_given, forced, examples)]
         return Predictions(calibrated(self.task, found, self.calibration))
 
     def explain(

@@ -34,7 +34,8 @@ def explained_beside(
     By what it looks at, or the first of the methods; the others are `reasons`. Raises ConfigError where answers cannot
     be scored.
     """
-    scored = predictor.score([one.source for one in predictions], [one.text for one in predictions])
+    lines = map(predictor.task.line, predictions)
+    scored = predictor.score(lines, [one.text for one in predictions])
     given = [replace(one, source=other.source) for one, other in zip(scored, predictions, strict=True)]
     if not methods:
         return list(predictor.explained(given))

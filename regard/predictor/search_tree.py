@@ -22,7 +22,7 @@ def with_search(predictor: Predictor, predictions: Sequence[Prediction]) -> list
 def _searched(predictor: Predictor, prediction: Prediction) -> Prediction:
     column = predictor.task.vocabularies[predictor.task.last]
     trace = SearchTrace(lambda one: cast(TextColumn, column).pieces([one])[0])
-    predictor.predict([prediction.source], search=predictor.search.traced(trace))
+    predictor.predict([predictor.task.line(prediction)], search=predictor.search.traced(trace))
     if 0 not in trace.trees or not isinstance(prediction, TextPrediction):
         return prediction
     return replace(prediction, search=trace.trees[0])

@@ -95,12 +95,12 @@ class TextPrediction(Prediction):
         return self.search
 
     def details(self) -> dict[str, Any]:
-        """Terms of a glossary, what features add to the score, words that may be untranslated, faults by a lexicon."""
+        """Terms of a glossary, shares of the score, words that may be untranslated, faults, document, search."""
         told = {**super().details(), **({"shares": dict(self.shares)} if self.shares else {})}
+        told |= {} if self.document in ("", self.source) else {"document": self.document}
         told |= {} if self.lexicon is None else self.lexicon.details()
         told |= {} if self.search is None else {"search": self.search.details()}
-        if self.uncovered is not None:
-            places = self.uncovered
+        if (places := self.uncovered) is not None:
             told["uncovered"] = [{"word": self.source[start:end], "place": [start, end]} for start, end in places]
         return told if self.terms is None else {**told, **self.terms.details()}
 

@@ -15,7 +15,7 @@ from regard.registry import Choice
 from regard.results import Prediction, TextPrediction
 from regard.tasks.task import Ids, Wording
 from regard.tasks.translation import TranslationTask
-from regard.text.windows import TAB
+from regard.text.windows import TAB, with_window
 
 
 class DeliberationTask(TranslationTask):
@@ -52,6 +52,10 @@ class DeliberationTask(TranslationTask):
     def as_given(self, prediction: Prediction, example: Mapping[str, str]) -> Prediction:
         """Return a prediction that knows the text around it."""
         return replace(cast(TextPrediction, prediction), document=example[DOCUMENT])
+
+    def line(self, prediction: Prediction) -> str:
+        """Return a sentence, and its text behind a tab."""
+        return with_window(prediction.source, cast(TextPrediction, prediction).document)
 
     def answered(self, prediction: Prediction) -> Ids:
         """Return the pieces of the sentence, of its text and of what was written."""

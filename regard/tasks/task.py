@@ -201,6 +201,10 @@ class Task(ABC):
         """Return the example whose answer is given."""
         return {**self.given(source), self.last: target}
 
+    def line(self, prediction: Prediction) -> str:
+        """Return the line that asks for a prediction again."""
+        return prediction.source
+
     def answered(self, prediction: Prediction) -> Ids:
         """Return the ids of a prediction's example with its answer."""
         return self.encode([self.scored(prediction.source, prediction.text)])[0]

@@ -19,5 +19,9 @@ def with_windows(sentences: Sequence[str], size: int) -> list[str]:
     if size == 1:
         return [*sentences]
     plain = [" ".join(one.split(TAB)) for one in sentences]
-    pairs = zip(plain, windows(plain, size), strict=True)
-    return [one if one == window else f"{one}{TAB}{window}" for one, window in pairs]
+    return [with_window(one, window) for one, window in zip(plain, windows(plain, size), strict=True)]
+
+
+def with_window(sentence: str, window: str) -> str:
+    """Return the line of a sentence: itself, a tab, and its window; itself where the window has no other."""
+    return sentence if window in ("", sentence) else f"{sentence}{TAB}{window}"

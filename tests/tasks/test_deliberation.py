@@ -1,14 +1,19 @@
 """Deliberation as a task: it starts from a translator, reads texts in windows, and shows its draft."""
 
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from serving import Process
 from small_runs import SMALL, regard, unsaid, write_texts
 
 from regard.data.packing import adjacent
 from regard.errors import ConfigError, TooLongError
 from regard.predictor import Predictor, load
+from regard.predictor.reasons import explained_beside
 from regard.reports import evaluate
 from regard.serve.engine.answering import Answering, Refused
 
@@ -36,6 +41,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def predictor(folder: Path) -> Predictor:
     return load(folder / "second")
+
+
+@pytest.fixture(scope="module")
+def open_run(folder: Path) -> Path:
+    """A translator that knows its sentences, and a second pass in large steps: the text of a sentence tells."""
+    more = ["training.schedule=constant", "training.validate_every=40", "training.max_updates=80", "model.dropout=0"]
+    more += ["training.learning_rate=0.02", "data.languages=[de,en]"]
+    reader = f"{{name: tsv, file: '{folder / 'talks.tsv'}', fields: {{source: 2, target: 3}}}}"
+    data = [f"data.{part}={reader}" for part in ("train", "dev")]
+    done = regard("train", "--from", folder / "first", *data, *more, "--run", folder / "known")
+    assert done.code == 0, done.said
+    windows = [f"data.{part}={READER.format(folder / 'talks.tsv')}" for part in ("train", "dev")]
+    done = regard("train", "--from", folder / "known", *_task(2), *windows, *more, "--run", folder / "open")
+    assert done.code == 0, done.said
+    return folder / "open"
+
+
+@pytest.fixture(scope="module")
+def ask(open_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable]:
+    """Asks a server of that run."""
+    process = Process(tmp_path_factory.mktemp("server"), open_run, "--port", 0)
+    address = process.ready()
+
+    def asked(path: str, **fields: object) -> dict:
+        question = json.dumps({"source": "de", "target": "en", **fields}).encode()
+        with urlopen(Request(address + path, question, {"Content-Type": "application/json"})) as answer:
+            return json.load(answer)
+
+    yield asked
+    assert process.end() == 0, process.said
 
 
 def _task(window: int) -> list[str]:
@@ -128,6 +163,48 @@ def test_the_server_counts_sentences_of_a_window_one_by_one(folder):
     assert taken.count([line]) == [whole] and whole > longest
     short, _ = Answering.load(folder / "second", batch_tokens=512, changes=[limit(longest)])
     assert short.count([line]) == [Refused("long", [longest, longest - 1])]
+
+
+def test_a_served_explanation_is_of_the_sentence_in_its_text(ask):
+    [text] = ask("v1/translate", q="Ein Hund läuft. Er bellt.")["texts"]
+    sentence = text["sentences"][1]
+    assert sentence["details"]["document"] == "Ein Hund läuft.\tEr bellt."
+    question = {"source_text": sentence["source"], "target_text": sentence["text"]}
+    alone = ask("v1/explain", **question)["sentence"]
+    assert abs(alone["score"] - sum(sentence["log_probs"])) > 0.01 and "document" not in alone["details"]
+    question["document"] = sentence["details"]["document"]
+    found = ask("v1/explain", **question, reasons=["saliency"], steps=True)["sentence"]
+    np.testing.assert_allclose(found["log_probs"], sentence["log_probs"], atol=1e-3)
+    assert (found["source"], found["details"]["document"]) == (sentence["source"], question["document"])
+    shown = found["explanation"]
+    assert shown["columns"]["draft"]["tokens"].count("</s>") == 2 and "saliency" in shown["reasons"]
+    tree = found["details"]["search"]
+    assert tree == ask("v1/explain", **question, steps=True)["sentence"]["details"]["search"]
+    del question["document"]
+    assert tree != ask("v1/explain", **question, steps=True)["sentence"]["details"]["search"]
+
+
+def test_other_words_are_those_of_the_sentence_in_its_text(ask, open_run):
+    line = "Er bellt.\tEin Hund läuft.\tEr bellt."
+    source, document = line.split("\t", 1)
+    question = {"source_text": source, "target_text": "It barks.", "word": 0, "count": 4}
+    found = ask("v1/alternatives", **question, document=document)["alternatives"]
+    assert found != ask("v1/alternatives", **question)["alternatives"]
+    answering, _ = Answering.load(open_run, batch_tokens=512)
+    predictor, others = answering.predictor, answering.rewrite([line], ["It barks."], 0, 4).found[0].alternatives
+    assert [one["text"] for one in found] == [one.text for one in others]
+    for one, ids in zip(others, predictor.answered(others), strict=True):
+        (scored,) = predictor.task.force(predictor.model, predictor.task.batch([ids]))
+        np.testing.assert_allclose(one.log_probs, scored.log_probs[: len(one.log_probs)], atol=1e-4)
+
+
+def test_another_run_explains_a_sentence_in_its_text(open_run):
+    line, predictor = "Er bellt.\tEin Hund läuft.\tEr bellt.", load(open_run)
+    (found,) = predictor.predict([line])
+    assert (predictor.task.line(found), found.source) == (line, "Er bellt.")
+    (again,) = explained_beside(predictor, [found])
+    np.testing.assert_allclose(again.log_probs, found.log_probs, atol=1e-3)
+    assert (predictor.task.line(again), again.explanation.columns["draft"].count("</s>")) == (line, 2)
 
 
 def test_others_do_not_join_in(folder):

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_engine, json_answer, written
+from regard.serve.api.answers import Wanted, asked_engine, asked_line, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.engine import Options, Predicts
@@ -31,7 +31,7 @@ def router(service: Service) -> APIRouter:
         request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
         wanted = Wanted(service.settings.max_maps, Options(explain=True))
         seconds = service.settings.request_timeout
-        texts = (question.source_text, question.target_text)
+        texts = (asked_line(engine, question), question.target_text)
         prediction = await engine.rewrite(*texts, question.word, question.count, seconds=seconds)
         return await in_thread(LARGE, _answer, engine, prediction, question.word, wanted)
 

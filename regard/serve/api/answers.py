@@ -15,6 +15,7 @@ from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB
 from regard.serve.translating import Sentence, Translated, check_pair
+from regard.text.windows import TAB, with_window
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
 
@@ -54,6 +55,7 @@ def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
         if not text.strip():
             raise missing(name)
     check_sizes([question.source_text, question.target_text], service.settings)
+    check_sizes([question.document], service.settings)
     check_maps(question.source_text, question.target_text)
     if question.source == AUTO and question.model is None:
         raise missing("source")
@@ -62,6 +64,13 @@ def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
     if engine is None:
         raise bad("Invalid request: source and target are one language, so there is nothing to look at")
     return engine
+
+
+def asked_line(engine: Predicts, question: models.ForcedQuestion) -> str:
+    """The text as a model reads it: with the sentences around it, where it reads such."""
+    if engine.info.get("read_together", 1) == 1:
+        return question.source_text
+    return with_window(" ".join(question.source_text.split(TAB)), question.document)
 
 
 def written(sentence: Sentence) -> dict[str, Any]:

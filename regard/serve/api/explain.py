@@ -8,7 +8,7 @@ from regard.explain.page import page, to_json
 from regard.results import Prediction
 from regard.serve.api import models
 from regard.serve.api.access import admitted
-from regard.serve.api.answers import Wanted, asked_engine, json_answer, written
+from regard.serve.api.answers import Wanted, asked_engine, asked_line, json_answer, written
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.engine import Options, Predicts
@@ -41,7 +41,7 @@ def router(service: Service) -> APIRouter:
                 raise bad(f"{field}: there is no method {method[:40]} here ({nearest(method, methods)})")
         seconds = service.settings.request_timeout
         [prediction] = await engine.explain(
-            [question.source_text],
+            [asked_line(engine, question)],
             [question.target_text],
             by=question.by,
             reasons=[*dict.fromkeys(question.reasons)],

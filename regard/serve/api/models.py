@@ -69,6 +69,11 @@ class ForcedQuestion(_Asked):
 
     source_text: str = Field("", examples=["The old man reads a book."])
     target_text: str = Field("", examples=["Der alte Mann liest ein Buch."])
+    document: str = Field(
+        "",
+        description="`details.document` of the translation: the sentences of its text, with tabs between; only models "
+        "that translate sentences with their text read it",
+    )
 
 
 class ExplainQuestion(ForcedQuestion):

@@ -159,15 +159,16 @@ class Answering:
     ) -> Answered:
         """The given targets, scored and explained: by what they looked at, or by a method; by others beside that.
 
-        With `steps` each has the steps of a search of its source.
+        `sources` are lines, as `predict` takes them. With `steps` each has the steps of a search of its source.
         """
-
         if len(sources) != len(targets):
             raise ValueError("a target for each source")
+        task = self.predictor.task
 
         def ask(rows: list[int]) -> Sequence[Prediction]:
             scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
-            given = [replace(one, source=sources[row]) for row, one in zip(rows, scored, strict=True)]
+            texts = [task.given(sources[row])[task.first] for row in rows]
+            given = [replace(one, source=text) for text, one in zip(texts, scored, strict=True)]
             found = self.predictor.pictured(given, by) if by else self.looking.explained(given, maps=True)
             told = with_reasons(self.predictor, found, reasons)
             return with_search(self.predictor, told) if steps else told
@@ -177,7 +178,10 @@ class Answering:
     def rewrite(
         self, sources: Sequence[str], targets: Sequence[str], word: int, count: int, unwanted: Unwanted = frozenset
     ) -> Answered:
-        """The given targets, each with alternatives that have another word in place of one and are explained."""
+        """The given targets, each with alternatives that have another word in place of one and are explained.
+
+        `sources` are lines, as `predict` takes them.
+        """
         if len(sources) != len(targets):
             raise ValueError("a target for each source")
         search = SEARCHES.build(self.search)

@@ -18,6 +18,7 @@ from regard.pieces import BOS, END, EOS, PAD, UNK
 from regard.predictor import Predictor
 from regard.records import Batch, Step
 from regard.results import TextPrediction
+from regard.tasks.task import Ids
 from regard.text.clean import clean
 
 TRIED = 2  # first pieces that are tried for each word that is wanted: several may begin one word
@@ -57,35 +58,45 @@ class BeginningFeature(Feature):
         return added, Beginnings(state.rows, state.written + 1)
 
 
-def rewritten(predictor: Predictor, search: Search, source: str, target: str, word: int, count: int) -> TextPrediction:
+def rewritten(predictor: Predictor, search: Search, line: str, target: str, word: int, count: int) -> TextPrediction:
     """The target with at most `count` alternatives: another word in place of one, and what the model writes after it.
 
     The likeliest words come first. Up to that word an alternative is the target. There is none behind the last word.
+    `line` is the source, or a line of several columns as `predict` takes it.
     """
-    column = cast(TextColumn, predictor.task.vocabularies["target"])
+    task = predictor.task
+    column, example = cast(TextColumn, task.vocabularies["target"]), task.given(line)
     ids = column.encode(clean(target))
     words = words_of([*column.pieces(ids), END])
-    given = TextPrediction(source, target, 0.0, ids=ids)
+    given = cast(TextPrediction, task.as_given(TextPrediction(example["source"], target, 0.0, ids=ids), example))
     if word >= len(words) - 1:
         return given
     begin = words[word].pieces[0]
     found: dict[str, tuple[float, Hypothesis]] = {}
-    for hypothesis in _written(predictor, search, clean(source), ids[:begin], TRIED * count):
+    (row,) = task.encode([{name: clean(value) for name, value in example.items()}])
+    for hypothesis in _written(predictor, search, row, ids[:begin], TRIED * count):
         text, probability = _word(column, hypothesis, word, begin)
         if text not in ("", words[word].text) and probability > found.get(text, (0.0,))[0]:
             found[text] = probability, hypothesis
     likely = sorted(found.values(), key=lambda one: -one[0])[:count]
     others = [
-        TextPrediction(source, column.decode(one.ids), one.score, list(one.log_probs), one.finished, ids=list(one.ids))
+        replace(
+            given,
+            text=column.decode(one.ids),
+            score=one.score,
+            log_probs=list(one.log_probs),
+            finished=one.finished,
+            ids=list(one.ids),
+        )
         for _, one in likely
     ]
     return replace(given, alternatives=[*others])
 
 
-def _written(predictor: Predictor, search: Search, source: str, beginning: list[int], count: int) -> list[Hypothesis]:
+def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int], count: int) -> list[Hypothesis]:
     """The best target after each of the likeliest pieces that begin a word behind the beginning."""
     task, model = predictor.task, cast(Generator, predictor.model)
-    column, row = cast(TextColumn, task.vocabularies["target"]), {"source": task.vocabularies["source"].encode(source)}
+    column = cast(TextColumn, task.vocabularies["target"])
     with torch.inference_mode():
         likely = _next(model, task.batch([row]).to(model.device), beginning)
         pieces = list(islice((one for one in likely if _begins(column, beginning, one)), count))

@@ -16,6 +16,11 @@ function written(prediction) {
   return prediction.translation ?? prediction.text;
 }
 
+// What the server is asked about again: a sentence, and those of its text that it was read with.
+function given({ source, details }) {
+  return { source_text: source, ...(details?.document ? { document: details.document } : {}) };
+}
+
 export class Output {
   // `name` tells a language by its code, `known` what there is to know of a model; `lights` hears which words of the source are lit, `chosen` which sentence is looked at, `copied` what is to be copied,
   // `beside` tells the model whose translation stands beside this one, `suggested` what a better translation can be sent for, `refused` why there are no other words.
@@ -143,7 +148,7 @@ export class Output {
   offerOthers(element, word) {
     const told = this.shown(this.at), sentence = this.sentences()[this.at];
     if (!told.explanation || written(told) !== told.text) return false;
-    this.alternatives.open(element, { source_text: sentence.source, target_text: told.text, word, source: this.from(), target: this.answer.target,
+    this.alternatives.open(element, { ...given(sentence), target_text: told.text, word, source: this.from(), target: this.answer.target,
       model: this.model(), ...(this.key ? { api_key: this.key } : {}) });
     return true;
   }
@@ -267,7 +272,7 @@ export class Output {
   // Asks what the search of the sentence held and dropped.
   async search(prediction) {
     const { key, answer } = this;
-    const body = { source_text: prediction.source, target_text: prediction.text, source: this.from(), target: answer.target, model: this.model(), steps: true };
+    const body = { ...given(prediction), target_text: prediction.text, source: this.from(), target: answer.target, model: this.model(), steps: true };
     try {
       const found = await patiently(() => ask("v1/explain", { body: { ...body, ...(key ? { api_key: key } : {}) } }), undefined, () => {});
       Object.assign(prediction, { searched: true, details: { ...prediction.details, search: found.sentence.details?.search } });
@@ -284,7 +289,7 @@ export class Output {
     this.viewer.wait(true);
     try {
       await rest(REST, asking.signal);
-      const body = { source_text: prediction.source, target_text: told.text, source: this.from(), target: answer.target, model: this.model(), ...more };
+      const body = { ...given(prediction), target_text: told.text, source: this.from(), target: answer.target, model: this.model(), ...more };
       const question = { body: { ...body, ...(key ? { api_key: key } : {}) }, signal: asking.signal };
       const found = await patiently(() => ask("v1/explain", question), asking.signal, () => {});
       const { explanation, log_probs: logProbs, flags, details: { confidences } = {} } = found.sentence;

@@ -17,7 +17,19 @@ from regard.serve.settings import Settings
 
 NO_PAIR = "French (fr) is not available as a target language from English (en)"
 NO_FIELD = "there is no such field"
-FIELDS = ("api_key", "by", "html", "model", "reasons", "source", "source_text", "steps", "target", "target_text")
+FIELDS = (
+    "api_key",
+    "by",
+    "document",
+    "html",
+    "model",
+    "reasons",
+    "source",
+    "source_text",
+    "steps",
+    "target",
+    "target_text",
+)
 
 
 @pytest.fixture(scope="module")

@@ -202,3 +202,18 @@ def test_axe_finds_nothing_serious_beside_another_model(visit, weighing, serious
     page.view.locator(".branches").first.wait_for()
     assert serious(page) == []
     assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_sentence_is_asked_about_with_its_text(visit, weighing):
+    """Its maps, the reasons of methods, and other words: where the translation was made with a document."""
+    weighing.details = {"document": "das Haus\tGuten Morgen!"}
+    page = visit()
+    page.write("das Haus")
+    page.explained()
+    page.word("Translation", "house").click()
+    rows(page)
+    page.output.get_by_text("house", exact=True).click()
+    page.tab.get_by_role("dialog", name="Instead of “house”").get_by_role("button").first.wait_for()
+    about = [body for path, body in weighing.asked if path in ("/v1/explain", "/v1/alternatives")]
+    assert len(about) == 3
+    assert [body["document"] for body in about] == ["das Haus\tGuten Morgen!"] * 3
