@@ -31,6 +31,7 @@ from regard.pieces import END
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction, WordRelevance
+from regard.tasks.answer_items import AnswerItems
 from regard.tasks.examples import Examples, as_rows, count_of
 from regard.tasks.measures import LikelihoodMeasure, Measure, TextMeasure
 from regard.text.windows import with_windows
@@ -50,7 +51,7 @@ class Wording(NamedTuple):
 WRITTEN = ("text", "tags", "span")  # answers that are shown with the words given, or made of them
 
 
-class Task(ABC):
+class Task(AnswerItems, ABC):
     """What examples are made of, what is predicted of them, and how that is judged. A row of TASKS.
 
     Built with its columns, as they were learnt. The first column is given; the last is what is predicted.
@@ -66,7 +67,6 @@ class Task(ABC):
     # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
-    calibration: ClassVar[str] = "platt"  # row of CALIBRATIONS: an item is right or not, and which more often?
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     together: ClassVar[str | None] = None  # the column whose equal values should share a batch
     read_together: int = 1  # sentences of a text that an answer to one of them depends on
@@ -124,31 +124,6 @@ class Task(ABC):
     def force(self, model: Model, batch: Batch) -> list[Prediction]:
         """Return the given answers as predictions: their score is their log-probability, in nats."""
         raise ConfigError("task", "has no answers that could be forced", "predict instead")
-
-    # how sure an answer is
-
-    def choices(self, prediction: Prediction) -> list[list[float]]:
-        """Return the probabilities (item, choice) of an answer that a calibration mends.
-
-        By default of two choices: what an item of the answer has, and what all others have together.
-        """
-        return [[one, 1 - one] for one in prediction.item_probabilities()]
-
-    def recalibrated(self, prediction: Prediction, probabilities: Sequence[Sequence[float]]) -> Prediction:
-        """Return a prediction with others (item, choice) in place of its `choices`; the answer stays what it is."""
-        return replace(prediction, confidences=[one[0] for one in probabilities])
-
-    def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
-        """Return which items of an answer are right, given the right one. Raises ConfigError where none can be."""
-        raise ConfigError("task", "has no items that are right or wrong", "use another run")
-
-    def right_choices(self, prediction: Prediction, answer: str) -> list[int]:
-        """Return which of the `choices` of each item is right; nothing where the right answer is not among them."""
-        return [0 if correct else 1 for correct in self.correct_items(prediction, answer)]
-
-    def word_items(self, prediction: Prediction) -> list[list[int]]:
-        """Return the places of the items that make up each word of an answer."""
-        return [[place] for place in range(len(prediction.item_probabilities()))]
 
     def check_terms(self, option: str = "glossary") -> None:
         """Raise ConfigError where answers cannot be made to hold given words; `option` is what asks for that."""
