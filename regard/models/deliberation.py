@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from regard.aliases import known_as
 from regard.attention import unrecorded
 from regard.config import Doc
+from regard.config.bounds import NotNegative
 from regard.config.common_settings import DropoutShare
 from regard.data.collate import collate
 from regard.data.columns import Columns
@@ -44,6 +45,7 @@ from regard.models.settings import (
     WordPosition,
 )
 from regard.models.translator import Translator, translator
+from regard.ops.modules import evaluating
 from regard.records import EOS, PAD, Batch, Decoded, Encoded, Sequences, place
 from regard.registry import Choice
 
@@ -54,20 +56,21 @@ BEFORE, ITSELF, BEHIND = range(3)  # where a sentence of a text stands, seen fro
 class Deliberation(SecondPass):
     """p(target | source, document): the states of a translator, changed by blocks that look at its draft of the text.
 
-    The translator is the first pass, and the beginning of the second one; it is that of the run to start from and
-    learns nothing more. With the blocks' gates at 0 both passes are one.
+    The translator is the first pass, and the beginning of the second one; it is that of the run to start from. It
+    learns nothing more, or where `joint` is above 0 by the loss of both passes; a draft has no gradient. With the
+    blocks' gates at 0 both passes are one.
     """
 
-    def __init__(self, first: Translator, second: GatedBlocks, width: int) -> None:
+    def __init__(self, first: Translator, second: GatedBlocks, width: int, joint: float = 0.0) -> None:
         """`width` is that of a piece of the draft: decoder and embedder together."""
         super().__init__()
-        self.first, self.second = first.requires_grad_(False).eval(), second
+        self.first, self.second, self.joint = first.requires_grad_(joint > 0).train(joint > 0), second, joint
         self.sides = nn.Embedding(3, width)
 
     def train(self, mode: bool = True) -> "Deliberation":
-        """Leave the first pass as it is in use: nothing of it is dropped."""
+        """Leave the first pass as it is in use, where it learns nothing: nothing of it is dropped."""
         super().train(mode)
-        self.first.eval()
+        self.first.train(mode and self.joint > 0)
         return self
 
     def blocks(self, route: str) -> GatedBlocks:
@@ -78,7 +81,7 @@ class Deliberation(SecondPass):
         """Write the text of each row, sentence by sentence. A row without a text is a text of its source alone."""
         texts, own, known = self._texts(batch)
         device = batch.sequences(SOURCE).items.device
-        with torch.no_grad(), unrecorded():
+        with torch.no_grad(), unrecorded(), evaluating(self.first):
             source = Batch({SOURCE: collate([*known])}, batch.route, torch.arange(len(known)), 0).to(device)
             target = place(collate(greedy_drafts(self.first, source)), device)
             decoded, _ = self.first.decode(source._replace(columns={**source.columns, TARGET: target}))
@@ -87,19 +90,37 @@ class Deliberation(SecondPass):
 
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded]:
         """States (batch, target, dim) of the second pass, and what the encoder saw; weights are of the source."""
-        draft = self.draft(batch)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.training):  # an explanation asks for gradients
-            decoded, encoded = self.first.decode(batch, need_weights=need_weights)
-        states, *_ = self.second(decoded.states, self.second.start(draft.seen))
+        decoded, states, encoded = self._passes(batch, need_weights=need_weights)
         return decoded._replace(states=states), encoded
+
+    def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
+        """That of the second pass and, where the first one learns, `joint` times that of the same words by it."""
+        if not self.joint:
+            return super().training_losses(batch, smoothing=smoothing)
+        decoded, states, encoded = self._passes(batch)
+        head, targets = self._head(batch.route), batch.sequences(TARGET).items
+        first, second = (
+            head.nll(one, encoded, targets, smoothing=smoothing).sum()
+            for one in (decoded, decoded._replace(states=states))
+        )
+        return {"loss": second, "first_pass": self.joint * first}
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
         """Return the parts of the first pass, and the second one."""
         return {**self.first.parts(), "second": [self.second], "sides": [self.sides]}
 
     def foundation(self) -> Sequence[nn.Module]:
-        """Return the first pass."""
-        return [self.first]
+        """Return the first pass, unless it learns."""
+        return [] if self.joint else [self.first]
+
+    def _passes(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Tensor, Encoded]:
+        """What the first pass decodes, the states (batch, target, dim) of the second one, and the source's."""
+        draft = self.draft(batch)
+        learns = self.joint > 0 or not self.training  # an explanation asks for gradients
+        with torch.set_grad_enabled(torch.is_grad_enabled() and learns):
+            decoded, encoded = self.first.decode(batch, need_weights=need_weights)
+        states, *_ = self.second(decoded.states, self.second.start(draft.seen))
+        return decoded, states, encoded
 
     def _texts(self, batch: Batch) -> tuple[list[list[int]], list[int], dict[Ids, int]]:
         """Of each row its sentences by number and its own place among them; and the number of each sentence."""
@@ -127,7 +148,7 @@ class Deliberation(SecondPass):
 
 
 @known_as("deliberation_network, discourse_two_pass")
-def deliberation(
+def deliberation(  # noqa: PLR0913  a setting each
     columns: Columns,
     *,
     dim: ModelDim = 256,
@@ -141,12 +162,16 @@ def deliberation(
     self_attention: SelfAttention = PROJECTED_HEADS,
     head: HeadChoice = Choice("linear"),
     num_layers: SecondLayers = 1,
+    joint: Annotated[
+        NotNegative, Doc("Weight of the loss of the first pass, which then learns, too; 0: it stays as it is.")
+    ] = 0.0,
     dropout: DropoutShare = 0.1,
     tied: Tied = "all",
 ) -> Deliberation:
     """p(target | source, document): a translator, and `num_layers` blocks that look at its draft of the document.
 
-    The translator is that of a run: `init.run`, or --from; its settings are those of that run.
+    The translator is that of a run: `init.run`, or --from; its settings are those of that run. With `joint` above 0
+    it learns on, as the paper has it, by `objective=likelihood`.
     """
     first = translator(
         columns, dim=dim, embedder=embedder, position=position, encoder=encoder, decoder=decoder, attention=attention,
@@ -154,4 +179,4 @@ def deliberation(
     )  # fmt: skip
     (decodes,) = first.decoders.values()
     second = build_second(decodes, draft_width(decodes), attention, self_attention, num_layers, dropout)
-    return Deliberation(first, second, draft_width(decodes))
+    return Deliberation(first, second, draft_width(decodes), joint)

@@ -35,6 +35,10 @@ class Model(nn.Module, ABC):
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, item) in nats, 0 where an item is not counted."""
 
+    def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
+        """Return what maximum likelihood minimises, by name: sums over a batch that are added up, `nll` among them."""
+        return {"loss": self.nll(batch, smoothing=smoothing).sum()}
+
     @abstractmethod
     def counted(self, batch: Batch) -> Tensor:
         """Return the mask (batch, item) of the items that `nll` has a loss of."""

@@ -1,5 +1,7 @@
 """Maximum likelihood: the training of nearly every translator."""
 
+import torch
+
 from regard.config.common_settings import LabelSmoothing
 from regard.objectives.objective import Context, Objective
 from regard.records import Batch, Loss
@@ -13,6 +15,7 @@ class LikelihoodObjective(Objective):
         self.label_smoothing = label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
-        """Sum over the target tokens of a batch."""
-        total = self.context.model.nll(batch, smoothing=self.label_smoothing).sum()
-        return Loss(total, batch.count, {"loss": total.detach()})
+        """Sum over the target tokens of a batch; `parts` has each loss of a model that has several."""
+        losses = self.context.model.training_losses(batch, smoothing=self.label_smoothing)
+        total = torch.stack([*losses.values()]).sum()
+        return Loss(total, batch.count, {name: one.detach() for name, one in losses.items()})

@@ -15,6 +15,8 @@ from regard.models import MODELS, Deliberation
 from regard.models.deliberation import BEFORE, BEHIND, ITSELF
 from regard.models.second_pass import Draft, greedy_drafts
 from regard.models.translator import shifted
+from regard.objectives import Context
+from regard.objectives.likelihood import LikelihoodObjective
 from regard.ops.plain import plain
 from regard.records import EOS, PAD, Batch
 from regard.registry import Choice
@@ -157,6 +159,46 @@ def test_only_the_second_pass_learns(batch):
     assert learning == {"second", "sides"}
     assert all(one.grad is not None and bool(one.grad.isfinite().all()) for one in model.second.parameters())
     assert all(one.grad is None for one in model.first.parameters())
+
+
+def test_the_joint_loss_is_the_sum_of_both_passes(batch, assert_agrees):
+    """Where the first pass learns, too; its loss is that of the translator that it is."""
+    joint, alone = make(joint=0.3), make()
+    objective = LikelihoodObjective(Context(joint), label_smoothing=0.1)
+    found = objective.loss(batch, "model")
+    second, first = (model.nll(batch, smoothing=0.1).sum() for model in (alone, alone.first))
+    assert_agrees("F14", found.sum, second + 0.3 * first, tolerance=1e-10)
+    assert_close(found.parts, {"loss": second.detach(), "first_pass": 0.3 * first.detach()}, rtol=0, atol=1e-10)
+
+
+def test_without_a_weight_the_loss_is_that_of_the_second_pass(batch):
+    model = make(joint=0.0)
+    found = LikelihoodObjective(Context(model), label_smoothing=0.1).loss(batch, "model")
+    assert torch.equal(found.sum, model.nll(batch, smoothing=0.1).sum())
+    assert [*found.parts] == ["loss"]
+
+
+def test_with_a_weight_both_passes_learn(batch):
+    """The first pass by its own loss and by that of the second one, but not by the draft, which has no gradient."""
+    model = make(joint=0.5)
+    sum(model.training_losses(batch).values()).backward()
+    found = {name: one.grad for name, one in model.first.named_parameters()}
+    assert all(one is not None for one in found.values())
+    other = make(joint=0.5)
+    draft, target = other.draft(batch), batch.columns["target"].items
+    decoded, encoded = other.first.decode(batch)
+    states, *_ = other.second(decoded.states, other.second.start(draft.seen))
+    head = other.first.heads["translate"]
+    loss = head.nll(decoded._replace(states=states), encoded, target).sum() + 0.5 * other.first.nll(batch).sum()
+    wanted = torch.autograd.grad(loss, [*other.first.parameters()])
+    assert_close([*found.values()], [*wanted], rtol=0, atol=1e-10)
+
+
+def test_a_draft_is_written_without_dropout_while_the_first_pass_learns(batch):
+    model = make(joint=1.0, dropout=0.5).train()
+    assert torch.equal(model.draft(batch).ids, make(dropout=0.5).draft(batch).ids)
+    assert model.first.training
+    assert not torch.equal(model.first.nll(batch), model.first.nll(batch))
 
 
 def test_drafting_is_not_recorded(batch):

@@ -20,3 +20,14 @@ def test_a_first_pass_that_nobody_taught_is_refused(tmp_path, given):
     done = regard("train", *words, "--run", tmp_path / "run", "--quiet")
     assert not unsaid(done, "model: 'deliberation' needs init.run", "decoder", "translator")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_first_pass_that_learns_needs_no_run(tmp_path):
+    """With the loss of both passes nothing stays as it was drawn."""
+    talk = [f"talk\t{source}.\t{target}.\n" for source, target in PAIRS]
+    (tmp_path / "talks.tsv").write_text("".join(talk), encoding="utf-8")
+    reader = f"{{name: document_sentences, file: '{tmp_path / 'talks.tsv'}', window: 2}}"
+    words = ["task={name: deliberation, window: 2}", f"data.train={reader}", f"data.dev={reader}", *SMALL]
+    done = regard("train", *words, "model.joint=0.5", "--run", tmp_path / "run")
+    assert done.code == 0, done.said
+    assert "best score" in done.said
