@@ -79,6 +79,14 @@ SYSTEMS = (
     System("two", "one_to_many", LANGUAGES[:2]),
     System("added-frozen", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two, frozen: true}"]),
     System("added-free", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two}"]),
+    System("two-shared", "one_to_many", LANGUAGES[:2], settings=["text.own=[]"]),
+    System(
+        "added-spelt",
+        "one_to_many",
+        ["cs"],
+        LANGUAGES[:2],
+        ["init={run: RUNS/two-shared, frozen: true}", "text.own=[]"],
+    ),
 )
 
 

@@ -144,11 +144,16 @@ class _OfLanguage:
         )
 
 
+def language_of(experiment: Experiment, corpus: str) -> str:
+    """Return the code of the language that a training corpus has its targets in; "" where nothing tells it."""
+    view = experiment.along(corpus) if corpus in experiment.data.routes else experiment
+    return view.data.language_pair()[1] or ""
+
+
 def _own_names(experiment: Experiment, corpus: str) -> Mapping[str, str]:
     """What columns are called that the language of a training corpus has for itself."""
-    view = experiment.along(corpus) if corpus in experiment.data.routes else experiment
-    language, last = view.data.language_pair()[1], [*experiment.columns][-1]
-    return {last: own_name(last, language)} if language is not None and language in experiment.text.own else {}
+    language, last = language_of(experiment, corpus), [*experiment.columns][-1]
+    return {last: own_name(last, language)} if language in experiment.text.own else {}
 
 
 def _check_taught(experiment: Experiment, learnt: Iterable[str], corpora: Sequence[_OfLanguage]) -> None:

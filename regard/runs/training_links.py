@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.config import staged
-from regard.data.columns import Columns, TextColumn, check_one_vocabulary
+from regard.data import Reader
+from regard.data.columns import Columns, TextColumn, of_language
 from regard.data.ragged import Longs, Ragged
 from regard.data.readers.lines import digest
 from regard.experiment import Experiment
@@ -24,7 +25,7 @@ from regard.records import Batch
 from regard.registry import Choice
 from regard.runs.assembly import check_translates
 from regard.runs.folder import RunFolder
-from regard.runs.texts import training_readers
+from regard.runs.texts import language_of, training_readers
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
@@ -97,14 +98,28 @@ def training_links(
 ) -> Links:
     """Return the links of a run's training pairs by a row of ALIGNERS, as they are kept; else they are learnt now.
 
+    Those of a language that has a vocabulary of its own are learnt from its pairs alone.
     Raises ConfigError for a run that does not translate.
     """
     check_translates(columns, "penalties")
-    check_one_vocabulary(columns, "guided_alignment")
-    path = (experiment.data.cache or folder.data) / f"links-{_key(experiment, columns, aligner)}.npz"
+    by_language, found = dict[str, list[Reader]](), dict[str, TrainingLinks]()
+    for corpus, reader in training_readers(experiment).items():
+        language = language_of(experiment, corpus)
+        by_language.setdefault(language if language in experiment.text.own else "", []).append(reader)
+    for language, readers in by_language.items():
+        cache = experiment.data.cache or folder.data
+        found[language] = _links_of(readers, of_language(columns, language), cache, say, aligner)
+    return lambda batch: found[batch.route if batch.route in found else ""](batch)
+
+
+def _links_of(
+    readers: Sequence[Reader], columns: Columns, cache: Path, say: Callable[[str], None], aligner: Choice
+) -> TrainingLinks:
+    """Of the pairs of readers, whose pieces are those of columns."""
+    path = cache / f"links-{_key(readers, columns, aligner)}.npz"
     if not path.exists():
         start = time.monotonic()
-        texts = (example.texts for reader in training_readers(experiment).values() for example in reader)
+        texts = (example.texts for reader in readers for example in reader)
         pairs = list(islice(((one["source"], one["target"]) for one in texts), MOST_PAIRS))
         say(f"linking the words of {len(pairs):,} training pairs ({aligner.name})")
         kept = learnt_links(pairs, columns, aligner)
@@ -143,9 +158,8 @@ def pair_hash(source: str, target: str) -> int:
     return int.from_bytes(hashlib.blake2b(f"{source}\n{target}".encode(), digest_size=8).digest(), "big")
 
 
-def _key(experiment: Experiment, columns: Columns, aligner: Choice) -> str:
+def _key(readers: Sequence[Reader], columns: Columns, aligner: Choice) -> str:
     """What decides the links."""
-    readers = training_readers(experiment).values()
     files = [(reader.key(), [digest(path).hex() for path in reader.files]) for reader in readers]
     parts = FORMAT, MOST_PAIRS, aligner, [columns[name].key() for name in SIDES], files
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -21,6 +21,7 @@ from regard.runs import RunFolder, assemble
 from regard.runs.assembly import task_of
 from regard.runs.embeddings import read_embeddings
 from regard.runs.texts import training_batches
+from regard.runs.training_links import training_links
 from regard.serve.engine.answering import Answering
 from regard.serve.engine.options import Options
 
@@ -227,6 +228,21 @@ def test_a_reward_reads_the_texts_of_the_route(runs):
     assert reward([[written]], batch).tolist() == pytest.approx([metric.value(row) / 100])
 
 
+def test_links_of_training_pairs_are_in_the_pieces_of_the_route(runs, tmp_path):
+    """A word of its own in each place: all words of a pair are linked, whichever route it takes."""
+    run = RunFolder(copytree(runs["own"], tmp_path / "run"))
+    experiment = run.experiment()
+    columns = run.vocabularies(experiment)
+    links = training_links(experiment, run, columns, lambda _: None, Choice("ibm1"))
+    for route in ("de", "fr"):
+        task = task_of(experiment, columns).along(route)
+        batch = task.batch(task.encode([{"source": "two cats", "target": TEXTS[route][1]}]))
+        written, read = batch.sequences("target").items[0] > EOS, batch.sequences("source").items[0] > EOS
+        found = links(batch)[0]
+        assert torch.equal(found.any(dim=1), written), route
+        assert torch.equal(found.any(dim=0), read), route
+
+
 def test_words_of_a_language_have_the_vectors_of_its_decoder(runs):
     """Data.train of this run is Czech, which is the last of its languages."""
     table = read_embeddings(runs["own-cs"], "target").table
@@ -253,7 +269,6 @@ def test_a_table_of_all_stays_one_beside_that_of_a_language(runs):
         (["text.own=[de]"], ("text.own: 'de' is the first language",)),
         (["text.own=[es]"], ("text.own: 'es' has no decoder of its own", "fr may be named")),
         (["model.name=many_to_many"], ("text.own: 'fr' has no decoder of its own",)),
-        (["penalties=[{name: guided_alignment, layer: -1, head: 1}]"], ("text.own: gives fr", "guided_alignment")),
     ],
 )
 def test_what_has_no_vocabulary_of_its_own_is_one_line(folder, tmp_path, changes, told):
