@@ -79,7 +79,7 @@ def translations(train: Corpus) -> dict[str, list[str]]:
 
     found = {}
     for word, count in sources.items():
-        best = sorted(both[word], key=lambda other: -alike(word, other))[:USUAL]
+        best = sorted(both[word], key=lambda other: (-alike(word, other), other))[:USUAL]  # the same in every process
         found[word] = [other for other in best if count >= LEAST and alike(word, other) >= ALIKE]
     return found
 

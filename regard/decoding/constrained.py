@@ -29,18 +29,24 @@ class ConstrainedBeamSearch(Search):
     has room for all, the answer is what has most of it, unfinished.
     """
 
-    def __init__(self, beam: BeamSearch, requirements: Requirements, *, n_best: int | None = None) -> None:
-        """`n_best` stands in for that of the beam."""
+    def __init__(
+        self, beam: BeamSearch, requirements: Requirements, *, n_best: int | None = None, early: bool = False
+    ) -> None:
+        """`n_best` stands in for that of the beam.
+
+        `early`: a sentence with terms is also done when as many likely ones have ended as the beam has n best, and no
+        unfinished one has a better score so far than the worst of those.
+        """
         super().__init__(beam.max_ratio, beam.max_extra, beam.min_length)
         self.beam, self.requirements, self.unwanted = beam, requirements, beam.unwanted
-        self.n_best = n_best or beam.n_best
+        self.n_best, self.enough = n_best or beam.n_best, beam.n_best if early else 0
         self.width = max(map(self._width, requirements.of.values()), default=beam.width)
 
     def run(self, writer: Writer, batch: Batch, *, features: Sequence[Feature] = ()) -> list[list[Hypothesis]]:
         """The n best of each example."""
         wanted = self.requirements.batch(batch.lines.tolist())
         limits = self._limits(writer, batch, wanted)
-        beams = _Beams(self.beam, wanted, self.requirements.parts_words, limits)
+        beams = _Beams(self.beam, wanted, self.requirements.parts_words, limits, self.enough)
         beams.widths = np.array([self._width(one) for one in wanted], np.int64)
         guided = Guided(writer, features, batch, self.min_length)
         norms = np.concatenate([[1.0], self.norm(np.arange(1, limits.max(initial=0) + 2))])
@@ -84,9 +90,11 @@ class _Choices(NamedTuple):
 class _Beams:
     """The hypotheses that are being written, a row each, those of an example one after the other."""
 
-    def __init__(self, search: BeamSearch, wanted: Sequence[Requirement], parts_words: Array, limits: Array) -> None:
+    def __init__(
+        self, search: BeamSearch, wanted: Sequence[Requirement], parts_words: Array, limits: Array, enough: int
+    ) -> None:
         count, longest = len(wanted), int(limits.max(initial=0))
-        self.search, self.limits = search, limits
+        self.search, self.limits, self.enough = search, limits, enough
         self.tracker = PhraseTracker(wanted, parts_words)
         self.banks = np.array([_banks(one) for one in wanted], np.int64)
         self.widths = self.banks
@@ -107,7 +115,7 @@ class _Beams:
         tracker, (_, nodes, met) = self.tracker, self.progress
         automata = tracker.next, tracker.left, tracker.open, tracker.whole, tracker.parts_words
         terms = tracker.needed, tracker.sizes, tracker.totals, tracker.words
-        return Required(*terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths)
+        return Required(self.enough, *terms, *automata, nodes, met, self.tried, self.prefixes, self.banks, self.widths)
 
     def choices(self, scores: Tensor, log_probs: Tensor) -> _Choices:
         """The likeliest words of each row and those of its terms; as long as there is a prefix, its next word alone."""
@@ -163,10 +171,21 @@ class _Beams:
         if dropped is not None:
             done |= dropped
         self._give_up(np.unique(examples[done[examples]]), self.length)
-        kept: Array = (~done & (self.ended < self.search.size))[examples].nonzero()[0]
+        done |= (self.ended >= self.search.size) | self._have_enough()
+        kept: Array = (~done)[examples].nonzero()[0]
         self.progress, self.sums = self.progress.select(kept), self.sums[kept]
         self.ids, self.log_probs = self.ids[kept], self.log_probs[kept]
         return kept
+
+    def _have_enough(self) -> Array:
+        """(examples,) whether no row has a better score so far than the worst of the best that have ended."""
+        enough = (self.ended >= self.enough) & (self.tracker.totals > 0) & (self.enough > 0)
+        sums = np.full(len(enough), NEVER)
+        np.maximum.at(sums, self.progress.examples, self.sums)
+        for example in enough.nonzero()[0].tolist():
+            ranked = sorted((one.score for one in self.finished[example]), reverse=True)
+            enough[example] = sums[example] / self.search.norm(self.length) <= ranked[self.enough - 1]
+        return enough
 
     def _finish(self, choices: _Choices, ended: Array, sums: Array, ending: Tensor | float) -> None:
         """Notes the hypotheses that end here."""

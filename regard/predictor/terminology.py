@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -13,6 +14,7 @@ from regard.data.columns import TextColumn
 from regard.decoding import BeamSearch, ConstrainedBeamSearch, Requirement, Requirements, Search
 from regard.decoding.phrases import Phrase, Term
 from regard.documents.glossary import Glossary, Occurrence, uses
+from regard.documents.sentences import sentences
 from regard.documents.words import in_word, unspaced, word_spans
 from regard.errors import DataError
 from regard.pieces import BOS, EOS, SPECIALS, byte_of
@@ -119,7 +121,7 @@ def with_terms(
     phrases.check(wanted.glossaries)
 
     def again(of: Mapping[int, Requirement], n_best: int) -> dict[int, Prediction]:
-        search = ConstrainedBeamSearch(beam, Requirements(of, phrases.parts_words), n_best=n_best)
+        search = ConstrainedBeamSearch(beam, Requirements(of, phrases.parts_words), n_best=n_best, early=True)
         return dict(zip(of, predicted([*of], search), strict=True))
 
     begins = {row: phrases.requirement([], one) for row, one in enumerate(wanted.prefixes)}
@@ -131,15 +133,33 @@ def with_terms(
     lacking = [row for row, one in free.items() if _lacks(one, found[row])]
     required = {row: phrases.requirement(found[row], wanted.prefixes[row]) for row in lacking}
     required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL}
-    best = {row: _best(one, found[row], beam.n_best) for row, one in again(required, TRIED * beam.size).items()}
+    searched = again(required, TRIED * beam.size)
+    best = {row: _best(one, free[row], found[row], beam.n_best) for row, one in searched.items()}
     return [_reported(best.get(row) or one, one, found[row], most) if found[row] else one for row, one in free.items()]
 
 
-def _best(prediction: Prediction, found: Sequence[Occurrence], n_best: int) -> Prediction | None:
-    """The first of all that is whole and has the terms, with the rest of the n best behind it; None: none is."""
-    ranked = [prediction, *prediction.alternatives]
-    whole = [one for one in ranked if one.finished and not _lacks(one, found)]
-    return replace(whole[0], alternatives=whole[1:n_best]) if whole else None
+def _best(prediction: Prediction, free: Prediction, found: Sequence[Occurrence], n_best: int) -> Prediction | None:
+    """The first of all that is whole and has the terms, with the rest of the n best behind it; None: none is.
+
+    A term that fits badly is likeliest behind a sentence that is whole without it. So what has more sentences than the
+    source and the `free` translation is taken only where nothing else has the terms.
+    """
+    ranked = [replace(prediction, alternatives=[]), *prediction.alternatives]
+    whole = (one for one in ranked if one.finished and not _lacks(one, found))  # looked at as far as need be
+    first = next(whole, None)
+    if first is None:
+        return None
+    most, passed = max(map(_sentences, (free.source, free.text))), [first]
+    while _sentences(passed[-1].text) > most and (another := next(whole, None)) is not None:
+        passed.append(another)
+    best = passed[-1] if _sentences(passed[-1].text) <= most else first
+    others = [one for one in passed if one is not best]
+    return replace(best, alternatives=[*others, *islice(whole, n_best)][: n_best - 1])
+
+
+def _sentences(text: str) -> int:
+    """How many sentences a text has."""
+    return sum(1 for _ in sentences(text))
 
 
 def _lacks(prediction: Prediction, found: Sequence[Occurrence]) -> bool:

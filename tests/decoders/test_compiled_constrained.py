@@ -100,10 +100,12 @@ def assert_same(found, wanted):
     ids=["plain", "one", "least", "cut off"],
 )
 @pytest.mark.parametrize("prefixes", [False, True], ids=["terms", "prefixes"])
+@pytest.mark.parametrize("early", [False, True], ids=["full", "early"])
 @torch.inference_mode()
-def test_it_finds_what_steps_find(model, batch, settings, prefixes, used, monkeypatch):
+def test_it_finds_what_steps_find(model, batch, settings, prefixes, early, used, monkeypatch):
     for seed in range(2):
-        search = ConstrainedBeamSearch(BeamSearch(**settings), drawn(seed, prefixes=prefixes), n_best=10)
+        given = drawn(seed, prefixes=prefixes)
+        search = ConstrainedBeamSearch(BeamSearch(**settings), given, n_best=10, early=early)
         assert_same(search.run(model, batch), step_by_step(monkeypatch, search, model, batch))
     assert used == [TEXTS] * 2
 

@@ -108,6 +108,23 @@ def test_without_requirements_it_is_beam_search_that_stops_when_full(writers):
             assert [one.score for one in mine] == pytest.approx([one.score for one in other], abs=1e-12)
 
 
+def test_an_early_stop_finds_what_a_full_search_has_found_by_then(writers):
+    tree, batch = writers.drawn(VOCAB, 5, 1.0), writers.batch_of(writers.sources_of(12, VOCAB, 6))
+    given = [Requirement([term([B, C])])] * 10 + [Requirement()] * 2
+    beam, both = BeamSearch(size=5, n_best=2, max_ratio=0.0, max_extra=12), []
+    for early in (False, True):
+        search = ConstrainedBeamSearch(beam, requirements(given), n_best=20, early=early)
+        found = search.run(tree, batch)
+        both.append([{tuple(one.ids): one.score for one in some if one.finished} for some in found])
+    full, soon = both
+    for some, all_of_them in zip(soon, full, strict=True):
+        longest = max(map(len, some))
+        assert some == {ids: score for ids, score in all_of_them.items() if len(ids) <= longest}
+        assert len(some) >= beam.n_best
+    assert any(len(one) < len(other) for one, other in zip(soon, full, strict=True))
+    assert soon[10:] == full[10:]  # without terms
+
+
 def test_what_does_not_fit_is_answered_by_what_has_most_of_it(writers):
     tree = writers.drawn(VOCAB, 7)
     tree.most = 4

@@ -1,17 +1,20 @@
 """Terms and prefixes in predictions: kept, reported, and paid for by what a model finds likely."""
 
+from dataclasses import replace
+
 import pytest
 from networks import build_translator
 from tasks import engine_of, translation_of
 
-from regard.decoding import SEARCHES
+from regard.decoding import SEARCHES, BeamSearch
 from regard.documents.glossary import Glossary
 from regard.documents.words import word_spans
 from regard.errors import ConfigError, DataError
 from regard.models import AttentionSettings
 from regard.predictor import Predictor
-from regard.predictor.terminology import MOST_PIECES, TermPhrases
+from regard.predictor.terminology import MOST_PIECES, TermPhrases, Wanted, with_terms
 from regard.registry import Choice
+from regard.results import TextPrediction
 from regard.text import train_tokenizer
 
 TEXTS = ["a dog runs", "two cats", "", "he reads a book about dogs", "yes, a dog"]
@@ -97,6 +100,31 @@ def test_texts_of_several_sentences_have_their_terms_in_each(tokenizer):
     for part in found.parts:
         missing = [use for use in part.terms.uses if use.target_place is None]
         assert all(f"'{use.source}' is not translated" in part.warning for use in missing)
+
+
+@pytest.mark.parametrize(
+    ("source", "ranked", "best"),
+    [
+        ("a dog runs", ["ein Tier läuft. Hund.", "ein Hund läuft."], "ein Hund läuft."),
+        ("a dog runs", ["ein Tier läuft. Hund.", "ein Tier läuft. ein Hund."], "ein Tier läuft. Hund."),
+        ("it runs. a dog.", ["ein Tier läuft. Hund.", "ein Hund läuft."], "ein Tier läuft. Hund."),
+    ],
+    ids=["another", "no other", "two sentences"],
+)
+def test_a_term_stands_behind_a_whole_sentence_only_at_need(tokenizer, source, ranked, best):
+    def answered(texts, score):
+        first, *rest = [TextPrediction(source, text, score - place, [], True) for place, text in enumerate(texts)]
+        return replace(first, alternatives=rest)
+
+    def predicted(rows, search):
+        return [answered(["ein Tier läuft."] if search is None else ranked, -1.0) for _ in rows]
+
+    phrases, wanted = TermPhrases(translation_of(tokenizer).target), Wanted.of(GLOSSARY, None, 1)
+    [found] = with_terms(predicted, BeamSearch(n_best=2), phrases, wanted, 1.0)
+    assert found.text == best
+    assert [(one.text, one.alternatives) for one in found.alternatives] == [
+        (text, []) for text in ranked if text != best
+    ]
 
 
 def test_each_text_may_have_a_glossary_of_its_own(tokenizer):

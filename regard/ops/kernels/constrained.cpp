@@ -1,11 +1,14 @@
 // Beam search whose targets contain what is required, in one call. It finds what decoding/constrained.py finds.
 
+#include <functional>
+
 #include "search.h"
 
 namespace {
 
 // What is required of each text: the arrays of `regard.decoding.phrases.PhraseTracker`, and shares of the beam.
 struct Required {
+  int64_t enough;  // likely hypotheses that may end a search, if no unfinished one has a better score so far; 0: never
   int64_t terms, symbols, tried_count, longest;
   const int64_t *needed, *sizes;        // (texts, terms)
   const int64_t* totals;                // (texts,)
@@ -222,13 +225,25 @@ class Beams {
       const int64_t text = going_marks.rows[first].text, terms = required.terms;
       const bool done = rules.limits[text] <= rows.length || (rules.stepped && rules.dropped[text]);
       if (done) give_up(going, going_marks, first, last, rows.length);
-      if (done || ended[text] >= rules.size) continue;
+      if (done || ended[text] >= rules.size || is_enough(text, first, last)) continue;
       next.insert(next.end(), going.begin() + first, going.begin() + last);
       for (int64_t row = first; row < last; ++row) {
         marks.add(going_marks.rows[row], going_marks.met.data() + row * terms, terms);
       }
     }
     rows.go_on(std::move(next));
+  }
+
+  // Whether the best hypotheses have ended: no row has a better score so far than the worst of them.
+  bool is_enough(int64_t text, int64_t first, int64_t last) const {
+    const int64_t count = required.enough;
+    if (!count || !required.totals[text] || ended[text] < count) return false;
+    std::vector<double> scores;
+    for (const Hypothesis& one : found.texts[text]) scores.push_back(one.score);
+    std::nth_element(scores.begin(), scores.begin() + count - 1, scores.end(), std::greater<double>());
+    double best = kNever;
+    for (int64_t row = first; row < last; ++row) best = std::max(best, going[row].sum);
+    return best / rules.norms[rows.length] <= scores[count - 1];
   }
 
   const Writer& writer;

@@ -53,7 +53,7 @@ class _Rules(ctypes.Structure):
 
 class _Required(ctypes.Structure):
     _fields_ = (
-        *((name, _LONG) for name in ("terms", "symbols", "tried", "longest")),
+        *((name, _LONG) for name in ("enough", "terms", "symbols", "tried", "longest")),
         *((name, _POINTER) for name in ("needed", "sizes", "totals", "symbols_of", "next", "left", "open", "whole")),
         *((name, _POINTER) for name in ("parts_words", "nodes", "met", "tried_of", "prefixes", "banks", "widths")),
     )
@@ -81,6 +81,7 @@ class Rules(NamedTuple):
 class Required(NamedTuple):
     """What targets have to contain, and how each beam is shared out: see `regard.decoding.phrases.PhraseTracker`."""
 
+    enough: int  # likely ones that may end a search, if no unfinished one has a better score so far; 0: never
     needed: NDArray[np.int64]  # (texts, terms) how often
     sizes: NDArray[np.int64]  # (texts, terms) ids of each
     totals: NDArray[np.int64]  # (texts,) ids of all
@@ -141,9 +142,9 @@ class CompiledWriter(NamedTuple):
         kernel = library(CONSTRAINED) if fits else None
         if kernel is None:
             return None
-        arrays = [np.ascontiguousarray(one) for one in required]
+        arrays = [np.ascontiguousarray(one) for one in required[1:]]
         sizes = (one.shape[1] for one in (required.needed, required.symbols, required.tried, required.prefixes))
-        told = _Required(*sizes, *(one.ctypes.data for one in arrays))
+        told = _Required(required.enough, *sizes, *(one.ctypes.data for one in arrays))
         return self._found(kernel, "constrained_search", rules, unwanted, told)
 
     def _fits(self, width: int) -> bool:
