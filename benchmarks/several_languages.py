@@ -12,6 +12,7 @@ Runs that are in FOLDER are only judged, so a command that was stopped goes on.
 import argparse
 import gzip
 import json
+import math
 import os
 import subprocess
 import sys
@@ -24,11 +25,11 @@ from typing import NamedTuple
 DATA = Path(os.environ.get("REGARD_DATA", "data")) / "multi30k"
 LANGUAGES = ("de", "fr", "cs")
 PARTS = {"dev": "val", "test": "test2016"}
-WARMUP = 200  # updates of each language
+WARMUP, PEAK = 200, 0.005  # updates of each language; the learning rate that they rise to
 SETTINGS = [
     "text={tokenizer: {name: subwords, size: 3000}, shared: false}",
     "objective={name: likelihood, label_smoothing: 0.1}",
-    "training.batch_tokens=1024", "training.learning_rate=0.005",
+    "training.batch_tokens=1024", f"training.learning_rate={PEAK}",
     "training.validate_lines=300", "training.patience=null",
     "training.average=1", "model.tied=target",
 ]  # fmt: skip
@@ -43,6 +44,7 @@ class Size(NamedTuple):
     dropout: float = 0.3
     validations: int = 8  # evenly spread; the best one is kept
     seed: int = 1
+    fall: int = 0  # more updates of each language, in which the rate falls to 0
 
     def settings(self) -> list[str]:
         """Of a network."""
@@ -56,6 +58,16 @@ class Size(NamedTuple):
         often = f"training.validate_every={max(1, total // self.validations)}"
         schedule = f"training.schedule={{name: inverse_sqrt, warmup: {WARMUP * languages}}}"
         return [f"training.max_updates={total}", often, schedule]
+
+    def falling(self, languages: int) -> list[str]:
+        """Of the same training that goes on: from the rate that it has come to, in a line to 0."""
+        total, reached = self.updates + self.fall, PEAK * math.sqrt(WARMUP / self.updates)
+        line = f"training.schedule={{name: linear, updates: {total * languages}}}"
+        return [
+            f"training.max_updates={total * languages}",
+            f"training.learning_rate={reached * total / self.fall:.6f}",
+            line,
+        ]
 
 
 class System(NamedTuple):
@@ -148,6 +160,13 @@ def bleu(run: Path, route: str | None) -> Mapping[str, float]:
     return {"value": found["value"], "low": low, "high": high}
 
 
+def updates_of(run: Path) -> int:
+    """How many updates a run has had."""
+    *_, last = (run / "metrics.jsonl").read_text("utf-8").splitlines()
+    found: int = json.loads(last)["update"]
+    return found
+
+
 def judged(folder: Path, system: System, size: Size) -> Mapping[str, Mapping[str, float]]:
     """The scores of a system by language; trains and judges what is not there yet."""
     run, kept = folder / system.name, folder / f"{system.name}.json"
@@ -157,6 +176,9 @@ def judged(folder: Path, system: System, size: Size) -> Mapping[str, Mapping[str
     if not (run / "final.json").exists():
         begun = ["--run", str(run), "--resume"] if (run / "experiment.yaml").exists() else [f"run={run}"]
         regard("train", *([] if "--resume" in begun else words_of(folder, system, size)), *begun, "--quiet")
+    count = len(system.trained)
+    if size.fall and updates_of(run) < (size.updates + size.fall) * count:
+        regard("train", "--run", str(run), "--resume", *size.falling(count), "--quiet")
     named = [None] if system.row == "translator" else [*system.trained, *system.judged]
     scores = {route or system.trained[0]: bleu(run, route) for route in named}
     kept.write_text(json.dumps(scores), encoding="utf-8")
@@ -184,8 +206,9 @@ def main() -> None:
     parser.add_argument("--dropout", type=float, default=0.3)
     parser.add_argument("--validations", type=int, default=8, help="of a training")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--fall", type=int, default=0, help="more updates of each language, while the rate falls to 0")
     given = parser.parse_args()
-    size = Size(given.dim, given.layers, given.updates, given.dropout, given.validations, given.seed)
+    size = Size(given.dim, given.layers, given.updates, given.dropout, given.validations, given.seed, given.fall)
     given.folder.mkdir(parents=True, exist_ok=True)
     written(given.folder, given.pairs, different=given.texts == "different")
     print(f"| system | {' | '.join(LANGUAGES)} | mean |\n|---|{'---:|' * (len(LANGUAGES) + 1)}")

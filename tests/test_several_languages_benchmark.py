@@ -3,9 +3,11 @@
 import gzip
 
 import pytest
+import yaml
 
 from benchmarks import benchmark
 from regard.experiment import read_experiment
+from regard.training.schedules import InverseSqrtSchedule, LinearSchedule
 
 several = benchmark("several_languages")
 SYSTEMS = {system.name: system for system in several.SYSTEMS}
@@ -60,6 +62,15 @@ def test_a_language_is_added_without_texts_of_the_others(folder):
     assert trained == {"data.train.source", "data.train.target"}
     assert any(change.startswith("data.routes.de.test.target=") for change in changes)
     assert several.words_of(folder, system, several.Size(8, 1, 10))[-1] == f"init={{run: {folder}/two, frozen: true}}"
+
+
+def test_the_rate_falls_from_where_it_was_to_nothing():
+    size = several.Size(dim=8, layers=1, updates=3000, fall=1500)
+    limit, rate, schedule = (word.partition("=")[2] for word in size.falling(3))
+    line = LinearSchedule(float(rate), updates=yaml.safe_load(schedule)["updates"])
+    before = InverseSqrtSchedule(several.PEAK, warmup=3 * several.WARMUP)
+    assert line.value(9000) == pytest.approx(before.value(9000), rel=1e-3)
+    assert line.value(int(limit)) == 0
 
 
 def test_a_row_has_the_mean_where_all_languages_are():
