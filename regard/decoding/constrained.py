@@ -35,7 +35,7 @@ class ConstrainedBeamSearch(Search):
         """`n_best` stands in for that of the beam.
 
         `early`: a sentence with terms is also done when as many likely ones have ended as the beam has n best, and no
-        unfinished one has a better score so far than the worst of those.
+        unfinished one that has all terms has a better score so far than the worst of those.
         """
         super().__init__(beam.max_ratio, beam.max_extra, beam.min_length)
         self.beam, self.requirements, self.unwanted = beam, requirements, beam.unwanted
@@ -178,10 +178,11 @@ class _Beams:
         return kept
 
     def _have_enough(self) -> Array:
-        """(examples,) whether no row has a better score so far than the worst of the best that have ended."""
+        """(examples,) whether no row that has all terms has a better score so far than the worst of the best ended."""
         enough = (self.ended >= self.enough) & (self.tracker.totals > 0) & (self.enough > 0)
         sums = np.full(len(enough), NEVER)
-        np.maximum.at(sums, self.progress.examples, self.sums)
+        whole = self.tracker.remaining(self.progress) == 0
+        np.maximum.at(sums, self.progress.examples[whole], self.sums[whole])
         for example in enough.nonzero()[0].tolist():
             ranked = sorted((one.score for one in self.finished[example]), reverse=True)
             enough[example] = sums[example] / self.search.norm(self.length) <= ranked[self.enough - 1]

@@ -8,7 +8,7 @@ namespace {
 
 // What is required of each text: the arrays of `regard.decoding.phrases.PhraseTracker`, and shares of the beam.
 struct Required {
-  int64_t enough;  // likely hypotheses that may end a search, if no unfinished one has a better score so far; 0: never
+  int64_t enough;  // likely hypotheses that may end a search, see `is_enough`; 0: never
   int64_t terms, symbols, tried_count, longest;
   const int64_t *needed, *sizes;        // (texts, terms)
   const int64_t* totals;                // (texts,)
@@ -234,7 +234,7 @@ class Beams {
     rows.go_on(std::move(next));
   }
 
-  // Whether the best hypotheses have ended: no row has a better score so far than the worst of them.
+  // Whether the best hypotheses have ended: no row that has all terms has a better score so far than the worst of them.
   bool is_enough(int64_t text, int64_t first, int64_t last) const {
     const int64_t count = required.enough;
     if (!count || !required.totals[text] || ended[text] < count) return false;
@@ -242,7 +242,9 @@ class Beams {
     for (const Hypothesis& one : found.texts[text]) scores.push_back(one.score);
     std::nth_element(scores.begin(), scores.begin() + count - 1, scores.end(), std::greater<double>());
     double best = kNever;
-    for (int64_t row = first; row < last; ++row) best = std::max(best, going[row].sum);
+    for (int64_t row = first; row < last; ++row) {
+      if (!going_marks.rows[row].remaining) best = std::max(best, going[row].sum);
+    }
     return best / rules.norms[rows.length] <= scores[count - 1];
   }
 

@@ -81,7 +81,7 @@ class Rules(NamedTuple):
 class Required(NamedTuple):
     """What targets have to contain, and how each beam is shared out: see `regard.decoding.phrases.PhraseTracker`."""
 
-    enough: int  # likely ones that may end a search, if no unfinished one has a better score so far; 0: never
+    enough: int  # likely ones that may end a search if nothing unfinished that has all is better so far; 0: never
     needed: NDArray[np.int64]  # (texts, terms) how often
     sizes: NDArray[np.int64]  # (texts, terms) ids of each
     totals: NDArray[np.int64]  # (texts,) ids of all
