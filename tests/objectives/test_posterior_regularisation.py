@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from regard.errors import ConfigError, RegardError
 from regard.objectives import OBJECTIVES, POSTERIOR_FEATURES, Context
-from regard.records import EOS
+from regard.records import BOS, EOS
 from regard.registry import Choice
 
 GIVEN = (4, EOS)
@@ -85,6 +85,24 @@ def test_features_that_are_all_zero_want_equal_shares(model, monkeypatch):
     monkeypatch.setattr(built, "values", lambda found, batch: torch.zeros(1, 2, 1, dtype=torch.float64))
     shares = (-model.nll(batch_of(targets)).sum(dim=-1)).softmax(dim=0)
     assert_close(built.loss(batch_of([GIVEN]), "model").sum, (0.5 * (0.5 / shares).log()).sum())
+
+
+def test_by_default_a_better_and_likelier_target_gains(model, monkeypatch):
+    """With weights of 1 Q would be flatter than P, and it would lose; draws of a translator differ by 20 nats."""
+    with torch.no_grad():
+        model.table[0, BOS, GIVEN[0]] += 10
+    worse = (5, EOS)
+    built = OBJECTIVES.build(
+        Choice("posterior_regularisation", {"features": (Choice("length_ratio"),), "likelihood": 0.0}),
+        Context(model, Task()),
+    ).double()
+    monkeypatch.setattr(built, "drawn", lambda batch: [[worse]])
+    monkeypatch.setattr(built, "values", lambda found, batch: torch.tensor([[[1.0], [0.9]]], dtype=torch.float64))
+    apart = torch.tensor([-1.0, 1.0]) @ model.nll(batch_of([GIVEN, worse])).sum(dim=-1).float()
+    assert apart > 8
+    wanted = torch.autograd.grad(apart, model.table)[0]
+    found = torch.autograd.grad(built.loss(batch_of([GIVEN]), "model").sum, model.table)[0]
+    assert (wanted * found).sum() < 0  # a step against the gradient makes them differ more
 
 
 def test_what_is_wanted_becomes_likelier(model):

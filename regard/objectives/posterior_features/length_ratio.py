@@ -18,7 +18,7 @@ class LengthRatioFeature(PosteriorFeature):
         self,
         *,
         ratio: Annotated[Positive, Doc("Words of a translation for each word of the source, on average.")] = 1.0,
-        weight: StartWeight = 1.0,
+        weight: StartWeight = 10.0,
     ) -> None:
         super().__init__(weight)
         self.ratio = ratio

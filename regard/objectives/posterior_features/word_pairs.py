@@ -25,7 +25,7 @@ class WordPairsFeature(PosteriorFeature):
         *,
         lexicon: Annotated[Path, Doc("Lexicon as regard align --lexicon writes it.")],
         least: Annotated[Share, Doc("Least probability of a pair that counts.")] = 0.1,
-        weight: StartWeight = 1.0,
+        weight: StartWeight = 10.0,
     ) -> None:
         super().__init__(weight)
         self.lexicon, self.least = lexicon, least
