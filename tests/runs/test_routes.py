@@ -9,6 +9,7 @@ from small_runs import SMALL, regard, unsaid
 from regard.data.mixed_stream import MixedStream
 from regard.experiment import read_experiment
 from regard.explain.alignment_head import AlignmentHead
+from regard.models import ROUTE
 from regard.predictor import load, load_routes
 from regard.reports import evaluate
 from regard.runs import RunFolder, assemble
@@ -152,7 +153,10 @@ def test_a_language_is_added_without_forgetting(run, added):
     before, after = (assemble(RunFolder(path)) for path in (run, added))
     for route in ("de", "fr"):
         pair = [{"source": "two cats", "target": TEXTS[route][1]}]
-        losses = [one.model.nll(one.task.batch(one.task.encode(pair))._replace(route=route)) for one in (before, after)]
+        tasks = [one.task.along(route) for one in (before, after)]
+        losses = [
+            one.model.nll(task.batch(task.encode(pair))) for one, task in zip((before, after), tasks, strict=True)
+        ]
         assert losses[0].equal(losses[1])
     mine, theirs = (RunFolder(path).checkpoint().model for path in (added, run))
     assert all(mine[name].equal(theirs[name]) for name in theirs)
@@ -254,10 +258,10 @@ def test_a_translator_becomes_the_first_of_several(folder, tmp_path):
     words = [*ONE, f"init={{run: '{single}', frozen: true}}", *parts(folder, "fr")]
     several = trained(tmp_path / "several", *words, *parts(folder, "de", "data.routes.de", ("dev",)))
     losses = []
-    for route, path in ((None, single), ("de", several)):
+    for route, path in ((ROUTE, single), ("de", several)):
         model, task, _ = assemble(RunFolder(path))
-        batch = task.batch(task.encode([{"source": "two cats", "target": "zwei Katzen"}]))
-        losses.append(model.nll(batch if route is None else batch._replace(route=route)))
+        task = task.along(route)
+        losses.append(model.nll(task.batch(task.encode([{"source": "two cats", "target": "zwei Katzen"}]))))
     assert losses[0].equal(losses[1])
 
 
