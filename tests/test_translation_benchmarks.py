@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import benchmark
 from regard.config import Choice
+from regard.results import TextPrediction
 from regard.statistical import ALIGNERS
 from regard.statistical.aligner import fit_both
 from regard.statistical.bitext import Bitext
@@ -59,6 +60,21 @@ def test_counts_of_some_words_by_sentence():
     counts = under_translation.counts_of(found, {"a"})
     assert counts.tolist() == [[1, 1], [0, 0], [1, 2]]
     assert under_translation.DropRate().value(counts.sum(axis=0)) == pytest.approx(200 / 3)
+
+
+def test_equal_length_takes_the_penalty_whose_answers_are_as_long(monkeypatch, tmp_path):
+    """References have four words; answers have two for each one of the penalty."""
+
+    class Written:
+        def __init__(self, changes):
+            self.count = round(2 * float(changes[0].split("length_penalty: ")[1].rstrip("}")))
+
+        def predict(self, sources):
+            return [TextPrediction(one, " ".join(["w"] * self.count), 0.0) for one in sources]
+
+    monkeypatch.setattr(under_translation, "lines", lambda name: ["a b c d"])
+    monkeypatch.setattr(under_translation.regard, "load", lambda run, changes: Written(changes))
+    assert under_translation.loaded(tmp_path, equal_length=True).count == 4
 
 
 def test_a_word_goes_with_what_it_is_linked_to(models):
