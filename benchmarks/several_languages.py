@@ -81,7 +81,7 @@ class System(NamedTuple):
 
 
 PIECES = ["text.tokenizer.size=6000"]
-ONE_SIDE = [*PIECES, "text.own=[]"]  # languages share the pieces of the target side
+ONE_SIDE = [*PIECES, "text.own_vocabularies=[]"]  # languages share the pieces of the target side
 SYSTEMS = (
     *(System(f"single-{one}", "translator", [one]) for one in LANGUAGES),
     *(System(f"single-6000-{one}", "translator", [one], settings=PIECES) for one in LANGUAGES),
@@ -91,13 +91,13 @@ SYSTEMS = (
     System("two", "one_to_many", LANGUAGES[:2]),
     System("added-frozen", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two, frozen: true}"]),
     System("added-free", "one_to_many", ["cs"], LANGUAGES[:2], ["init={run: RUNS/two}"]),
-    System("two-shared", "one_to_many", LANGUAGES[:2], settings=["text.own=[]"]),
+    System("two-shared", "one_to_many", LANGUAGES[:2], settings=["text.own_vocabularies=[]"]),
     System(
         "added-spelt",
         "one_to_many",
         ["cs"],
         LANGUAGES[:2],
-        ["init={run: RUNS/two-shared, frozen: true}", "text.own=[]"],
+        ["init={run: RUNS/two-shared, frozen: true}", "text.own_vocabularies=[]"],
     ),
 )
 

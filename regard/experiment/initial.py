@@ -1,6 +1,6 @@
 """What a new run takes from the settings of the run, or of the model of Hugging Face, that it starts from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from regard.tasks import TASKS, task_class
 
 PARTS_TAKEN = ("dim", "embedder", "position", "encoder", "decoder", "self_attention", "dropout")  # of a model
 CONTINUED = ("task", "text", "model")  # groups that a run which continues another takes from it
-ONE_TO_MANY = "one_to_many"  # of MODELS: its languages have decoders of their own
+OWN = "own_vocabularies"  # of `text`: it follows from the languages, which another run may have more of
 KINDS = ("run", "huggingface")  # of what `init` may name
 
 
@@ -101,7 +101,7 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
     before = huggingface_settings(run) if kind == "huggingface" else read_yaml(settings_file(run))
     given = _named(settings.get("text", {}))
     text = _without_own(before.get("text", {}))
-    own = {"own": given["own"]} if isinstance(given, Mapping) and "own" in given else {}
+    own = {OWN: given[OWN]} if isinstance(given, Mapping) and OWN in given else {}
     given = _without_own(given)
     if isinstance(given, Mapping) and named_task(before) != named_task(settings):
         text = {**text, "shared": given.get("shared", True)}
@@ -109,25 +109,21 @@ def with_text(settings: Mapping[str, Any]) -> dict[str, Any]:
         both = f"{as_yaml(given)} here, {as_yaml(text)} there"
         problem = f"cannot differ from that of '{run}', whose vocabularies are taken: {both}"
         raise ConfigError("text", problem, "leave it out")
-    _check_kept(before, own.get("own"), run)
+    _check_kept(before, own.get(OWN), run)
     return {**settings, "text": {**text, **own}, "init": {**init, kind: str(run)}}
 
 
-def own_languages(experiment: Experiment) -> tuple[str, ...]:
+def own_languages(experiment: Experiment, able: Sequence[str]) -> tuple[str, ...]:
     """The languages that have a vocabulary of their own where nothing is said.
 
     Those of a new model but the first, where both sides share none; of one that starts from a run, as they were there,
     and the new ones.
     """
-    name, settings = experiment.model
-    if name != ONE_TO_MANY:
-        return ()
-    _, *others = settings["languages"] or ("",)
     if experiment.init is None or experiment.init.run is None:
-        return () if experiment.text.shared else tuple(others)
+        return () if experiment.text.shared else tuple(able)
     before = _settings(experiment.init.run)
     known = before["model"].get("languages", ())
-    return tuple(one for one in others if one not in known or one in before["text"].get("own", ()))
+    return tuple(one for one in able if one not in known or one in before["text"].get(OWN, ()))
 
 
 def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> Any:
@@ -138,17 +134,17 @@ def named_task(settings: Mapping[str, Any], otherwise: str = "translation") -> A
 
 def _check_kept(before: Mapping[str, Any], own: Any, run: Path) -> None:
     """Raise ConfigError for a language with another vocabulary than the decoder that is taken from `run` writes."""
-    kept, known = before.get("text", {}).get("own", ()), before.get("model", {}).get("languages", ())
-    said = kept if own is None else [own] if isinstance(own, str) else own
+    kept, known = before.get("text", {}).get(OWN, ()), before.get("model", {}).get("languages", ())
+    said = [own] if isinstance(own, str) else own if isinstance(own, list) else kept  # others are refused when read
     for one in known:
         if (one in said) != (one in kept):
             problem = f"'{one}' has {'a' if one in kept else 'no'} vocabulary of its own in '{run}'"
-            raise ConfigError("text.own", problem, "leave it out: it follows from that run")
+            raise ConfigError("text.own_vocabularies", problem, "leave it out: it follows from that run")
 
 
 def _without_own(text: Any) -> Any:
-    """All of `text` but the languages with vocabularies of their own, which another run may have more of."""
-    return {name: value for name, value in text.items() if name != "own"} if isinstance(text, Mapping) else text
+    """All of `text` but the languages with vocabularies of their own."""
+    return {name: value for name, value in text.items() if name != OWN} if isinstance(text, Mapping) else text
 
 
 def _named(text: Any) -> Any:

@@ -188,8 +188,9 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     if given.training.batch_sentences is not None:
         defaults["training"]["batch_tokens"] = None
     experiment = read_settings(Experiment, lay(defaults, settings))
-    if "own" not in settings.get("text", {}):
-        experiment = replace(experiment, text=replace(experiment.text, own=own_languages(experiment)))
+    if "own_vocabularies" not in settings.get("text", {}) and experiment.model.settings.get("languages"):
+        own = own_languages(experiment, empty_model(experiment).own_languages)
+        experiment = replace(experiment, text=replace(experiment.text, own_vocabularies=own))
     with collected_notes() as notes:
         _check_model(experiment, said)
     for line in ineffective_settings(experiment, said, notes):
@@ -292,12 +293,12 @@ def _check_routes(experiment: Experiment, model: Model) -> None:
 
 def _check_own(experiment: Experiment, model: Model) -> None:
     """Raise ConfigError for languages that cannot have a vocabulary of their own."""
-    if bad := [language for language in experiment.text.own if language not in model.own_languages]:
+    if bad := [language for language in experiment.text.own_vocabularies if language not in model.own_languages]:
         able = ", ".join(model.own_languages)
         problem = f"'{bad[0]}' has no decoder of its own in this model" + (f", {able} may be named" if able else "")
         if bad[0] in model.languages[:1]:
             problem = f"'{bad[0]}' is the first language, whose vocabulary is that of all that are not named"
-        raise ConfigError("text.own", problem, "leave it out")
+        raise ConfigError("text.own_vocabularies", problem, "leave it out")
 
 
 def _warn_of_unused(model: Model, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:

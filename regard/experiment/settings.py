@@ -44,13 +44,13 @@ class TextSettings:
 
     tokenizer: Annotated[Choice, PartOf(TOKENIZERS), Doc("What cuts texts into pieces.")] = Choice("subwords")
     shared: Annotated[bool, Doc("Use one vocabulary for source and target.")] = True
-    own: Annotated[
+    own_vocabularies: Annotated[
         tuple[str, ...],
         OneOrMany(),
         Doc(
             "Target languages with a vocabulary of their own, learnt from their texts alone; the others share one. "
-            "Unless it is said, those that one_to_many writes beside the first where shared is false, and those that "
-            "are added to a run."
+            "By default, where shared is false, all with a decoder of their own but the first; beside them those "
+            "that are added to a run."
         ),
     ] = ()
 
@@ -181,7 +181,7 @@ class Experiment:
     def vocabularies(self) -> Mapping[str, str]:
         """Of a run: its columns, and what languages have of their own, as "target-fr"; name → row of COLUMNS."""
         last, kind = [*self.columns.items()][-1]
-        return {**self.columns, **{own_name(last, language): kind for language in self.text.own}}
+        return {**self.columns, **{own_name(last, language): kind for language in self.text.own_vocabularies}}
 
     @property
     def task_class(self) -> type[Task]:

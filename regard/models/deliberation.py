@@ -93,6 +93,11 @@ class Deliberation(SecondPass):
         decoded, states, encoded = self._passes(batch, need_weights=need_weights)
         return decoded._replace(states=states), encoded
 
+    @property
+    def has_joint_loss(self) -> bool:
+        """Whether the first pass learns, too."""
+        return self.joint > 0
+
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
         """That of the second pass and, where the first one learns, `joint` times that of the same words by it."""
         if not self.joint:

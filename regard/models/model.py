@@ -35,6 +35,11 @@ class Model(nn.Module, ABC):
     def nll(self, batch: Batch, *, smoothing: float = 0.0) -> Tensor:
         """Return losses (batch, item) in nats, 0 where an item is not counted."""
 
+    @property
+    def has_joint_loss(self) -> bool:
+        """Whether `training_losses` has more than that of the answers."""
+        return False
+
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
         """Return what maximum likelihood minimises, by name: sums over a batch that are added up, `nll` among them."""
         return {"loss": self.nll(batch, smoothing=smoothing).sum()}
@@ -120,6 +125,10 @@ class Generator(Model):
 
         Of equal ones the first comes first; `forbidden` words come last, with -inf.
         """
+
+    def draft_route(self, route: str) -> str:
+        """Return the route that drafts of a route are written along; their pieces are those of its language."""
+        return route
 
     def drafted(self, batch: Batch) -> Tensor | None:
         """Return ids (batch, place) of the draft that it looks at while it writes, PAD behind each sentence, or None.

@@ -96,14 +96,23 @@ class TwoPass(SecondPass):
         """Those of the translator: drafts can be asked for, too."""
         return self.first.languages
 
+    @property
+    def own_languages(self) -> tuple[str, ...]:
+        """Those of the translator."""
+        return self.first.own_languages
+
     def route(self, language: str | None) -> str:
         """Return the route of a language. Raises ConfigError for one that this model does not write."""
         return self.first.route(language)
 
     def along(self, route: str) -> Sequence[nn.Module]:
-        """Return the modules of a route; where it looks at a draft, those that write the draft, too."""
+        """Return the modules of a route, and the blocks that look at a draft; those that write it are of its route."""
         blocks = self.blocks(route)
-        return [*self.first.along(route), *([] if blocks is None else [blocks, *self.first.along(self.drafts)])]
+        return [*self.first.along(route), *([] if blocks is None else [blocks])]
+
+    def draft_route(self, route: str) -> str:
+        """Return that of drafts."""
+        return self.drafts
 
     def parts(self) -> Mapping[str, Sequence[nn.Module]]:
         """Return the parts of the translator, and the blocks."""

@@ -59,8 +59,8 @@ class AdversarialStabilityObjective(Objective):
         self.std, self.noisy, self.invariance, self.label_smoothing = std, noisy, invariance, label_smoothing
         dim = next(iter(context.model.encoders.values())).encoder.dim
         self.discriminator = nn.Sequential(nn.Linear(dim, dim), nn.Tanh(), nn.Linear(dim, 1))
-        self.read: Tensor  # (vocab,): which pieces sources have had so far
-        self.register_buffer("read", torch.zeros(len(source), dtype=torch.bool))
+        self.read: Tensor  # (vocab,): 1 for pieces that sources have had so far
+        self.register_buffer("read", torch.zeros(len(source)))  # a number, as what several processes share
 
     def parameters_of(self, turn: str) -> Iterable[nn.Parameter]:
         """Return those of the model and of the discriminator."""
@@ -89,8 +89,8 @@ class AdversarialStabilityObjective(Objective):
     def replaced(self, ids: Tensor, route: str) -> Tensor:
         """ids (batch, n) → the same with a share of the pieces replaced by near ones; specials stay."""
         (model,) = self.model
-        self.read[ids] = True
-        self.read[: len(SPECIALS)] = False
+        self.read[ids] = 1
+        self.read[: len(SPECIALS)] = 0
         chosen = (torch.rand(ids.shape, device=ids.device) < self.share) & (ids >= len(SPECIALS))
         if not chosen.any():
             return ids

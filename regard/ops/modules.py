@@ -22,9 +22,10 @@ def module_dict(items: Mapping[str, M]) -> Mapping[str, M]:
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
     """Switch a module to evaluation, as without dropout; behind it the module is as it was."""
-    training = module.training
+    before = [(one, one.training) for one in module.modules()]
     module.eval()
     try:
         yield
     finally:
-        module.train(training)
+        for one, training in before:
+            one.training = training

@@ -102,7 +102,7 @@ def grade_run(
 
 def _others(folder: RunFolder, predictor: Predictor, changes: Sequence[str], twin: Path | None) -> dict[str, Model]:
     """The network with weights drawn anew, and that of a twin. Raises ConfigError where it reads other ids."""
-    experiment, columns = folder.experiment(list(changes)), predictor.task.vocabularies
+    experiment, columns = folder.experiment(list(changes)), predictor.task.learnt
     training = replace(experiment.training, seed=experiment.training.seed + 1)
     drawn = model_of(replace(experiment, training=training), columns).to(predictor.model.device).eval()
     if twin is None:

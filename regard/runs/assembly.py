@@ -20,6 +20,7 @@ from regard.explain.adequacy import ADEQUACIES, Adequacy
 from regard.explain.alignment_head import AlignmentHead
 from regard.models import MODELS, Model
 from regard.objectives import OBJECTIVES, Context, Objective, PenalisedObjective, build_penalties, check_norms
+from regard.objectives.likelihood import LikelihoodObjective
 from regard.objectives.objective import Judge, Links
 from regard.ops.kernels.packing import set_precision
 from regard.ops.skip_init import skip_init
@@ -148,6 +149,9 @@ def objective_of(
     search, load = SEARCHES.build(experiment.decoding.search), partial(_other_model, model, task)
     context = Context(model, task, search, experiment.training.compile, load, links, judge_of)
     objective = OBJECTIVES.build(experiment.objective, context)
+    if model.has_joint_loss and not isinstance(objective, LikelihoodObjective):
+        problem = f"'{experiment.objective.name}' would leave out the first pass's loss, which model.joint adds"
+        raise ConfigError("objective", problem, "objective=likelihood, or model.joint=0")
     check_norms(experiment.objective.name, objective)
     penalties = build_penalties(experiment.penalties)
     return PenalisedObjective(objective, penalties) if penalties else objective

@@ -153,7 +153,7 @@ def language_of(experiment: Experiment, corpus: str) -> str:
 def _own_names(experiment: Experiment, corpus: str) -> Mapping[str, str]:
     """What columns are called that the language of a training corpus has for itself."""
     language, last = language_of(experiment, corpus), [*experiment.columns][-1]
-    return {last: own_name(last, language)} if language in experiment.text.own else {}
+    return {last: own_name(last, language)} if language in experiment.text.own_vocabularies else {}
 
 
 def _check_taught(experiment: Experiment, learnt: Iterable[str], corpora: Sequence[_OfLanguage]) -> None:

@@ -105,7 +105,7 @@ def training_links(
     by_language, found = dict[str, list[Reader]](), dict[str, TrainingLinks]()
     for corpus, reader in training_readers(experiment).items():
         language = language_of(experiment, corpus)
-        by_language.setdefault(language if language in experiment.text.own else "", []).append(reader)
+        by_language.setdefault(language if language in experiment.text.own_vocabularies else "", []).append(reader)
     for language, readers in by_language.items():
         cache = experiment.data.cache or folder.data
         found[language] = _links_of(readers, of_language(columns, language), cache, say, aligner)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from regard.attention import recording
-from regard.data.columns import TextColumn
+from regard.data.columns import TextColumn, of_language
 from regard.decoding import Engine, forced
 from regard.documents.document import Document
 from regard.documents.plain_text import plain_document
@@ -131,7 +131,7 @@ class TranslationTask(Task):
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return what each target looked at, of its source and of the draft if any, in one forced pass."""
         writer, found = cast(Generator, model), list[Explanation]()
-        drafts = writer.drafted(batch)
+        drafts, writes = writer.drafted(batch), of_language(self.learnt, writer.draft_route(batch.route))
         with recording(model) as records:
             decoded, _ = writer.decode(batch, need_weights=True)
         sources, targets = (rows_of(batch.sequences(name)) for name in (self.first, self.last))
@@ -140,7 +140,9 @@ class TranslationTask(Task):
             if decoded.weights is not None:
                 weights = decoded.weights[row, : len(target), : len(source)].float().tolist()
             draft = None if drafts is None else drafts[row].tolist()
-            tokens = self._tokens(source, draft, target)
+            tokens = self._tokens(source, target)
+            if draft is not None:
+                tokens[DRAFT] = cast(TextColumn, writes[self.last]).pieces(draft)
             maps = attention_maps(records, row, {name: len(some) for name, some in tokens.items()})
             if draft is not None:
                 kept = [place for place, one in enumerate(draft) if one != PAD]
@@ -153,13 +155,12 @@ class TranslationTask(Task):
             found.append(Explanation(tokens[self.first], tokens[self.last], links, weights, maps, columns))
         return found
 
-    def _tokens(
-        self, source: Sequence[int], draft: Sequence[int] | None, target: Sequence[int]
-    ) -> dict[str, list[str]]:
-        """The pieces of each side, and of the draft with those of its padding, in the order of their reading."""
-        drafted = {} if draft is None else {DRAFT: self.target.pieces(draft)}
-        sides = {self.first: [*self.source.pieces(source[:-1]), END], **drafted}
-        return {**sides, self.last: [*self.target.pieces(target[:-1]), END]}
+    def _tokens(self, source: Sequence[int], target: Sequence[int]) -> dict[str, list[str]]:
+        """The pieces of each side."""
+        return {
+            self.first: [*self.source.pieces(source[:-1]), END],
+            self.last: [*self.target.pieces(target[:-1]), END],
+        }
 
     def _texts(self, batch: Batch) -> list[str]:
         return [self.source.decode(ids[:-1]) for ids in rows_of(batch.sequences("source"))]

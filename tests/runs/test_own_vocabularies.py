@@ -68,7 +68,7 @@ def runs(folder, tmp_path_factory):
     found = tmp_path_factory.mktemp("runs")
     made = {
         "own": trained(found / "own", *begun(folder, "fr")),
-        "one": trained(found / "one", *begun(folder, "fr"), "text.own=[]"),
+        "one": trained(found / "one", *begun(folder, "fr"), "text.own_vocabularies=[]"),
         "single": trained(found / "single", *SMALL, "model.tied=target", "text.shared=false", *pair(folder, "de")),
         "joint": trained(found / "joint", *SMALL, *pair(folder, "de")),
     }
@@ -100,7 +100,7 @@ def letters_of(*languages):
 )
 def test_a_vocabulary_is_learnt_from_the_texts_of_its_languages(runs, name, own, taught):
     run = RunFolder(runs[name])
-    assert run.experiment().text.own == own
+    assert run.experiment().text.own_vocabularies == own
     for language, teachers in taught.items():
         columns = run.columns(run.experiment([f"decoding.route={language}"]))
         assert letters(columns["target"]) == letters_of(*teachers), language
@@ -125,7 +125,7 @@ def test_a_route_is_scored_in_its_own_pieces(runs, name):
     """As the parts of its route say, which read ids that the vocabulary in the run folder gives."""
     for route, predictor in load_routes(runs[name], []).items():
         language = predictor.languages[1]
-        own = RunFolder(runs[name]).experiment().text.own
+        own = RunFolder(runs[name]).experiment().text.own_vocabularies
         rest = "shared" if name == "joint-cs" else "target"
         place = f"target-{language}" if language in own else rest
         column = TextColumn.load(runs[name] / "text" / place)
@@ -186,7 +186,7 @@ def test_what_is_kept_of_the_other_run_is_byte_for_byte(runs, name):
 
 def test_a_language_can_be_added_in_the_pieces_of_the_others(folder, runs, tmp_path):
     words = [*begun(folder, first="cs", frozen=("de", "fr")), f"init={{run: '{runs['one']}', frozen: true}}"]
-    made = RunFolder(trained(tmp_path / "run", *words, "text.own=[]"))
+    made = RunFolder(trained(tmp_path / "run", *words, "text.own_vocabularies=[]"))
     czech, german = (made.columns(made.experiment([f"decoding.route={one}"])) for one in ("cs", "de"))
     assert czech["target"].key() == german["target"].key()
     assert [path.name for path in sorted(made.text.iterdir())] == ["source", "target"]
@@ -203,17 +203,17 @@ def test_a_run_goes_on_with_the_vocabularies_of_its_languages(folder, tmp_path):
 
 def test_settings_of_earlier_versions_have_one_vocabulary(runs, tmp_path):
     settings = (runs["one"] / SETTINGS_FILE).read_text(encoding="utf-8")
-    earlier = re.sub(r"\n  own:.*", "", settings)
+    earlier = re.sub(r"\n  own_vocabularies:.*", "", settings)
     assert earlier != settings
     (tmp_path / SETTINGS_FILE).write_text(earlier, encoding="utf-8")
-    assert load_experiment(tmp_path / SETTINGS_FILE).text.own == ()
+    assert load_experiment(tmp_path / SETTINGS_FILE).text.own_vocabularies == ()
 
 
 def test_what_continues_a_run_has_its_vocabularies(folder, runs):
     """Behind --from, new languages get their own, too."""
     words = [word for word in begun(folder, "cs", "fr") if not word.startswith(("text.", *SMALL[:3]))]
-    assert read_experiment(None, words, start=runs["one"]).text.own == ("cs",)
-    assert read_experiment(None, words, start=runs["own"]).text.own == ("fr", "cs")
+    assert read_experiment(None, words, start=runs["one"]).text.own_vocabularies == ("cs",)
+    assert read_experiment(None, words, start=runs["own"]).text.own_vocabularies == ("fr", "cs")
 
 
 def test_a_reward_reads_the_texts_of_the_route(runs):
@@ -266,20 +266,24 @@ def test_a_table_of_all_stays_one_beside_that_of_a_language(runs):
     ("changes", "told"),
     [
         (["model.head=pointer", "text.shared=true"], ("model.head: 'pointer' needs one vocabulary",)),
-        (["text.own=[de]"], ("text.own: 'de' is the first language",)),
-        (["text.own=[es]"], ("text.own: 'es' has no decoder of its own", "fr may be named")),
-        (["model.name=many_to_many"], ("text.own: 'fr' has no decoder of its own",)),
+        (["text.own_vocabularies=[de]"], ("text.own_vocabularies: 'de' is the first language",)),
+        (["text.own_vocabularies=[es]"], ("text.own_vocabularies: 'es' has no decoder of its own", "fr may be named")),
+        (["model.name=many_to_many"], ("text.own_vocabularies: 'fr' has no decoder of its own",)),
     ],
 )
 def test_what_has_no_vocabulary_of_its_own_is_one_line(folder, tmp_path, changes, told):
-    done = regard("train", "--quiet", *begun(folder, "fr"), "text.own=[fr]", *changes, "--run", tmp_path / "run")
+    done = regard(
+        "train", "--quiet", *begun(folder, "fr"), "text.own_vocabularies=[fr]", *changes, "--run", tmp_path / "run"
+    )
     assert not unsaid(done, *told)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_translator_has_no_language_with_a_vocabulary_of_its_own(folder, tmp_path):
-    words = [*SMALL, "model.tied=target", "text.shared=false", "text.own=[de]", *pair(folder, "de")]
-    assert not unsaid(regard("train", "--quiet", *words, "--run", tmp_path / "run"), "text.own: 'de' has no decoder")
+    words = [*SMALL, "model.tied=target", "text.shared=false", "text.own_vocabularies=[de]", *pair(folder, "de")]
+    assert not unsaid(
+        regard("train", "--quiet", *words, "--run", tmp_path / "run"), "text.own_vocabularies: 'de' has no decoder"
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,9 +291,9 @@ def test_a_translator_has_no_language_with_a_vocabulary_of_its_own(folder, tmp_p
     [("own", "[cs]", "'fr' has a vocabulary of its own"), ("one", "[fr,cs]", "'fr' has no vocabulary of its own")],
 )
 def test_a_decoder_that_is_taken_keeps_its_vocabulary(folder, runs, tmp_path, name, own, told):
-    words = [*begun(folder, first="cs", frozen=("de", "fr")), f"init.run={runs[name]}", f"text.own={own}"]
+    words = [*begun(folder, first="cs", frozen=("de", "fr")), f"init.run={runs[name]}", f"text.own_vocabularies={own}"]
     done = regard("train", "--quiet", *words, "--run", tmp_path / "run")
-    assert not unsaid(done, f"text.own: {told}", "leave it out")
+    assert not unsaid(done, f"text.own_vocabularies: {told}", "leave it out")
 
 
 def test_a_first_language_without_texts_is_one_line(folder, runs, tmp_path):
@@ -302,7 +306,9 @@ def test_a_first_language_without_texts_is_one_line(folder, runs, tmp_path):
 @pytest.mark.parametrize("command", ["shortlist", "tune"])
 def test_what_is_learnt_of_one_vocabulary_is_refused(runs, tmp_path, command):
     made = copytree(runs["own"], tmp_path / "run")
-    assert not unsaid(regard(command, made), "text.own: gives fr a vocabulary of its own", "text.own=[]")
+    assert not unsaid(
+        regard(command, made), "text.own_vocabularies: gives fr a vocabulary of its own", "text.own_vocabularies=[]"
+    )
 
 
 def test_a_teacher_has_the_same_vocabularies_of_all_languages(folder, runs, tmp_path):
@@ -310,5 +316,5 @@ def test_a_teacher_has_the_same_vocabularies_of_all_languages(folder, runs, tmp_
     words = [*begun(folder, "fr"), taught]
     done = regard("train", "--quiet", *words, f"init.run={runs['own']}", "--run", tmp_path / "run")
     assert done.code == 0, done.said
-    done = regard("train", "--quiet", *words, "text.own=[]", "--run", tmp_path / "other")
+    done = regard("train", "--quiet", *words, "text.own_vocabularies=[]", "--run", tmp_path / "other")
     assert not unsaid(done, "objective", "has another vocabulary")

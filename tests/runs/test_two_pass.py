@@ -105,3 +105,23 @@ def test_a_server_answers_and_explains_every_route(folder, route):
 def test_relevance_takes_the_draft_as_given(predictor, method):
     (found,) = predictor.explain(["a dog runs"], by=method)
     assert {*found.tokens} == {"source", "target"}
+
+
+def test_drafts_have_the_pieces_of_their_own_vocabulary(folder, tmp_path):
+    apart = ["text.shared=false", "model.tied=target", LONG]
+    texts = [
+        f"data.train={{source: '{folder}/a.en', target: '{folder}/a.de'}}",
+        "data.dev_share=0",
+        "data.test_share=0",
+    ]
+    data = [*texts, f"data.routes.pseudo.train={{name: tsv, file: '{folder / 'pseudo.tsv'}'}}"]
+    trained(*SMALL, *apart, *BOTH, *data, "training.max_updates=2", "--run", tmp_path / "tasks")
+    passes = ["model.name=two_pass", BOTH[1], f"init.run={tmp_path / 'tasks'}"]
+    small = [one for one in SMALL if "tokenizer" not in one]
+    trained(*small, *apart, *passes, *data, "penalties=guided_alignment", "--run", tmp_path / "passes")
+    whole, drafts = load(tmp_path / "passes"), load(tmp_path / "passes", ["decoding.route=pseudo"])
+    assert whole.task.learnt["target-pseudo"].key() != whole.task.learnt["target"].key()
+    (draft,) = drafts.predict(["a dog runs"], explain=True, safeguards=False)
+    (found,) = whole.predict(["a dog runs"], explain=True, safeguards=False)
+    assert found.explanation.columns["draft"][:-1] == [one for one in draft.explanation.target_tokens if one != END]
+    assert {len(row) for row in found.explanation.weights} == {len(found.explanation.source_tokens)}  # links no draft

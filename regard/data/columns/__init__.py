@@ -107,7 +107,7 @@ def check_one_vocabulary(columns: Columns, what: str) -> None:
     """Raise ConfigError where languages have vocabularies of their own, which `what` cannot tell apart."""
     if own := [name.partition("-")[2] for name in columns if is_own(name)]:
         problem = f"gives {', '.join(own)} a vocabulary of its own, and {what} reads one of all languages"
-        raise ConfigError("text.own", problem, "train with text.own=[]")
+        raise ConfigError("text.own_vocabularies", problem, "train with text.own_vocabularies=[]")
 
 
 def learnt_things(kinds: Iterable[str], tokenizer: str) -> list[str]:

@@ -161,6 +161,8 @@ class CompiledWriter(NamedTuple):
         *more: ctypes.Structure,
     ) -> list[list[CompiledHypothesis]]:
         """What a search in compiled code finds."""
+        if not len(self.ids):
+            return []
         tables = [(self.table.narrowed(some), some) for some in self.shortlists or ()]
         lists = [_Shortlist(one.product.struct, some.data_ptr()) for one, some in tables]
         table, places = self.words.table.detach().contiguous(), self.words.places

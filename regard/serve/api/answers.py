@@ -68,8 +68,11 @@ def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
 
 def asked_line(engine: Predicts, question: models.ForcedQuestion) -> str:
     """The text as a model reads it: with the sentences around it, where it reads such."""
-    if engine.info.get("read_together", 1) == 1:
+    most = engine.info.get("read_together", 1)
+    if most == 1:
         return question.source_text
+    if question.document.count(TAB) >= most:
+        raise bad(f"Invalid request: document has {question.document.count(TAB) + 1} sentences, and {most} are read")
     return with_window(" ".join(question.source_text.split(TAB)), question.document)
 
 
