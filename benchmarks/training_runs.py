@@ -33,7 +33,7 @@ def prepare_run(folder: Path, settings: Sequence[str]) -> RunFolder:
 def training_stream(run: RunFolder) -> Batches:
     """Return the training stream of a prepared run; the first call makes its corpus."""
     experiment = run.experiment()
-    columns = run.columns(experiment)
+    columns = run.vocabularies(experiment)
     return training_batches(experiment, run, task_of(experiment, columns), lambda text: None)
 
 

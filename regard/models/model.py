@@ -41,7 +41,7 @@ class Model(nn.Module, ABC):
         return False
 
     def training_losses(self, batch: Batch, *, smoothing: float = 0.0) -> Mapping[str, Tensor]:
-        """Return what maximum likelihood minimises, by name: sums over a batch that are added up, `nll` among them."""
+        """Return what maximum likelihood minimises, by name: the sum of `nll` over a batch, and what is added to it."""
         return {"loss": self.nll(batch, smoothing=smoothing).sum()}
 
     @abstractmethod

@@ -53,7 +53,7 @@ from regard.ops.modules import evaluating, module_dict
 from regard.records import Batch, Decoded, Encoded, Sequences, place
 from regard.registry import Choice
 
-Drafted = Annotated[str, Doc("The one of the languages that is written first, for the others to look at.")]
+DraftLanguage = Annotated[str, Doc("The one of the languages that is written first, for the others to look at.")]
 
 
 class TwoPass(SecondPass):
@@ -135,7 +135,7 @@ def two_pass(  # noqa: PLR0913  a setting each
     columns: Columns,
     *,
     languages: Languages,
-    drafts: Drafted = "pseudo",
+    drafts: DraftLanguage = "pseudo",
     dim: ModelDim = 256,
     embedder: EmbedderChoice = Choice("words"),
     position: WordPosition = Choice("sinusoidal"),

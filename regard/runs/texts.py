@@ -114,7 +114,7 @@ def learn_run_columns(
     readers = [*by_corpus.values()]
     files = dict.fromkeys(name for reader in readers for name in reader.names)
     learnt = {name: kind for name, kind in experiment.vocabularies.items() if name not in known}
-    corpora = [_OfLanguage(reader, _own_names(experiment, name)) for name, reader in by_corpus.items()]
+    corpora = [_LanguageCorpus(reader, _own_names(experiment, name)) for name, reader in by_corpus.items()]
     _check_taught(experiment, learnt, corpora)
     if learnt:
         say(f"learning {', '.join(learnt_things(learnt.values(), choice.name))} from {', '.join(files)}")
@@ -128,7 +128,7 @@ def learn_run_columns(
     return columns
 
 
-class _OfLanguage:
+class _LanguageCorpus:
     """The examples of a corpus, whose texts teach the vocabularies of its language."""
 
     def __init__(self, reader: Iterable[Example], own: Mapping[str, str]) -> None:
@@ -156,7 +156,7 @@ def _own_names(experiment: Experiment, corpus: str) -> Mapping[str, str]:
     return {last: own_name(last, language)} if language in experiment.text.own_vocabularies else {}
 
 
-def _check_taught(experiment: Experiment, learnt: Iterable[str], corpora: Sequence[_OfLanguage]) -> None:
+def _check_taught(experiment: Experiment, learnt: Iterable[str], corpora: Sequence[_LanguageCorpus]) -> None:
     """Raise ConfigError where the vocabulary of all languages is to be learnt, and each text has one of its own."""
     last = [*experiment.columns][-1]
     if last in learnt and all(last in one.own for one in corpora):
