@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Role, stamped
-from regard.models import AttentionSettings, build_attention
+from regard.models import AttentionSettings, Model, build_attention
 from regard.objectives import Context, PenalisedObjective, build_penalties
 from regard.objectives.likelihood import LikelihoodObjective
 from regard.records import Batch, Sequences
@@ -16,6 +16,8 @@ UPDATES, RIGHT = 200, 0.95
 
 class Captions(nn.Module):
     """Each of several learned queries looks at the places of a picture and tells a word."""
+
+    training_losses = Model.training_losses
 
     def __init__(self) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import Attention
-from regard.models import AttentionSettings, build_attention
+from regard.models import AttentionSettings, Model, build_attention
 from regard.objectives import OBJECTIVES, Context
 from regard.records import Batch
 from regard.registry import Choice
@@ -17,6 +17,8 @@ UPDATES, ENOUGH = 400, 0.95
 
 class Selects(nn.Module):
     """A learned query looks at items, each a kind and whether it is flagged; what it sees tells a kind."""
+
+    training_losses = Model.training_losses
 
     def __init__(self, weighting: Choice) -> None:
         super().__init__()
