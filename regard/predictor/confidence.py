@@ -7,10 +7,12 @@ import numpy as np
 
 from regard.results import Prediction
 from regard.statistical.calibration import Calibration, Calibrations
-from regard.tasks import Task
+from regard.tasks.answer_items import AnswerItems
 
 
-def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calibrations | None) -> list[Prediction]:
+def calibrated(
+    task: AnswerItems, predictions: Sequence[Prediction], calibration: Calibrations | None
+) -> list[Prediction]:
     """Return the predictions and their alternatives with calibrated probabilities; None leaves them as they are."""
     if calibration is None:
         return [*predictions]
@@ -20,7 +22,7 @@ def calibrated(task: Task, predictions: Sequence[Prediction], calibration: Calib
     return [replace(one, alternatives=others) if others else one for one, others in pairs]
 
 
-def _by_items(task: Task, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
+def _by_items(task: AnswerItems, found: Sequence[Prediction], calibration: Calibration) -> list[Prediction]:
     choices = [task.choices(one) for one in found]
     flat = [row for rows in choices for row in rows]
     rows = iter(calibration.apply(np.array(flat)).tolist() if flat else [])

@@ -16,7 +16,7 @@ from regard.ops.kernels.vocabulary import MOST, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
 
 SOURCE = Path(__file__).with_name("search.cpp")
-CONSTRAINED = Path(__file__).with_name("constrained.cpp")
+CONSTRAINED = Path(__file__).with_name("constrained_search.cpp")
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _STEPPED = ctypes.CFUNCTYPE(None)
