@@ -55,8 +55,17 @@ class Server:
 
     def memory(self) -> dict[str, float]:
         """Megabytes that its processes hold: the one that answers, and the one of the model."""
-        pids = [self.process.pid, *children(self.process.pid)]
-        return dict(zip(("server", "model"), (resident(pid) for pid in pids), strict=True))
+        (model,) = self.models()
+        return {"server": resident(self.process.pid), "model": resident(model)}
+
+    def models(self) -> list[int]:
+        """The processes of its models: children of the one that they are forked from."""
+        return [model for child in children(self.process.pid) for model in children(child)]
+
+    def proportional(self) -> float:
+        """Megabytes that all its processes take of the machine; what several share counts once."""
+        pids = [self.process.pid, *children(self.process.pid), *self.models()]
+        return sum(proportional(pid) for pid in pids)
 
     def end(self) -> int:
         """Asks it to end → its exit code."""
@@ -234,6 +243,13 @@ def resident(pid: int) -> float:
     """Megabytes of memory that a process holds."""
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+
+
+def proportional(pid: int) -> float:
+    """Megabytes of memory of a process; of pages that n processes share a part of 1/n (PSS)."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    (size,) = (int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return size / 1024
 
 
 def children(pid: int) -> list[int]:

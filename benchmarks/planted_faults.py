@@ -13,6 +13,7 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -145,6 +146,34 @@ def planted(sources: Sequence[str], targets: Sequence[str], seed: int = 1) -> li
     return found
 
 
+def repeated_later(source: str, target: str, words: int, distance: int, draw: random.Random) -> Planted | None:
+    """A word, or some words of which one is longer, said again with so many words between."""
+    pieces = [piece.strip() for piece in cut_words(target)]
+    places = [
+        place
+        for place in range(len(pieces) - words - distance + 1)
+        if all(piece.isalpha() for piece in pieces[place : place + words])
+        and any(len(piece) >= LEAST for piece in pieces[place : place + words])
+    ]
+    if not places:
+        return None
+    place = draw.choice(places)
+    again, at = pieces[place : place + words], place + words + distance
+    text = " ".join([*pieces[:at], *again, *pieces[at:]])
+    return Planted("repeated", source, text, {("target", word.lower()) for word in again})
+
+
+def recall_by_distance(
+    finder: FaultFinder, sources: Sequence[str], targets: Sequence[str], words: int, distance: int, seed: int = 1
+) -> tuple[int, float]:
+    """How many repeats of so many words were planted at a distance, and the share of them that is found."""
+    draw = random.Random(seed)
+    pairs = zip(sources, targets, strict=True)
+    faults = [one for pair in pairs if (one := repeated_later(*pair, words, distance, draw)) is not None]
+    hits = sum(bool(told(finder.faults(one.source, one.target), "repeated") & one.words) for one in faults)
+    return len(faults), hits / max(len(faults), 1)
+
+
 def planted_alone(kind: str, sources: Sequence[str], targets: Sequence[str], seed: int = 1) -> list[Planted]:
     """A fault of one kind in each translation that can have it."""
     draw = random.Random(seed)
@@ -187,6 +216,10 @@ def main() -> None:
     print("| fault | planted | precision | recall | told of 1,000 as they were |\n|---|---:|---:|---:|---:|")
     for kind, (count, precision, recall) in found.items():
         print(f"| {kind} | {count} | {precision:.2f} | {recall:.2f} | {1000 * clean[kind] / len(sources):.0f} |")
+    print("\n| said again | words between | planted | recall |\n|---|---:|---:|---:|")
+    for words, distance in product((1, 2, 3), (0, 1, 2, 3, 4, 6, 8)):
+        count, recall = recall_by_distance(finder, sources, targets, words, distance)
+        print(f"| {words} word{'s' * (words > 1)} | {distance} | {count} | {recall:.2f} |")
 
 
 if __name__ == "__main__":

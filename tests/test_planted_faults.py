@@ -46,6 +46,20 @@ def test_a_kind_by_itself_is_planted_wherever_it_can_be():
     assert word in SOURCE.split() and word in found[0].target.split()
 
 
+@pytest.mark.parametrize(("words", "distance"), [(1, 0), (1, 3), (2, 2), (3, 1)])
+def test_a_repeat_stands_as_far_behind_as_it_says(words, distance):
+    target = "Alpha beta gamma delta epsilon"
+    found = planted_faults.repeated_later("", target, words, distance, random.Random(1)).target.split()
+    (first,) = [
+        place
+        for place in range(len(target.split()) - words - distance + 1)
+        if found[place : place + words] == found[place + words + distance : place + 2 * words + distance]
+    ]
+    del found[first + words + distance : first + 2 * words + distance]
+    assert found == target.split()
+    assert planted_faults.repeated_later("", target, 3, 3, random.Random(1)) is None
+
+
 class Known:
     """Tells that every word of the target was said twice."""
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-import torch
 from torch import nn
 
 from regard.attention.attention import attentions_in
 from regard.attention.parts import Attended, Role
+from regard.ops.plain import uncompiled
 
 _local = threading.local()
 
@@ -64,7 +64,7 @@ def recording(
     with ExitStack() as stack:
         _local.depth = getattr(_local, "depth", 0) + 1
         stack.callback(_leave)
-        stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(uncompiled())
         for name, attention in attentions_in(model).items():
             records[name] = Recorded(attention.role, [])
             if not of(name, attention.role):

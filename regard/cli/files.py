@@ -4,9 +4,11 @@ import gzip
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from regard.cli.group import tell
 from regard.errors import ConfigError, DataError
 
 BLOCK = 2**16  # bytes read at once from a file; a pipe gives what it has
@@ -42,15 +44,33 @@ def check_writable(path: Path, option: str = "") -> None:
 
 
 def chunks_of_lines(stream: BinaryIO, name: str) -> Iterator[list[str]]:
-    """Lines as they arrive, split at "\\n" alone; where they are not UTF-8, those before, and then a DataError."""
+    """Lines as they arrive, split at "\\n" alone; where they are not UTF-8, those before, and then a DataError.
+
+    The first line with a C1 control character, which no text needs, is warned of.
+    """
+    from regard.data.readers.lines import C1, C1_HINT
+
+    number, clean = 0, True
+    for texts in chain.from_iterable(_texts(*some, name) for some in _whole_lines(stream, name)):
+        found = next(((line, C1.search(text)) for line, text in enumerate(texts, number + 1) if C1.search(text)), None)
+        if clean and found is not None and found[1] is not None:
+            hint = C1_HINT.format(_file(name))
+            tell(f"{name}:{found[0]}: holds the control character U+{ord(found[1][0]):04X} ({hint})", "warning")
+            clean = False
+        number += len(texts)
+        yield texts
+
+
+def _whole_lines(stream: BinaryIO, name: str) -> Iterator[tuple[list[bytes], int]]:
+    """Lines as they arrive, and how many came before them."""
     rest, number = b"", 0
     for block in iter(lambda: _some(stream, name), b""):
         *whole, rest = (rest + block).split(b"\n")
         if whole:
-            yield from _texts(whole, name, number)
+            yield whole, number
             number += len(whole)
     if rest:
-        yield from _texts([rest], name, number)
+        yield [rest], number
 
 
 def _some(stream: Any, name: str) -> bytes:
@@ -61,8 +81,10 @@ def _some(stream: Any, name: str) -> bytes:
     return block
 
 
-def _texts(lines: list[bytes], name: str, before: int) -> Iterator[list[str]]:
+def _texts(lines: list[bytes], before: int, name: str) -> Iterator[list[str]]:
     """Lines as texts; `before` of them came earlier."""
+    from regard.data.readers.lines import encoding_hint
+
     texts: list[str] = []
     for number, line in enumerate(lines, start=before + 1):
         text = line.removesuffix(b"\r")
@@ -71,8 +93,13 @@ def _texts(lines: list[bytes], name: str, before: int) -> Iterator[list[str]]:
         except UnicodeDecodeError as error:
             if texts:
                 yield texts
-            problem = f"byte {error.start + 1} of the line is not UTF-8"
-            raise DataError(
-                name, problem, line=number, hint=f"if it is Latin-1: iconv -f latin1 -t utf-8 {name}"
-            ) from error
+            found = text[error.start : error.start + 2]
+            problem = f"byte 0x{found[0]:02x}, {error.start + 1} of the line, is not UTF-8"
+            hint = encoding_hint(_file(name), found, error.reason, b"\n".join(lines))
+            raise DataError(name, problem, line=number, hint=hint) from error
     yield texts
+
+
+def _file(name: str) -> str:
+    """What a command to mend a stream calls its file."""
+    return "FILE" if name == "stdin" else name

@@ -59,7 +59,7 @@ class Group(TyperGroup):
                 raise
             tell(str(error))
             raise typer.Exit(FAULT) from error
-        except (MemoryError, RuntimeError) as error:
+        except (MemoryError, RuntimeError, ImportError, OverflowError) as error:
             if ctx.params.get("traceback") or not (problem := _too_little(error)):
                 raise
             tell(problem)
@@ -109,12 +109,13 @@ def _too_little(error: Exception) -> str:
     """What to do where memory, or threads, did not suffice; "" for other errors."""
     if isinstance(error, typer.Exit):  # a RuntimeError, too: the end of --help, which is to load no torch
         return ""
+    if isinstance(error, ImportError):
+        return f"out of memory while a library was loaded: {error}" if "failed to map" in str(error) else ""
     from regard.ops.memory import lacks_memory
 
     if lacks_memory(error):
-        return (
-            "out of memory: try decoding.batch_tokens=2048 or less, shorter texts, or a smaller training.batch_tokens"
-        )
+        said = str(error) if isinstance(error, MemoryError) else ""
+        return said or "out of memory: close other programs, or give a smaller model, or smaller files"
     if "can't start new thread" in str(error):
         return "no further thread can be started: try training.workers=0, or close other programs"
     return ""

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,7 +44,12 @@ Search = Annotated[str | None, typer.Option(metavar="NAME", help="greedy, beam o
 Best = Annotated[int, typer.Option("--n-best", min=1, help="So many a sentence: number ||| text ||| score.")]
 Scores = Annotated[bool, typer.Option("--scores", help="The score (nats) and a tab before each text.")]
 Alignment = Annotated[bool, typer.Option("--alignment", help="A tab and word links after each (best) text: 0-0 1-2.")]
-Raw = Annotated[bool, typer.Option("--raw", help="Read each line as one sentence, with nothing kept or split.")]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw", help="Read each line as one sentence, with nothing kept or split; lost numbers are warned of."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 Terms = Annotated[
     Path | None,
@@ -77,10 +82,10 @@ def predict_command(  # noqa: PLR0913  an option each
 ) -> None:
     """Translate, label, tag, answer or go on with: one line out for each line in, as soon as it is read.
 
-    A line may hold several sentences; addresses, numbers and emoji in it are kept. With --raw or --alignment a line is
-    one sentence. Web pages, subtitles and Word files keep their markup and layout. Terms of a --glossary are translated
-    as it says; those that are missing or fit badly are told, and --json tells of each. decoding.ensemble=[RUN2,RUN3]
-    lets several runs write together.
+    A line may hold several sentences; addresses, emoji and numbers with sign and unit in it are kept. With --raw or
+    --alignment a line is one sentence, nothing is kept, and a warning says which numbers are lost. Web pages, subtitles
+    and Word files keep their markup and layout. Terms of a --glossary are translated as it says; those that are missing
+    or fit badly are told, and --json tells of each. decoding.ensemble=[RUN2,RUN3] lets several runs write together.
 
     A language model goes on with each line; after an empty one it begins a text. Two texts, or a passage and its
     question, are one line with a tab between them; --json tells probabilities and places. A line that is too long
@@ -105,10 +110,42 @@ def predict_command(  # noqa: PLR0913  an option each
         _write(_document(predictor, document, kept), output_file)
     else:
         written = partial(row, n_best=n_best, scores=scores, alignment=alignment, as_json=as_json)
-        answer = partial(predictor.predict, explain=alignment) if raw or alignment else predictor.translate
-        _write_lines(sure.answer(kept.answer(answer)), kept, written, input_file, output_file)
+        answer = partial(_raw, predictor, explain=alignment) if raw or alignment else predictor.translate
+        _write_lines(sure.answer(_beside_empty(kept.answer(answer), predictor)), kept, written, input_file, output_file)
         sure.close()
     kept.close()
+
+
+def _beside_empty(answer: "Answer", predictor: "Predictor") -> "Answer":
+    """Return what answers lines of which a column is empty with nothing, and the others as `answer` does.
+
+    A model that writes is asked about all: it may begin a text.
+    """
+    from regard.results import empty_answer
+
+    if predictor.task.answers == "text":
+        return answer
+    columns = predictor.task.inputs
+
+    def answered(texts: list[str], before: int) -> "list[Prediction]":
+        found = {place: one for place, text in enumerate(texts) if (one := empty_answer(columns, text)) is not None}
+        places = [place for place in range(len(texts)) if place not in found]
+        try:
+            told = answer([texts[place] for place in places], before) if places else []
+        except DataError as error:
+            raise error if error.line is None else error.at(places[error.line - 1] + 1) from error
+        found |= zip(places, told, strict=True)
+        return [found[place] for place in range(len(texts))]
+
+    return answered
+
+
+def _raw(predictor: "Predictor", texts: list[str], **options: Any) -> "list[Prediction]":
+    """Each line as one sentence with nothing kept; a warning says which numerals a translation lost."""
+    from regard.documents.numeral_faults import compared
+
+    found = predictor.predict(texts, **options)
+    return compared(found) if {"source", "target"} <= predictor.task.columns.keys() else found
 
 
 def _check_output(source: Path | None, output: Path | None) -> None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Kept:
     """Terms and prefixes, and how many of the terms were found and used."""
 
-    def __init__(self, glossary: "Glossary | None", prefix: Path | None) -> None:
-        self.glossary, self.prefix = glossary, prefix
+    def __init__(self, glossary: "Glossary | None", prefix: Path | None, file: Path | None = None) -> None:
+        """`file` is that of the glossary."""
+        self.glossary, self.prefix, self.file = glossary, prefix, file
         self.prefixes = None if prefix is None else _lines(prefix)
         self.found, self.unused = 0, 0
 
@@ -29,14 +30,18 @@ class Kept:
             return cls(None, prefix)
         from regard.documents.glossary import Glossary
 
-        return cls(Glossary.read(glossary), prefix)
+        return cls(Glossary.read(glossary), prefix, glossary)
 
     def check(self, predictor: "Predictor") -> None:
-        """Raises DataError for terms that are too long, ConfigError for a model that translates nothing."""
+        """Read the glossary in the languages of a model, which a TBX file may have among others.
+
+        Raises DataError for terms that are too long, ConfigError for a model that translates nothing.
+        """
         if self.glossary is None and self.prefix is None:
             return
         predictor.task.check_terms("--prefix" if self.glossary is None else "--glossary")
-        if self.glossary is not None:
+        if self.glossary is not None and self.file is not None:
+            self.glossary = type(self.glossary).read(self.file, predictor.languages)
             predictor.term_phrases.check([self.glossary])
 
     def answer(self, predict: Callable[..., "list[Prediction]"]) -> "Callable[[list[str], int], list[Prediction]]":

@@ -15,6 +15,9 @@ Rounds = Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Rounds o
 Best = Annotated[
     int, typer.Option("--n-best", min=2, max=1000, metavar="N", help="Translations of a sentence a round.")
 ]
+Minutes = Annotated[
+    float, typer.Option(min=0.1, metavar="N", help="Time for all; then, or after Ctrl-C, the best so far is kept.")
+]
 Lines = Annotated[int, typer.Option(min=1, metavar="N", help="Dev sentences, at most.")]
 
 
@@ -26,22 +29,28 @@ def tune_command(
     rounds: Rounds = 4,
     n_best: Best = 30,
     lines: Lines = 1000,
+    minutes: Minutes = 10.0,
 ) -> None:
     """Find weights of features that make a translator's beam better: language model, lexicon, phrases, length ...
 
     It learns an n-gram model, a lexicon and a phrase table from the texts that the run was trained on, and searches the
     weights by BLEU on the run's dev part. All goes into the folder RUN/tuning; the run itself stays as it is.
+    It ends after --minutes; Ctrl-C ends it earlier, with the best weights so far.
 
     regard tune runs/en-de
 
+    regard tune runs/phrases decoding.rerank.run=runs/en-de
+
     regard predict runs/en-de decoding.tuned=true
     """
-    from regard.recipes.tuning import tune
+    from regard.recipes.rerank_tuning import tune_weights
 
     def say(line: str) -> None:
         print(line, file=sys.stderr)
 
-    found = tune(run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, say=say)
+    found = tune_weights(
+        run, changes or [], method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say
+    )
     print(f"BLEU on the dev part: {found.before:.2f} before, {found.after:.2f} after")
     print(f"words for each one of the references: {found.lengths[0]:.3f} before, {found.lengths[1]:.3f} after")
     for name, weight in found.weights.items():

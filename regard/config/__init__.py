@@ -1,7 +1,7 @@
 """Settings: YAML files and `key=value` changes → checked, frozen values. Knows no table of parts by name."""
 
 from regard.config.atomic_write import is_unfinished, staged, write_atomically
-from regard.config.checked_json import read_checked, write_checked
+from regard.config.checked_json import parse_json, read_checked, write_checked
 from regard.config.descriptions import Doc, described
 from regard.config.markers import FieldsOf, OneOrMany, PartOf, read_settings, schema_of, spelled
 from regard.config.merging import lay, merge, name_parts, parse_changes
@@ -30,6 +30,7 @@ __all__ = [
     "note",
     "notes_at",
     "parse_changes",
+    "parse_json",
     "quoted",
     "read_checked",
     "read_settings",

@@ -11,6 +11,7 @@ Layers = Annotated[int, Ge(1), Le(1_000)]  # of modules that are built one by on
 Threads = Annotated[int, Ge(0), Le(256)]
 Pieces = Annotated[int, Ge(1), Le(1_000_000)]  # of a vocabulary
 Count = Annotated[int, Ge(0)]  # of what there may be none
+Seed = Annotated[int, Ge(0), Lt(2**63)]  # of draws: eight bytes with a sign
 Fraction = Annotated[float, Ge(0), Lt(1)]  # less than the whole, as of dropout
 Share = Annotated[float, Ge(0), Le(1)]
 Positive = Annotated[float, Gt(0)]

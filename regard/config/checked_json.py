@@ -21,13 +21,21 @@ def read_checked(path: Path, *, required: bool = True) -> dict[str, Any]:
 
     Unless it is `required`, an object without a checksum, as earlier versions wrote it, is taken as it is.
     """
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = parse_json(path.read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise ValueError("it holds no JSON object")
     given = found.pop(CHECKSUM, None)
     if given != _checksum(found) and (required or given is not None):
         raise ValueError("it is not as it was written")
     return found
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the values of a JSON text. Raises ValueError for one that is none, or nested too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("its groups are nested too deep") from error
 
 
 def _checksum(values: Mapping[str, Any]) -> str:

@@ -8,7 +8,10 @@ from regard.config.descriptions import Doc
 DropoutShare = Annotated[Fraction, Doc("Share of the numbers set to zero in training, at random.")]
 HiddenDim = Annotated[Size, Doc("Width of the hidden layer or state.")]
 NumLayers = Annotated[Layers, Doc("Number of layers, each above the other.")]
-Warmup = Annotated[Count, Doc("Updates in which the value rises in a line to its peak.")]
+Warmup = Annotated[
+    Count,
+    Doc("Updates in which the value rises in a line to its peak; at most a quarter of those that the limits allow."),
+]
 LabelSmoothing = Annotated[Fraction, Doc("Share of the probability taken from the right piece and spread over all.")]
 MaxRatio = Annotated[NotNegative, Doc("Longest answer: so many times the pieces of the source, and max_extra more.")]
 MaxExtra = Annotated[Size, Doc("Pieces that an answer may have beyond max_ratio times its source.")]

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.examples import Codec, Example
+from regard.data.readers.lines import C1
 from regard.data.readers.reader import Reader
-from regard.data.report import SHOWN
+from regard.data.report import CONTROLS, SHOWN
 from regard.text.clean import clean
 
 CHUNK, CHARACTERS = 4096, 2**22  # examples and characters held at once
@@ -51,6 +52,7 @@ def build(
         "kept": files.kept,
         "skipped": files.skipped,
         "first": files.first,
+        "controls": files.controls,
     }
 
 
@@ -89,7 +91,7 @@ class _Files:
 
     def __init__(self, folder: Path, columns: Sequence[str], codecs: Mapping[str, Codec], stack: ExitStack) -> None:
         self.types = {column: ids_type(len(one)) for column, one in codecs.items()}
-        self.kept, self.skipped, self.first = 0, dict[str, int](), dict[str, list[int]]()
+        self.kept, self.controls, self.skipped, self.first = 0, 0, dict[str, int](), dict[str, list[int]]()
         self._ids = {column: _Growing(ids_path(folder, column), stack) for column in codecs}
         self._texts = {column: _Growing(text_path(folder, column), stack) for column in columns}
         self._lines: IO[bytes] = stack.enter_context((folder / LINES).open("wb"))
@@ -107,16 +109,23 @@ class _Files:
             lengths = [len(row) for row in rows]
             flat = np.fromiter(chain.from_iterable(rows), self.types[column], sum(lengths))
             ragged.add(flat.tobytes(), lengths)
+        for example in chunk:
+            if any(not text.isascii() and C1.search(text) for text in example.texts.values()):
+                self.controls += 1
+                self._note(CONTROLS, example.line)
         self._lines.write(np.array([example.line for example in chunk], np.int64).tobytes())
         self.kept += len(chunk)
 
     def skip(self, line: int, fault: Fault) -> None:
         """Counts an example that is not kept, and writes down why."""
         self.skipped[fault.reason] = self.skipped.get(fault.reason, 0) + 1
-        first = self.first.setdefault(fault.reason, [])
+        self._note(fault.reason, line)
+        self._skips.write(f"{line}\t{fault.reason}\t{fault.detail}\n")
+
+    def _note(self, reason: str, line: int) -> None:
+        first = self.first.setdefault(reason, [])
         if len(first) < SHOWN:
             first.append(line)
-        self._skips.write(f"{line}\t{fault.reason}\t{fault.detail}\n")
 
 
 def _chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:

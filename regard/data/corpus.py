@@ -20,7 +20,7 @@ from regard.data.report import Report
 from regard.errors import DataError
 from regard.text.clean import VERSION
 
-FORMAT = 1  # of the files; another one is another cache
+FORMAT = 2  # of the files; another one is another cache
 MAX_TOKENS = 256
 ATTEMPTS = 4  # one to build and one to open, and the same again if another process comes between
 
@@ -147,4 +147,4 @@ def _build(
 
 def _report(folder: Path, content: Mapping[str, Any]) -> Report:
     first = {reason: tuple(lines) for reason, lines in content["first"].items()}
-    return Report(content["kept"], content["skipped"], first, folder / SKIPPED)
+    return Report(content["kept"], content["skipped"], first, folder / SKIPPED, content["controls"])

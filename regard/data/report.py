@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from regard.data.readers.lines import C1_HINT
+
 SHOWN = 5  # line numbers named for each reason
+CONTROLS = "controls"
 REASONS = {
     "empty": "empty",
     "one_sided": "empty on one side only",
@@ -19,6 +22,7 @@ class Report(NamedTuple):
     skipped: Mapping[str, int]  # by reason, for those that occur
     first: Mapping[str, tuple[int, ...]]  # line numbers in the file, from 1
     file: Path  # all skipped lines: number, reason and details between tabs
+    controls: int = 0  # kept examples with C1 control characters, which no text needs
 
     @property
     def too_long(self) -> int:
@@ -26,12 +30,16 @@ class Report(NamedTuple):
         return self.skipped.get("too_long", 0)
 
     def __str__(self) -> str:
-        if not self.skipped:
-            return f"{self.kept:,} examples, none skipped"
-        parts = [f"{count:,} {REASONS[reason]} ({self._lines(reason)})" for reason, count in self.skipped.items()]
-        return f"{self.kept:,} examples; skipped: {', '.join(parts)}"
+        parts = [
+            f"{count:,} {REASONS[reason]} ({self._lines(reason, count)})" for reason, count in self.skipped.items()
+        ]
+        told = f"; skipped: {', '.join(parts)}" if parts else ", none skipped"
+        if self.controls:
+            hint = C1_HINT.format("FILE")
+            told += f"; C1 control characters in {self.controls:,} ({self._lines(CONTROLS, self.controls)}): {hint}"
+        return f"{self.kept:,} examples{told}"
 
-    def _lines(self, reason: str) -> str:
+    def _lines(self, reason: str, count: int) -> str:
         numbers = self.first[reason]
-        more = " …" if self.skipped[reason] > len(numbers) else ""
-        return ("line " if self.skipped[reason] == 1 else "lines ") + ", ".join(map(str, numbers)) + more
+        more = " …" if count > len(numbers) else ""
+        return ("line " if count == 1 else "lines ") + ", ".join(map(str, numbers)) + more

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from regard.config import parse_json
+
 SEAL = "manifest.json"
 
 
@@ -51,7 +53,7 @@ def unseal(folder: Path, only: Collection[str] | None = None) -> dict[str, Any] 
     Files other than `only` those may be missing, and are not looked at.
     """
     try:
-        body = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        body = parse_json((folder / SEAL).read_text(encoding="utf-8"))
         if body.pop("sha256") != _checksum(body):
             return None
         for name in body["files"] if only is None else only:

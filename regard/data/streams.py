@@ -41,6 +41,10 @@ class Stream(Protocol):
         """
         ...
 
+    def count(self, epochs: int, most: int) -> int:
+        """Return the batches of the first epochs; where there are more than `most`, a number beyond it."""
+        ...
+
 
 class Plan(NamedTuple):
     """A batch that is yet to be made."""
@@ -71,6 +75,13 @@ class PlannedStream(ABC):
             own = (Plan(group[-1].after, *group[shard.rank][1:]) for group in groups(plans, shard.size))
             with closing(prefetch(_made, own, workers, AHEAD * workers)) as batches:
                 yield from batches
+
+    def count(self, epochs: int, most: int) -> int:
+        """Return the batches of the first epochs, by their plans; a number beyond `most` where there are more."""
+        with closing(self.plans()) as plans:
+            return next(
+                number for number, plan in enumerate(plans, 1) if number > most or epoch_of(plan.after) >= epochs
+            )
 
 
 def groups(plans: Iterator[Plan], size: int) -> Iterator[tuple[Plan, ...]]:

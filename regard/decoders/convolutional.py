@@ -25,7 +25,8 @@ class ConvolutionalDecoder(Decoder):
     """
 
     aliases = (
-        "cnn, conv, convolution, convs2s, fconv, gated_cnn, glu, masked_convolution, multi_step, multi_hop, 多步, 多跳"
+        "cnn, conv, convolution, convs2s, fconv, gated_cnn, gated_linear_unit, glu, 门控线性单元",
+        "masked_convolution, multi_step, multi_hop, 多步, 多跳",
     )
 
     def __init__(

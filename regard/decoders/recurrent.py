@@ -49,7 +49,7 @@ class RecurrentDecoder(Decoder):
     """
 
     aliases = (
-        "recurrent_neural_network, rnnsearch, seq2seq",
+        "recurrent_neural_network, 循环神经网络, rnnsearch, seq2seq",
         alias("bahdanau", {"order": "bahdanau"}),
         alias("cho", {"reads": "summary"}),
         alias("gnmt", {"order": "gnmt"}),

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.config import Doc
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
-from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
+from regard.decoding.search import SURE_END, WIDEST, Guided, Hypothesis, Likeliest, Search
 from regard.decoding.trace import Considered, SearchTrace
 from regard.ops.kernels.search import Rules
 from regard.records import EOS, Batch, Writer
@@ -117,12 +117,13 @@ class _Beams:
     def grow(self, best: Likeliest, ending: Tensor | float) -> tuple[Array, Array]:
         """One word more: EOS among the best `size` ends a hypothesis, the best `size` others go on.
 
-        The best `size` + 1 words of each row → words and the rows they follow, each (sentence, beam).
+        The best `size` + 1 words of each row and EOS → words and the rows they follow, each (sentence, beam).
         """
         size = self.search.size
-        scores, log_probs = _numbers(best.scores), _numbers(best.log_probs)
-        each = scores.size // self.sums.size  # words of a row
-        sums = (self.sums.reshape(-1, 1) + scores).reshape(len(self.sums), -1)
+        log_probs = _numbers(best.log_probs)
+        each = log_probs.size // self.sums.size  # words of a row
+        scores = self._closed(_numbers(best.scores).reshape(*self.sums.shape, each))
+        sums = (self.sums[:, :, None] + scores).reshape(len(self.sums), -1)
         order = _places(sums)  # among all words of all rows, as the places below
         sums, words, log_probs = sums.take(order), best.words.numpy(force=True).take(order), log_probs.take(order)
         rows = order // each
@@ -138,6 +139,13 @@ class _Beams:
         self.ids[:, :, self.length - 1] = words
         self.log_probs[:, :, self.length - 1] = log_probs.take(going)
         return words, rows
+
+    def _closed(self, scores: Array) -> Array:
+        """Scores (sentence, beam, word) with EOS, the last, hidden, but at the limit the others, if any can end."""
+        last = (self.limits == self.length + 1) & (scores[:, :, -1] > NEVER).any(axis=1)
+        scores[~last, :, -1] = NEVER
+        scores[last, :, :-1] = NEVER
+        return scores
 
     def keep(self, open_ended: bool, dropped: Array | None) -> Array:
         """Drops the sentences that are done, or nobody wants; which of them stay (kept,)."""
@@ -174,7 +182,8 @@ class _Beams:
         ids = self.ids.reshape(-1, longest)[ended, : self.length - 1].tolist()
         found = zip(places.tolist(), ids, scores[places, beams].tolist(), log_probs.tolist(), strict=True)
         for place, written, score, each in found:
-            self._note(place, Hypothesis(written, score, each, True))
+            own = each[-1] >= SURE_END or self.length < self.limits[place]
+            self._note(place, Hypothesis(written, score, each, bool(own)))
 
     def _note(self, place: int, hypothesis: Hypothesis) -> None:
         known = self.finished[int(self.sentences[place])]
@@ -183,12 +192,12 @@ class _Beams:
             self.bar[place] = sorted((one.score for one in known), reverse=True)[self.search.n_best - 1]
 
     def _give_up(self, places: Array) -> None:
-        """A sentence whose limit came before enough ends is answered by what was written of it."""
+        """A sentence that could not end is answered by what was written of it."""
         for place in places.tolist():
             known = self.finished[int(self.sentences[place])]
             norm = float(self.search.norm(self.length))
             for beam in range(min(self.search.n_best, self.sums.shape[1])):
-                if known and (known[0].finished or float(self.sums[place, beam]) == NEVER):
+                if known and (known[0].has_end or float(self.sums[place, beam]) == NEVER):
                     break
                 ids, each = self.ids[place, beam, : self.length], self.log_probs[place, beam, : self.length]
                 known.append(Hypothesis(ids.tolist(), float(self.sums[place, beam]) / norm, each.tolist(), False))

@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.decoding.beam import NEVER, Array, BeamSearch
 from regard.decoding.features.feature import Feature
 from regard.decoding.phrases import PhraseTracker, Requirement, Requirements
-from regard.decoding.search import WIDEST, Guided, Hypothesis, Search
+from regard.decoding.search import SURE_END, WIDEST, Guided, Hypothesis, Search
 from regard.ops.kernels.search import Required, Rules
 from regard.ops.topk import top
 from regard.records import EOS, Batch, Writer
@@ -98,7 +98,7 @@ class _Beams:
         self.tracker = PhraseTracker(wanted, parts_words)
         self.banks = np.array([_banks(one) for one in wanted], np.int64)
         self.widths = self.banks
-        end = np.where(self.tracker.totals > 0, EOS, -1)[:, None]  # few rows have all, and may end: it is always tried
+        end = np.full((count, 1), EOS)  # few rows have all, and may end: it is always tried
         self.tried = np.sort(np.concatenate([self.tracker.words, end], axis=1), axis=1)
         self.prefixes = np.full((count, longest), -1)
         for number, one in enumerate(wanted):
@@ -145,6 +145,9 @@ class _Beams:
         fit = ~choices.tried | ends | (remaining < tracker.remaining(before)[choices.rows])
         fit &= ~ends | tracker.complete(progress)
         sums, examples = self.sums[choices.rows] + choices.scores, progress.examples
+        closed = np.zeros(len(self.limits), np.bool_)  # at the limit and can end: nothing goes on
+        closed[examples[fit & ends]] = True
+        fit &= ends | ~(closed & (self.limits == self.length))[examples]
         totals = np.maximum(tracker.totals, 1)[examples]
         banks = (totals - remaining) * (self.banks[examples] - 1) // totals
         order = np.lexsort((-sums, -banks, examples, ~fit))[: int(fit.sum())]
@@ -196,7 +199,8 @@ class _Beams:
         for one, row, score in zip(ended.tolist(), rows.tolist(), scores.tolist(), strict=True):
             example = int(self.progress.examples[row])
             each = [*self.log_probs[row, : self.length - 1].tolist(), float(choices.log_probs[one])]
-            self.finished[example].append(Hypothesis(self.ids[row, : self.length - 1].tolist(), score, each, True))
+            own = bool(each[-1] >= SURE_END or self.length < self.limits[example])
+            self.finished[example].append(Hypothesis(self.ids[row, : self.length - 1].tolist(), score, each, own))
 
     def _give_up(self, examples: Array, length: int) -> None:
         """An example that none of the hypotheses has ended of is answered by the one that has most, unfinished."""

@@ -33,11 +33,19 @@ class Requirement(NamedTuple):
 
     terms: Sequence[Term] = ()  # one that is named twice is wanted twice
     prefix: Sequence[int] = ()
+    places: Sequence[tuple[int, int]] = ()  # of each term in the pieces of the source, where they are known
 
     @property
     def size(self) -> int:
         """Most ids that are needed for it."""
         return len(self.prefix) + sum(max(phrase.size for phrase in term) for term in self.terms)
+
+    @property
+    def cells(self) -> int:
+        """Most numbers that its automaton takes in memory, of each of its arrays."""
+        terms = set(self.terms)
+        ids = [phrase.ids for term in terms for phrase in term]
+        return (1 + sum(map(len, ids))) * (len(set().union(*ids)) + len(terms))
 
 
 class Requirements(NamedTuple):
@@ -162,7 +170,7 @@ class _Automaton:
     def _links(self) -> Array:
         """(nodes, symbols) the node after each word; nodes take over what their shorter endings have written."""
         after = np.zeros((len(self.depths), len(self.symbols)), np.int64)
-        fails = [0] * len(self.depths)
+        fails, columns = [0] * len(self.depths), {word: column for column, word in enumerate(self.symbols)}
         for node in sorted(range(len(self.depths)), key=self.depths.__getitem__):
             fail = fails[node]
             if node:
@@ -171,7 +179,7 @@ class _Automaton:
                 self.open[node] |= self.open[fail]
                 self.whole[node] |= self.whole[fail]
             for word, child in self.children[node].items():
-                column = self.symbols.index(word)
+                column = columns[word]
                 fails[child] = int(after[node, column])
                 after[node, column] = child
         return after

@@ -1,7 +1,7 @@
 """Draws from the model's distribution, each sentence from its own stream of random numbers."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -10,13 +10,14 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
 from regard.config import Doc
-from regard.config.bounds import Count, Positive
+from regard.config.bounds import Count, Positive, Seed
 from regard.config.common_settings import MaxExtra, MaxRatio, MinLength
 from regard.decoding.features.feature import Feature
-from regard.decoding.greedy import write_down
-from regard.decoding.search import WIDEST, Guided, Hypothesis, Likeliest, Search
+from regard.decoding.search import WIDEST, Guided, Hypothesis, Search
 from regard.ops.topk import top
-from regard.records import Batch, Sequences, Writer
+from regard.records import EOS, Batch, Sequences, Writer
+
+CROWDED = 0.8  # rows are dropped when no more than this share of them still writes: each drop copies the state
 
 
 class SamplingSearch(Search):
@@ -24,7 +25,8 @@ class SamplingSearch(Search):
     together has probability `top_p` (nucleus, https://arxiv.org/abs/1904.09751).
 
     Draws depend on (seed, source ids, sample, step): neither batch mates nor the order of sentences matter. `n_best`
-    samples are drawn and ranked by the sum of the log-probabilities that the model itself gives.
+    samples are drawn and ranked by the sum of the log-probabilities that the model itself gives. One that reaches the
+    limit is cut off without an end, so that it is drawn as often as its log-probability says.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class SamplingSearch(Search):
             float, Gt(0), Le(1), Doc("Draw from the smallest set of pieces of so much probability together.")
         ] = 1.0,
         n_best: Annotated[int, Ge(1), Le(WIDEST), Doc("Answers kept for each text, the best first.")] = 1,
-        seed: Annotated[Count, Doc("Another number draws other answers.")] = 1,
+        seed: Annotated[Seed, Doc("Another number draws other answers.")] = 1,
         max_ratio: MaxRatio = 2.0,
         max_extra: MaxExtra = 10,
         min_length: MinLength = 0,
@@ -58,9 +60,8 @@ class SamplingSearch(Search):
         seeds = [_stream(self.seed, ids, sample) for ids in _sources(batch) for sample in range(self.n_best)]
         draws = _Draws(self, seeds)
         lines = batch.lines[rows]
-        drawn = write_down(
-            guided, self.limits(writer, batch)[rows], draws.choose, lambda rows: self.dropped(lines[rows])
-        )
+        limits = self.limits(writer, batch)[rows]
+        drawn = _write_down(guided, limits, draws, lambda rows: self.dropped(lines[rows]))
         groups = [drawn[first : first + self.n_best] for first in range(0, len(drawn), self.n_best)]
         return [sorted(group, key=lambda one: -one.score) for group in groups]
 
@@ -89,15 +90,61 @@ class _Draws:
         self.search = search
         self.seeds = np.array(seeds, np.uint64)
 
-    def choose(self, guided: Guided, rows: Tensor, step: int) -> Likeliest:
-        """One word for each of the given rows: inverse of the cumulative sums."""
+    def choose(self, guided: Guided, rows: Tensor, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """One word (rows,) for each row, its score and log-probability: by inverted cumulative sums."""
         totals, plain = guided.step()
         sums = self.search.probabilities(totals).cumsum(dim=-1)
         uniform = torch.from_numpy(uniforms(self.seeds[rows.cpu().numpy()], step)).to(sums.device)
         found = torch.searchsorted(sums, (uniform * sums[:, -1]).unsqueeze(-1), right=True).squeeze(-1)
         last = (sums < sums[:, -1:]).sum(dim=-1)  # rounding must not lead beyond the last word that has a chance
         words = torch.minimum(found, last).unsqueeze(-1)
-        return Likeliest(words, totals.gather(-1, words), plain.gather(-1, words))
+        return words.squeeze(-1), totals.gather(-1, words).squeeze(-1), plain.gather(-1, words).squeeze(-1)
+
+
+def _write_down(
+    guided: Guided, limits: Tensor, draws: _Draws, dropped: Callable[[Tensor], Tensor | None]
+) -> list[Hypothesis]:
+    """Write what is drawn of each row until EOS or its limit (rows,); finished rows are dropped in bunches.
+
+    `dropped` gets rows and returns which of them are written no further, None for none.
+    """
+    limits = limits.clone()
+    count, longest = len(limits), int(limits.max()) if len(limits) else 0
+    ids = torch.full((count, longest), EOS, device=limits.device)
+    log_probs = torch.zeros(count, longest, dtype=torch.float64, device=limits.device)
+    scores = torch.zeros(count, dtype=torch.float64, device=limits.device)
+    rows, writing = torch.arange(count, device=limits.device), torch.ones(count, dtype=torch.bool, device=limits.device)
+    for place in range(longest):
+        chosen, added, each = draws.choose(guided, rows, place)
+        live = rows[writing]
+        ids[live, place] = chosen[writing]
+        log_probs[live, place] = each[writing].double()
+        scores[live] += added[writing].double()
+        ended = writing & (chosen == EOS)
+        if bool(ended.any()):
+            scores[rows[ended]] += torch.as_tensor(guided.ending(), device=limits.device).expand(len(rows))[ended]
+        writing = writing & ~ended & (place + 1 < limits[rows])
+        if (gone := dropped(rows)) is not None:
+            limits[rows[writing & gone]] = place + 1
+            writing = writing & ~gone
+        left = int(writing.sum())
+        if left == 0:
+            break
+        if left <= CROWDED * len(rows):
+            kept = writing.nonzero().squeeze(-1)
+            guided.go_on(chosen[kept], kept)
+            rows, writing = rows[kept], writing[kept]
+        else:
+            guided.go_on(chosen)
+    written = zip(ids.tolist(), log_probs.tolist(), scores.tolist(), limits.tolist(), strict=True)
+    return [_hypothesis(*row) for row in written]
+
+
+def _hypothesis(ids: list[int], log_probs: list[float], score: float, limit: int) -> Hypothesis:
+    """A row as it was written → what it says: up to EOS, or to its limit."""
+    finished = EOS in ids[:limit]
+    end = ids.index(EOS) if finished else limit
+    return Hypothesis(ids[:end], score, log_probs[: end + finished], finished)
 
 
 def uniforms(

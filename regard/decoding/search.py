@@ -1,6 +1,7 @@
 """The contract of searches, and what all of them need."""
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,16 +14,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.decoding.features.feature import Feature
+from regard.decoding.phrases import Requirements
 from regard.decoding.shortlist import QuickWriter
 from regard.errors import ConfigError
 from regard.ops.kernels.search import CompiledWriter, Required, Rules
-from regard.ops.topk import top
+from regard.ops.topk import best_words
 from regard.records import BOS, EOS, PAD, Batch, Sequences, Writer
 
 if TYPE_CHECKING:
     from regard.decoding.beam import BeamSearch
     from regard.decoding.trace import SearchTrace
 
+SURE_END = math.log(0.5)  # log-probability of an end at the limit from which it is the model's own end
 WIDEST = 1000  # hypotheses or draws of a sentence at once: more of them take gigabytes
 
 Unwanted = Callable[[], AbstractSet[int]]  # lines of a batch that need not be written on
@@ -33,28 +36,35 @@ class Hypothesis(NamedTuple):
 
     ids: list[int]  # neither BOS nor EOS
     score: float  # what hypotheses are ranked by
-    log_probs: list[float]  # per id, that of EOS at the end if it is finished
-    finished: bool  # False: the length limit cut it off
+    log_probs: list[float]  # per id, that of EOS at the end if it has one
+    finished: bool  # False: the length limit cut it off, so that its end, if it has one, was forced
     shares: Mapping[str, float] = MappingProxyType({})  # what the model and features add to the score; {}: untold
+
+    @property
+    def has_end(self) -> bool:
+        """Whether EOS stands behind the ids, chosen or forced."""
+        return len(self.log_probs) > len(self.ids)
 
 
 class Likeliest(NamedTuple):
-    """The best next words of each row, falling by score."""
+    """The best next words of each row, falling by score, and behind them EOS, whether or not it is among them."""
 
-    words: Tensor  # (rows, count)
-    scores: Tensor  # (rows, count), with what features add; -inf where a word may not stand
-    log_probs: Tensor  # (rows, count), the model's own
+    words: Tensor  # (rows, count + 1)
+    scores: Tensor  # (rows, count + 1), with what features add; -inf where a word may not stand
+    log_probs: Tensor  # (rows, count + 1), the model's own
 
 
 class Search(ABC):
     """Finds targets of high score. It knows two verbs of a writer, `start` and `step`, and nothing else of it.
 
     A target has at most max_ratio · source + max_extra ids, EOS counted on both sides, and no more than its writer can
-    write; min_length before EOS, unless features leave no word to write.
+    write; min_length before EOS, unless features leave no word to write. What reaches the limit ends there with EOS at
+    its probability, as in fairseq and Marian; it is cut off only where no end is possible, or where words are drawn.
     """
 
     width = 1  # rows that are written of a sentence at once
     n_best = 1  # hypotheses of a sentence that are wanted
+    requirements = Requirements({}, np.zeros(0, np.bool_))  # what targets have to contain
 
     def __init__(self, max_ratio: float, max_extra: int, min_length: int) -> None:
         self.max_ratio, self.max_extra, self.min_length = max_ratio, max_extra, min_length
@@ -156,16 +166,16 @@ class Guided:
         return self.writer.compiled_writer(self.ids, self.state, steps)
 
     def best(self, count: int) -> Likeliest:
-        """Return the `count` best words of each row, falling, of equals the first.
+        """Return the `count` best words of each row, falling, of equals the first, and behind them EOS.
 
         Without features a head may answer without the log-probabilities of all words.
         """
         if self.features or not isinstance(self.writer, QuickWriter):
             scores, log_probs = self.step()
-            found, words = top(scores, count)
+            words, found = best_words(scores, count, asked=(EOS,))
             return Likeliest(words, found, log_probs.gather(-1, words))
         hidden = (PAD, BOS, EOS) if self.written < self.min_length else (PAD, BOS)
-        words, log_probs, self.state = self.writer.best(self.ids, self.state, count, hidden)
+        words, log_probs, self.state = self.writer.best(self.ids, self.state, count, hidden, (EOS,))
         self.written += 1
         return Likeliest(words, log_probs, log_probs)
 

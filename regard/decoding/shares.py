@@ -17,7 +17,7 @@ class Summed(NamedTuple):
     """What a feature adds to hypotheses: (rows,) each, in float64."""
 
     steps: Tensor  # to their words, summed
-    ends: Tensor  # to finished ones at the end
+    ends: Tensor  # to those that end, at the end
 
 
 def with_shares(
@@ -50,15 +50,15 @@ def feature_sums(
     """Return what each feature adds to the hypotheses (example, rank), flat."""
     rows = torch.tensor([place for place, ranked in enumerate(found) for _ in ranked], dtype=torch.long)
     rows = rows.to(batch.lines.device)
-    ids = _padded([[*one.ids, EOS] if one.finished else one.ids for ranked in found for one in ranked], rows.device)
+    ids = _padded([[*one.ids, EOS] if one.has_end else one.ids for ranked in found for one in ranked], rows.device)
     lengths = (ids >= 0).sum(dim=-1)
-    finished = torch.tensor([one.finished for ranked in found for one in ranked], device=rows.device)
+    ended = torch.tensor([one.has_end for ranked in found for one in ranked], device=rows.device)
     sums = [Summed(*(torch.zeros(len(rows), dtype=torch.float64, device=rows.device) for _ in range(2)))
             for _ in features]  # fmt: skip
     steps = _steps(writer, features, batch, rows, ids)
     for place, (added, guides) in enumerate(steps):
         word, stands = ids[:, place].clamp(min=0), place < lengths
-        last = finished & (lengths == place + 1)
+        last = ended & (lengths == place + 1)
         for feature, one, guide, summed in zip(features, added, guides, sums, strict=True):
             mine = one.expand(len(rows), -1).gather(-1, word.clamp(max=one.shape[-1] - 1).unsqueeze(-1)).squeeze(-1)
             summed.steps.add_(mine.double().where(stands, 0.0))

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
+from regard.data.manifest import verify_file
 from regard.errors import CheckpointError
 from regard.ops.kernels.search import CompiledWriter
-from regard.ops.topk import top
+from regard.ops.topk import best_words
 from regard.pieces import SPECIALS
 from regard.records import Batch, Sequences, State, Step, Writer
 
 FILE = "shortlist.safetensors"  # in a run's folder
+VOCABULARIES = "vocabularies"  # name of their digest in the file
 
 
 class Shortlist:
@@ -38,25 +40,30 @@ class Shortlist:
         allowed[rows.cpu().unsqueeze(1), self.likely[ids].long()] = True
         return allowed.to(source.items.device)
 
-    def save(self, path: Path) -> None:
-        """Write it to a safetensors file."""
-        save_file({"likely": self.likely, "common": self.common}, path, {"target_size": str(self.target_size)})
+    def save(self, path: Path, vocabularies: str = "") -> None:
+        """Write it to a safetensors file, with a digest of the vocabularies that its ids belong to."""
+        noted = {"target_size": str(self.target_size), VOCABULARIES: vocabularies}
+        save_file({"likely": self.likely, "common": self.common}, path, noted)
 
     @classmethod
-    def load(cls, path: Path, source_size: int, target_size: int) -> Self:
-        """Read what `save` wrote, for vocabularies of these sizes. Raises CheckpointError."""
-        hint = f"write it again: regard shortlist {path.parent}"
+    def load(cls, path: Path, source_size: int, target_size: int, vocabularies: str = "") -> Self:
+        """Read what `save` wrote, for vocabularies of these sizes and this digest. Raises CheckpointError."""
+        again = f"regard shortlist {path.parent}"
+        hint = f"write it again: {again}"
+        if not path.is_file():
+            raise CheckpointError(path, "is missing", f"learn it from the training texts: {again}")
+        verify_file(path, hint)
         try:
-            found = load_file(path)
-        except FileNotFoundError as error:
-            raise CheckpointError(
-                path, "is missing", f"learn it from the training texts: regard shortlist {path.parent}"
-            ) from error
+            with safe_open(path, "pt") as file:
+                names = file.keys()
+                noted, found = file.metadata() or {}, {name: file.get_tensor(name) for name in names}
         except (OSError, SafetensorError) as error:
             raise CheckpointError(path, f"cannot be read: {error}", hint) from error
         likely, common = found.get("likely"), found.get("common")
         if likely is None or common is None or likely.ndim != 2 or common.ndim != 1 or len(likely) != source_size:
             raise CheckpointError(path, "is no shortlist of this run's vocabularies", hint)
+        if vocabularies and noted.get(VOCABULARIES, vocabularies) != vocabularies:  # one of before has none
+            raise CheckpointError(path, "belongs to other vocabularies than those of this run", hint)
         ids = torch.cat([likely.flatten(), common])
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < target_size:
             raise CheckpointError(path, f"has ids outside of the vocabulary of {target_size}", hint)
@@ -68,7 +75,7 @@ class QuickWriter(Writer, Protocol):
     """A writer that answers the likeliest words alone, or writes all in compiled code: see `Generator`."""
 
     def best(
-        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]: ...
 
     def compiled_writer(self, ids: Tensor, state: Any, steps: int) -> CompiledWriter | None: ...
@@ -106,13 +113,11 @@ class ShortlistedWriter:
         return step._replace(log_probs=listed), state._replace(inner=inner)
 
     def best(
-        self, ids: Tensor, state: Listed, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: Listed, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, Listed]:
         """ids (rows, 1) → the likeliest words and their log-probabilities (rows, count)."""
         step, after = self.step(ids, state)
-        step.log_probs[:, [*forbidden]] = float("-inf")
-        log_probs, words = top(step.log_probs, count)
-        return words, log_probs, after
+        return *best_words(step.log_probs, count, forbidden, asked), after
 
     def compiled_writer(self, ids: Tensor, state: Listed, steps: int) -> CompiledWriter | None:
         """That of the writer, with the lists of the rows."""

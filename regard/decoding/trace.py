@@ -80,9 +80,9 @@ class _Tree:
     def finished(self, found: Sequence["Hypothesis"]) -> SearchTree:
         """The tree with the ends of hypotheses marked."""
         ranked = sorted(found, key=lambda one: -one.score)
-        ends = [self._last([*one.ids, EOS] if one.finished else one.ids) for one in ranked]
+        ends = [self._last([*one.ids, EOS] if one.has_end else one.ids) for one in ranked]
         for one, node in zip(ranked, ends, strict=True):
-            if node is not None and one.finished:
+            if node is not None and one.has_end:
                 self.nodes[node] = self.nodes[node]._replace(score=one.score, fate="ended")
         return SearchTree(self.nodes, ends[0], self.whole)
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from regard.documents.passages import Passage
 from regard.documents.placeholders import Placeholder, placeholders
-from regard.documents.rendering import Style, render_passage
+from regard.documents.rendering import Style, numeral_check, render_passage
 from regard.documents.segments import Segment
 from regard.results import Prediction
 from regard.scripts import UNSPACED
@@ -20,6 +20,8 @@ _FULL_WIDTH = re.compile(f"[{UNSPACED}、。\uff01-\uff60”’…]$")
 _FULL_STOP = re.compile("[。！？；：，、…」』”]$")
 _SPACES = " \t\u3000"
 
+T = TypeVar("T")
+
 
 class SourceSentence(NamedTuple):
     """A sentence as the model gets it, with the untranslated text before and after."""
@@ -29,19 +31,28 @@ class SourceSentence(NamedTuple):
     after: str
 
 
+class Insets(NamedTuple):
+    """Texts beside the running text of a document, as attributes of tags are. Each is a document of its own."""
+
+    documents: Sequence["Document"] = ()
+    insert: Callable[[str, Sequence[str]], str] = lambda whole, _: whole  # (document, their new texts) → both together
+
+
 @dataclass(frozen=True)
 class Document:
-    """Passages to translate, and the untranslated text between them."""
+    """Passages to translate, and the untranslated text between them. Those of its insets come last."""
 
     segments: Sequence[Segment]
     rest: str  # after the last passage
     style: Style
     relabel: Callable[[str, str, str], str] | None = None  # (text, source, target) → its language label changed
+    insets: Insets = field(default_factory=Insets)
 
     @cached_property
     def passages(self) -> list[Passage]:
         """Passages in text order."""
-        return [segment.passage for segment in self.segments]
+        own = [segment.passage for segment in self.segments]
+        return [*own, *(passage for inset in self.insets.documents for passage in inset.passages)]
 
     @property
     def texts(self) -> list[str]:
@@ -57,12 +68,23 @@ class Document:
     def sentences(self) -> list[SourceSentence]:
         """One per item of `texts`; of a plain text without placeholders, all parts joined are the text."""
         found = [SourceSentence(before, passage.text, "") for before, passage in self.segments]
-        return [*found[:-1], *(last._replace(after=self.rest) for last in found[-1:])]
+        own = [*found[:-1], *(last._replace(after=self.rest) for last in found[-1:])]
+        return [*own, *(sentence for inset in self.insets.documents for sentence in inset.sentences)]
 
     def translations(self, predictions: Sequence[Prediction]) -> list[str]:
         """Return the text to write for each sentence, with placeholders and markup restored."""
-        pairs = zip(self.passages, predictions, strict=True)
-        return [render_passage(passage, prediction, self.style) for passage, prediction in pairs]
+        own, insets = self._shares(predictions)
+        pairs = zip(self.segments, own, strict=True)
+        written = [render_passage(segment.passage, prediction, self.style) for segment, prediction in pairs]
+        return [*written, *(text for inset, some in insets for text in inset.translations(some))]
+
+    def checked(self, predictions: Sequence[Prediction]) -> list[Prediction]:
+        """Return the predictions, with a warning where numerals of the source are lost or others are written."""
+        found = list[Prediction]()
+        for passage, prediction in zip(self.passages, predictions, strict=True):
+            told = numeral_check(passage, prediction)
+            found.append(prediction.warned(told) if told else prediction)
+        return found
 
     def gaps(self, written: Sequence[str], target: str) -> list[str]:
         """Return the text before each sentence as the target language has it, given what is written for the sentences.
@@ -76,7 +98,7 @@ class Document:
                 gaps[place] = ""
             elif not close and not gaps[place] and _FULL_STOP.search(sources[place - 1]):
                 gaps[place] = " "
-        return gaps
+        return [*gaps, *(gap for inset, some in self._shares(written)[1] for gap in inset.gaps(some, target))]
 
     def alternatives(self, predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> list[str]:
         """Return other translations of the document, of the next best of each sentence."""
@@ -88,11 +110,25 @@ class Document:
 
         `pair`: language codes (source, target), for the spaces between sentences and the language label of a page.
         """
-        written = self.translations(predictions)
+        written, (_, insets) = self.translations(predictions), self._shares(predictions)
         gaps = self.gaps(written, pair[1]) if pair else [segment.before for segment in self.segments]
-        parts = [part for gap, text in zip(gaps, written, strict=True) for part in (gap, text)]
-        whole = "".join(_spaced([*parts, self.rest]))
+        own = zip(gaps[: len(self.segments)], written[: len(self.segments)], strict=True)
+        whole = "".join(_spaced([*(part for both in own for part in both), self.rest]))
+        whole = self.insets.insert(whole, [inset.rebuild(some, pair) for inset, some in insets])
         return self.relabel(whole, *pair) if pair and self.relabel else whole
+
+    def _shares(self, each: Sequence[T]) -> tuple[Sequence[T], list[tuple["Document", Sequence[T]]]]:
+        """Split one item per text into those of its own segments, and those of each inset.
+
+        Raises ValueError unless there is one per text.
+        """
+        place, shares = len(self.segments), list[tuple[Document, Sequence[T]]]()
+        for inset in self.insets.documents:
+            shares.append((inset, each[place : place + len(inset.texts)]))
+            place += len(inset.texts)
+        if place != len(each):
+            raise ValueError(f"{len(each)} for {place} texts")
+        return each[: len(self.segments)], shares
 
 
 def nth(prediction: Prediction, number: int) -> Prediction:

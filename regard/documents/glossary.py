@@ -1,18 +1,17 @@
 """A glossary: terms of the source, how each is to be translated, where they stand, and whether they were used."""
 
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from regard.data.readers.lines import encoding_hint
+from regard.documents.glossary_formats import FORMAT, Pair, glossary_rows
 from regard.documents.words import in_word, word_spans
 from regard.errors import DataError
 from regard.results import TermUse
 from regard.text.clean import clean
 
-FORMAT = "source TAB target, or source TAB target|other target; a source alone is copied"
-
-INSTEAD = (" = ", " → ", " ⇒ ", " -> ", " => ")  # which people write for a tab; no term to copy has them
+LARGEST = 2**25  # bytes of a file
 
 
 class Entry(NamedTuple):
@@ -39,48 +38,53 @@ class Glossary:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = list(dict.fromkeys(entries))
-        self._by_first = dict[str, list[Entry]]()  # word → terms that begin with it, the longest first
-        for entry in sorted(self.entries, key=lambda one: -len(one.source)):
-            first = word_spans(entry.source)[0]
-            self._by_first.setdefault(entry.source[first.start : first.end], []).append(entry)
+        self._after = dict[tuple[int, str], int]()  # a trie: node and word, with the gap before it, → node; the root: 0
+        self._ending = dict[int, Entry]()  # by node
+        for entry in self.entries:
+            node = 0
+            for word in _words(entry.source):
+                node = self._after.setdefault((node, word), len(self._after) + 1)
+            self._ending.setdefault(node, entry)
 
     def __len__(self) -> int:
         return len(self.entries)
 
     @classmethod
-    def read(cls, path: Path) -> "Glossary":
-        """A file of FORMAT in UTF-8. Raises DataError for one that cannot be read, else with the line that is wrong."""
+    def read(cls, path: Path, languages: Pair = (None, None)) -> "Glossary":
+        """A file in UTF-8 of any format. Raises DataError for one that cannot be read, with the line that is wrong."""
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                data = file.read(LARGEST + 1)
         except OSError as error:
             hint = f"name a file with lines of: {FORMAT}"
             raise DataError(path, f"this glossary cannot be read: {error.strerror}", hint=hint) from error
-        lines = list[str]()
-        for number, line in enumerate(data.splitlines(), start=1):
-            try:
-                lines.append(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except UnicodeDecodeError as error:
-                problem, hint = f"byte {error.start + 1} of the line is not UTF-8", f"iconv -f latin1 -t utf-8 {path}"
-                raise DataError(path, problem, line=number, hint=hint) from error
-        return cls.of_lines(lines, str(path))
+        if len(data) > LARGEST:
+            raise DataError(path, f"more than {LARGEST >> 20} MiB are no glossary")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            start, line = data.rfind(b"\n", 0, error.start) + 1, data.count(b"\n", 0, error.start) + 1
+            hint = encoding_hint(path, data[error.start : error.start + 2], error.reason, data)
+            problem = f"byte {error.start - start + 1} of the line is not UTF-8"
+            raise DataError(path, problem, line=line, hint=hint) from error
+        return cls.of_text(text, str(path), languages)
 
     @classmethod
     def of_lines(cls, lines: Sequence[str], name: str = "glossary") -> "Glossary":
         """Lines of FORMAT; those without a term are passed over. Raises DataError with the line that is wrong."""
-        told = [line for line in lines if line.strip()]
-        if told and all("\t" not in line and any(sign in line for sign in ",;") for line in told):
-            raise DataError(name, "no line has a tab, and every line has a comma or semicolon", line=1, hint=FORMAT)
+        return cls.of_text("\n".join(lines), name)
+
+    @classmethod
+    def of_text(cls, text: str, name: str = "glossary", languages: Pair = (None, None)) -> "Glossary":
+        """Lines of FORMAT, or TBX, of which `languages` are read. Raises DataError with the line that is wrong."""
         known = dict[str, tuple[int, Entry]]()
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            entry = _entry(line, name, number)
+        for number, source, targets in glossary_rows(clean(text), name, languages):
+            entry = Entry(source, targets)
             first, other = known.setdefault(entry.source, (number, entry))
+            both = tuple(dict.fromkeys(other.targets + entry.targets))
             if set(other.targets) != set(entry.targets):
                 problem = f"'{entry.source}' is translated otherwise than in line {first}"
-                hint = (
-                    f"if both are allowed: {entry.source} TAB {'|'.join(dict.fromkeys(other.targets + entry.targets))}"
-                )
+                hint = f"if both are allowed: {entry.source} TAB {'|'.join(both)}"
                 raise DataError(name, problem, line=number, hint=hint)
         return cls(entry for _, entry in known.values())
 
@@ -90,28 +94,47 @@ class Glossary:
 
     def found(self, text: str) -> list[Occurrence]:
         """Whole words, from the left; where several terms begin the longest counts."""
-        spans = word_spans(text)
-        ends, behind, found = {span.end for span in spans}, 0, list[Occurrence]()
-        for start, end in spans:
-            if start < behind:
-                continue
-            for entry in self._by_first.get(text[start:end], ()):
-                behind_it = start + len(entry.source)
-                if text.startswith(entry.source, start) and behind_it in ends:
-                    found.append(Occurrence(entry, start, behind_it))
-                    behind = behind_it
-                    break
+        found = list[Occurrence]()
+        for matches in self._matches(text):
+            if not found or matches[0].start >= found[-1].end:
+                found.append(matches[-1])
         return found
+
+    def within(self, texts: Iterable[str]) -> "Glossary":
+        """The terms that stand in any of these texts, which `found` finds in the same places."""
+        standing = {
+            match.entry
+            for text in texts
+            for each in dict.fromkeys((text, clean(text)))
+            for matches in self._matches(each)
+            for match in matches
+        }
+        return Glossary(entry for entry in self.entries if entry in standing)
+
+    def _matches(self, text: str) -> Iterator[list[Occurrence]]:
+        """The terms that begin at each word, the shortest first; words where none begins are left out."""
+        spans = word_spans(text)
+        words = [text[0 if not place else spans[place - 1].end : span.end] for place, span in enumerate(spans)]
+        for first, (start, end) in enumerate(spans):
+            node, place, matches = self._after.get((0, text[start:end])), first, list[Occurrence]()
+            while node is not None:
+                if (entry := self._ending.get(node)) is not None:
+                    matches.append(Occurrence(entry, start, spans[place].end))
+                place += 1
+                node = self._after.get((node, words[place])) if place < len(words) else None
+            if matches:
+                yield matches
 
 
 def uses(found: Sequence[Occurrence], text: str) -> list[TermUse]:
     """Where a translation has the terms of its source, each in a place of its own."""
-    taken, where = list[range](), dict[int, range]()
+    taken, where = bytearray(len(text)), dict[int, range]()
+    places = dict[str, Iterator[range]]()  # of each target those not tried yet: one that was taken stays taken
     for number, one in sorted(enumerate(found), key=lambda item: -max(map(len, item[1].entry.targets))):
-        free = (place for target in one.entry.targets for place in _places(target, text) if not _taken(place, taken))
-        place = next(free, None)
+        left = (places.setdefault(target, _places(target, text)) for target in one.entry.targets)
+        place = next((place for each in left for place in each if not any(taken[place.start : place.stop])), None)
         if place is not None:
-            taken.append(place)
+            taken[place.start : place.stop] = b"\1" * len(place)
             where[number] = place
     return [
         TermUse(
@@ -124,25 +147,16 @@ def uses(found: Sequence[Occurrence], text: str) -> list[TermUse]:
     ]
 
 
-def _entry(line: str, name: str, number: int) -> Entry:
-    """Raises DataError for a line that is none."""
-    columns = [column.strip() for column in clean(line).split("\t")]
-    if len(columns) > 2:
-        raise DataError(name, f"{len(columns)} columns, and a glossary has two", line=number, hint=FORMAT)
-    if any(unicodedata.category(character) == "Cc" for column in columns for character in column):
-        raise DataError(name, "holds signs that cannot be written: this is no text", line=number, hint=FORMAT)
-    source, targets = columns[0], [one.strip() for one in columns[-1].split("|")]
-    if len(columns) == 1 and (sign := next((sign for sign in INSTEAD if sign in source), None)):
-        raise DataError(name, f"has '{sign.strip()}' where a tab belongs", line=number, hint=FORMAT)
-    if len(columns) == 1:
-        targets = [source]
-    for side, texts in (("source", [source]), ("target", targets)):
-        if not all(texts):
-            raise DataError(name, f"the {side} is empty", line=number, hint=FORMAT)
-    return Entry(source, tuple(dict.fromkeys(targets)))
+def _words(source: str) -> list[str]:
+    """The words of a term, each but the first with what stands between it and the one before."""
+    first, *others = source.split(" ")
+    if source.isascii() and first.isalnum() and all(map(str.isalnum, others)):  # as below, and quick
+        return [first, *(f" {word}" for word in others)]
+    spans = word_spans(source)
+    return [source[spans[place - 1].end if place else span.start : span.end] for place, span in enumerate(spans)]
 
 
-def _places(target: str, text: str) -> Iterable[range]:
+def _places(target: str, text: str) -> Iterator[range]:
     """Where a target stands in a text as whole words, from the left."""
     start = text.find(target)
     while start >= 0:
@@ -151,7 +165,3 @@ def _places(target: str, text: str) -> Iterable[range]:
         if not joined and not (end < len(text) and in_word(text[end]) and in_word(target[-1])):
             yield range(start, end)
         start = text.find(target, start + 1)
-
-
-def _taken(place: range, taken: Sequence[range]) -> bool:
-    return any(place.start < other.stop and other.start < place.stop for other in taken)

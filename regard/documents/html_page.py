@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 
 from regard.documents.document import Document
+from regard.documents.html_attributes import AttributeTexts, forbids_translation
 from regard.documents.html_lexer import Token, tokens
 from regard.documents.marked_text import split_text
 from regard.documents.passages import Mark, MarkKind
@@ -30,11 +31,6 @@ _UNTOUCHED = _names(
     "applet audio canvas code kbd math object picture pre samp script style svg textarea var video xmp"
 )  # with their content
 
-_ATTRIBUTE = re.compile(
-    r"""[\t\n\f\r /]++ ([^\t\n\f\r />=]++)
-        (?: [\t\n\f\r ]*+ = [\t\n\f\r ]*+ (?: "([^"]*+)" | '([^']*+)' | ([^\t\n\f\r >"'][^\t\n\f\r >]*+) ) )?+""",
-    re.VERBOSE,
-)
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,20}+;?|#[xX][0-9a-fA-F]{1,20}+;?|[A-Za-z][A-Za-z0-9]{1,40}+;?)")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _LANG = re.compile(
@@ -51,7 +47,8 @@ def html_document(
     for token in tokens(html):
         reader.take(token)
     reader.finish()
-    return Document(reader.segments, "".join(reader.kept), Style(_escaped, reader.sources.__getitem__), _relabelled)
+    style = Style(_escaped, reader.sources.__getitem__)
+    return Document(reader.segments, "".join(reader.kept), style, _relabelled, reader.attributes.insets())
 
 
 class _BlockReader:
@@ -64,6 +61,7 @@ class _BlockReader:
         self.sources: list[str] = []  # of marks, by number
         self.skipped: list[Token] = []  # the untouched element that is being read
         self.depth = 0
+        self.attributes = AttributeTexts(language, limit, self.budget)
         self._begin()
 
     def _begin(self) -> None:
@@ -73,13 +71,19 @@ class _BlockReader:
     def take(self, token: Token) -> None:
         """Read the next token of the page."""
         self.budget.count_mark()
+        if not self.skipped:
+            self.attributes.read(token)
         if self.skipped:
             self._skip(token)
         elif token.kind == "text":
             self.characters += _characters(token.source)
         elif token.kind == "raw":
             self._mark("point", token)
-        elif token.kind == "open" and token.name not in _VOID and _untouched(token.source, token.name):
+        elif (
+            token.kind == "open"
+            and token.name not in _VOID
+            and (token.name in _UNTOUCHED or forbids_translation(token.source))
+        ):
             self.skipped, self.depth = [token], 1
         elif token.name in _BREAKS:
             self._end_block()
@@ -144,19 +148,6 @@ class _BlockReader:
             yield self.sources[mark.number]
             cursor = mark.place
         yield from (written for _, written in self.characters[cursor : span.end])
-
-
-def _untouched(tag: str, name: str) -> bool:
-    """Whether an opening tag forbids the translation of its content."""
-    if name in _UNTOUCHED:
-        return True
-    if "translate" not in tag.lower():
-        return False
-    for match in _ATTRIBUTE.finditer(tag):
-        key, value = match[1].lower(), (match[2] or match[3] or match[4] or "").strip().lower()
-        if (key == "translate" and value == "no") or (key == "class" and "notranslate" in value.split()):
-            return True
-    return False
 
 
 def _characters(source: str) -> list[tuple[str, str]]:

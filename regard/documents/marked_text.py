@@ -41,7 +41,8 @@ def split_text(
         stop = position
         while stop < len(protected) and protected[stop].end <= span.end:
             stop += 1
-        passage = make_passage(text, span.start, span.end, *_merge(protected[position:stop], marks, pairs, begin, end))
+        merged = _merge(protected[position:stop], marks, pairs, begin, end)
+        passage = make_passage(text, span.start, span.end, *merged, language=language)
         if passage is not None:
             segments.append(Segment(untranslated(TextSpan(cursor, span.start), marks[first:begin]), passage))
             cursor, first, position = span.end, end, stop
@@ -67,7 +68,7 @@ def _merge(
         elif first < last:
             low, high = closed
             inside = tuple((mark.place - each.start, mark.number) for mark in marks[low:high])
-            one = each._replace(inside=inside, shown=False)
+            one = each._replace(inside=inside, shown="")
             free += [*marks[cursor:low], Mark(each.start, "point", "", 0, protected=one)]
             cursor = high
             continue

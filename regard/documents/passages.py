@@ -14,11 +14,12 @@ class ProtectedSpan(NamedTuple):
     end: int
     body: str
     machine: bool = False  # read by programs
-    shown: bool = False  # to the model
+    shown: str = ""  # what the model gets in its place; "": nothing
     left: bool = False  # white space before it
     right: bool = False  # white space after it
     inside: tuple[tuple[int, int], ...] = ()  # marks in it: (offset, number)
     copied: bool = False  # no placeholder: words that the model does not know
+    numeral: bool = False
 
 
 class Mark(NamedTuple):
@@ -57,6 +58,12 @@ class Passage:
     places: Sequence[int]  # of its characters, in the whole text
     protected: tuple[ProtectedSpan, ...] = ()
     nodes: tuple[Node, ...] = ()
+    language: str | None = None  # code, if known
+
+    @property
+    def numerals(self) -> list[ProtectedSpan]:
+        """Numerals that the translation must contain whole."""
+        return [each for each in self.protected if each.numeral]
 
     @property
     def explain(self) -> bool:

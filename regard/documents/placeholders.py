@@ -1,11 +1,14 @@
 """Finds what a translation must not change: `%s`, `{name}`, links, numbers, addresses, hashtags, emoji."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from regard.documents.numerals import NUMERAL
 from regard.documents.size_budget import SizeBudget
 from regard.scripts import UNSPACED
 
+STEP, AHEAD = 10_000, 4_000  # characters that are read at a time; more than a match takes whose length has bounds
 _LONGEST_WORD = 100  # characters between two spaces; anything longer is not translated
 _SIGNS = r"\u2190-\u21ff\u2300-\u245f\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"  # emoji, ♪, arrows
 _ONE = rf"[{_SIGNS}][\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*+"  # with its colour, as text or as a picture
@@ -13,7 +16,6 @@ SIGN = rf"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{_ONE}(?:\u200d{_ONE})*+)"  # a flag, 
 _GOES_ON = (
     rf"[^\s{UNSPACED}\u0f00-\u0fff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\u200b\ua980-\ua9df]"  # scripts with spaces
 )
-_LATIN = r"A-Za-z\u00c0-\u024f"
 _MACHINE = r"""(?=[%{$:<&])(?:
   %(?:                                                                       # %(name)s, %(name)d%%
       \((?:\w|[.-]){1,60}+\)[#0+-]{0,3}\d{0,3}(?:\.\d{1,3})?[a-zA-Z](?:(?:%%){1,9}+(?!%))?
@@ -34,12 +36,13 @@ _PLAIN = rf"""
 | (?<![\w.@])www\.[^\s<>"“”„«»「」『』《》，。！？；、]{{1,500}}+
 | (?<![\w.+-])(?:mailto:)?[\w.+-]{{1,64}}+@[A-Za-z0-9-]{{1,63}}+(?:\.[A-Za-z0-9-]{{1,63}}+){{1,8}}+
 | (?<![\w@/])@[A-Za-z0-9_]{{1,60}}+(?:@[A-Za-z0-9.-]{{1,100}}+)?
-| (?<![\w&\#])[\#＃](?=\w)[\w]{{1,100}}+
-| (?<![\d{_LATIN}_])\d{{1,40}}+(?:[.,:/]\d{{1,40}}+){{0,20}}+(?![\d{_LATIN}_])
+| (?<![\w&\#])[\#＃](?=\w)(?!\d+(?!\w))[\w]{{1,100}}+
 | {SIGN}
 """
 _LONG = rf"(?<!{_GOES_ON}){_GOES_ON}{{{_LONGEST_WORD + 1},}}+"
-_PATTERN = re.compile(f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<long>{_LONG})", re.VERBOSE)
+_PATTERN = re.compile(
+    f"(?P<machine>{_MACHINE})|(?P<plain>{_PLAIN})|(?P<numeral>{NUMERAL})|(?P<long>{_LONG})", re.VERBOSE
+)
 _LINK = re.compile(r"(?:https?|ftp)://|www\.")
 _TRAILING = ".,;:!?'’*_~"
 
@@ -50,7 +53,7 @@ class Placeholder(NamedTuple):
     start: int
     end: int
     machine: bool = False
-    number: bool = False
+    numeral: bool = False
     long: bool = False  # too long for a word
 
 
@@ -61,15 +64,33 @@ def placeholders(text: str, budget: SizeBudget | None = None) -> list[Placeholde
     ['{name}', 'http://a.b/c', '3']
     """
     found, budget = [], budget or SizeBudget()
-    for match in _PATTERN.finditer(text):
+    for match in _matches(text):
         start, end = match.span()
         if match.lastgroup == "plain":
             end = start + len(_trimmed(match[0]))
         if end > start:
             budget.count_mark()
-            number = match.lastgroup == "plain" and match[0][0].isdigit() and "@" not in match[0]
-            found.append(Placeholder(start, end, match.lastgroup == "machine", number, match.lastgroup == "long"))
+            found.append(Placeholder(start, end, *(match.lastgroup == kind for kind in ("machine", "numeral", "long"))))
     return found
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """All matches of the pattern, as `finditer` has them.
+
+    Other threads wait while a regular expression runs, so each run reads STEP characters and those that a match takes.
+    """
+    place = 0
+    while place < len(text):
+        stop, end = place + STEP, place + STEP + AHEAD
+        for found in _PATTERN.finditer(text, place, end):
+            if found.start() >= stop:
+                break
+            whole = _PATTERN.match(text, found.start()) if found.end() == end else None  # what has no bounds may go on
+            yield whole or found
+            stop = max(stop, (whole or found).end())
+            if stop >= end:
+                break
+        place = stop
 
 
 def _trimmed(found: str) -> str:

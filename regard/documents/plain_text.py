@@ -27,7 +27,7 @@ def _split(text: str, language: str | None, limit: int, budget: SizeBudget) -> S
         begin = position
         while position < len(found) and found[position].end <= end:
             position += 1
-        passage = make_passage(text, start, end, protected_spans(text, found[begin:position]))
+        passage = make_passage(text, start, end, protected_spans(text, found[begin:position]), language=language)
         if passage is not None:
             segments.append(Segment(text[cursor:start], passage))
             cursor = end

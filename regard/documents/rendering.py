@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from regard.documents.layout import Layout, NodePlace
+from regard.documents.numeral_faults import numeral_warning
 from regard.documents.passages import Node, Passage, ProtectedSpan
 from regard.documents.placeholders import placeholders
-from regard.documents.restore import RestoredText, restore_protected
+from regard.documents.restore import RestoredText, restore_protected, wanted_spans
 from regard.documents.words import in_word
 from regard.results import Prediction
 
@@ -23,19 +24,32 @@ class Style(NamedTuple):
 
 def render_passage(passage: Passage, prediction: Prediction, style: Style) -> str:
     """Return the translation with every mark and protected span exactly once, whatever the model wrote."""
+    found = _restored(passage, prediction)
+    return style.text(prediction.text) if found is None else "".join(_Writer(passage, found, style).parts())
+
+
+def numeral_check(passage: Passage, prediction: Prediction) -> str:
+    """Return a line on the numerals that the rendered translation lost or has in addition; "" where all is well."""
+    kept = [each.body for each in wanted_spans(passage, prediction) if each.numeral]
+    if not kept and not any(map(str.isdigit, passage.text + prediction.text)):
+        return ""
+    found = _restored(passage, prediction)
+    return numeral_warning(passage.text, prediction.text if found is None else found.text, kept=kept)
+
+
+def _restored(passage: Passage, prediction: Prediction) -> RestoredText | None:
+    """Return the translation with protected spans, or None where there are none, nor marks."""
     if not (passage.protected or passage.nodes or any(each.machine for each in placeholders(prediction.text))):
-        return style.text(prediction.text)
+        return None
     found = restore_protected(passage, prediction)
-    if not _intact(passage, found):
-        found = _isolated(found)
-    return "".join(_Writer(passage, found, style).parts())
+    return found if _intact(passage, found) else _isolated(found)
 
 
 def _intact(passage: Passage, found: RestoredText) -> bool:
     """Whether all protected spans can be found beside their new neighbours, and no new machine placeholder."""
-    text = "".join(gap + body for gap, body in zip(found.gaps, [*(atom.body for atom in found.atoms), ""], strict=True))
+    text = found.text
     there = placeholders(text)
-    wanted = [(span.body, span.machine) for span in passage.protected if not span.copied]
+    wanted = [(span.body, span.machine) for span in passage.protected if not (span.copied or span.numeral)]
     machine = Counter(text[each.start : each.end] for each in there if each.machine)
     return machine == Counter(body for body, read in wanted if read) and Counter(body for body, _ in wanted) <= Counter(
         text[each.start : each.end] for each in there

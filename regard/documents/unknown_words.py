@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from regard.documents.document import Document
@@ -25,29 +25,41 @@ def copy_unknown_words(document: Document, alphabet: frozenset[str]) -> Document
     if not alphabet or all(known.issuperset(passage.text) for passage in document.passages):
         return document
     segments = [segment._replace(passage=_hidden(segment.passage, known)) for segment in document.segments]
-    return replace(document, segments=segments)
+    insets = tuple(copy_unknown_words(inset, alphabet) for inset in document.insets.documents)
+    return replace(document, segments=segments, insets=document.insets._replace(documents=insets))
 
 
 def _hidden(passage: Passage, known: frozenset[str]) -> Passage:
     text, places = passage.text, passage.places
-    spans = list(_unknown(passage, known))
+    numerals = {each.start: each for each in passage.protected if each.shown}
+    owners = _owners(places, numerals)
+    spans = list(_unknown(text, places, owners, known))
     rest = _rest(text, spans)
     asked = "".join(character for _, character in rest)
     if not spans or not has_letters(asked):
         return passage
-    copies = [
-        ProtectedSpan(
-            places[start],
-            places[end - 1] + 1,
-            text[start:end],
-            left=text[:start].endswith(" "),
-            right=text.startswith(" ", end),
-            copied=True,
-        )
-        for start, end in spans
-    ]
-    protected = tuple(sorted([*passage.protected, *copies]))
+    copies = list[ProtectedSpan]()
+    for start, end in spans:
+        left, right = text[:start].endswith(" "), text.startswith(" ", end)
+        owner = owners[start]
+        if owner is None:
+            copied = ProtectedSpan(places[start], places[end - 1] + 1, text[start:end], left=left, right=right)
+            copies.append(copied._replace(copied=True))
+        else:
+            numerals[owner] = numerals[owner]._replace(shown="")
+    others = [each for each in passage.protected if not each.shown]
+    protected = tuple(sorted([*others, *numerals.values(), *copies]))
     return replace(passage, text=asked, places=array("L", (places[place] for place, _ in rest)), protected=protected)
+
+
+def _owners(places: Sequence[int], numerals: Mapping[int, ProtectedSpan]) -> list[int | None]:
+    """Return for each character of a passage the start of the numeral that it stands for, if any."""
+    owners, owner, end = list[int | None](), 0, 0
+    for place in places:
+        if place in numerals:
+            owner, end = place, numerals[place].end
+        owners.append(owner if place < end else None)
+    return owners
 
 
 def _rest(text: str, spans: Sequence[TextSpan]) -> list[tuple[int, str]]:
@@ -69,15 +81,17 @@ def _rest(text: str, spans: Sequence[TextSpan]) -> list[tuple[int, str]]:
     return rest
 
 
-def _unknown(passage: Passage, known: frozenset[str]) -> Iterator[TextSpan]:
-    """Yield the words that are mostly unknown, parted where something hidden stands in them."""
-    text, places = passage.text, passage.places
+def _unknown(
+    text: str, places: Sequence[int], owners: Sequence[int | None], known: frozenset[str]
+) -> Iterator[TextSpan]:
+    """Yield the words that are mostly unknown, parted where something hidden stands in them; numerals are whole."""
     for word in _WORD.finditer(text):
         strange = [known.isdisjoint((one, one.lower(), one.upper())) for one in word[0]]
         if sum(strange) <= _UNKNOWN * len(strange):
             continue
         start = word.start()
         for place in range(word.start() + 1, word.end() + 1):
-            if place == word.end() or places[place] != places[place - 1] + 1:
+            apart = place == word.end() or owners[place] != owners[place - 1]
+            if apart or (owners[place] is None and places[place] != places[place - 1] + 1):
                 yield TextSpan(start, place)
                 start = place

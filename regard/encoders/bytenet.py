@@ -28,7 +28,7 @@ class ByteNetEncoder(Encoder):
     """
 
     aliases = (
-        "dilated, dilated_cnn, dilated_convolution, tcn, wavenet",
+        "dilated, dilated_cnn, dilated_convolution, 扩张卷积, 空洞卷积, tcn, wavenet",
         alias("multiplicative_unit, residual_multiplicative_block", {"block": "multiplicative"}),
     )
 

@@ -19,7 +19,10 @@ class ConvolutionalEncoder(Encoder):
     more to the left than to the right.
     """
 
-    aliases = "cnn, conv, convolution, convs2s, fconv, gated_cnn, gated_convolution, glu, text_cnn"
+    aliases = (
+        "cnn, conv, convolution, convs2s, fconv, text_cnn",
+        "gated_cnn, gated_convolution, gated_linear_unit, glu, 门控线性单元",
+    )
 
     def __init__(
         self,

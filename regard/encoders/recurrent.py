@@ -29,8 +29,8 @@ class RecurrentEncoder(Encoder):
     """
 
     aliases = (
-        "bahdanau, luong, recurrent_neural_network, rnnsearch, seq2seq",
-        alias("birnn, brnn, bidirectional_rnn", {"cell": "rnn", "bidirectional": True}),
+        "bahdanau, luong, recurrent_neural_network, 循环神经网络, rnnsearch, seq2seq",
+        alias("birnn, brnn, bidirectional_rnn, 双向_rnn, 双向循环神经网络", {"cell": "rnn", "bidirectional": True}),
         alias("bigru, bidirectional_gru", {"cell": "gru", "bidirectional": True}),
         alias("bilstm, blstm, bidirectional_lstm", {"cell": "lstm", "bidirectional": True}),
         alias("bisru, bidirectional_sru", {"cell": "sru", "bidirectional": True}),

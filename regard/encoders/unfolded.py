@@ -19,6 +19,8 @@ class UnfoldedEncoder(Encoder):
     Recurrent ByteNet reads its source by [unfolded, recurrent] in sequence. `final` is the mean.
     """
 
+    aliases = "dynamic_unfolding, 动态展开"
+
     def __init__(
         self,
         input_dim: int,

@@ -20,6 +20,7 @@ from regard.experiment.settings import (
     EvaluationSettings,
     Experiment,
     InitialSettings,
+    RerankSettings,
     TextSettings,
 )
 from regard.experiment.sizes import defaults_for
@@ -38,6 +39,7 @@ __all__ = [
     "EvaluationSettings",
     "Experiment",
     "InitialSettings",
+    "RerankSettings",
     "TextSettings",
     "catalogue",
     "count_examples",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge
 
 from regard.config import Doc, FieldsOf, OneOrMany, PartOf
-from regard.config.bounds import Count, Fraction, Positive, Size
+from regard.config.bounds import Fraction, Positive, Seed, Size
 from regard.data.readers import READERS
 from regard.data.transforms import TRANSFORMS
 from regard.errors import ConfigError, Fault, nearest
@@ -104,7 +104,7 @@ class DataSettings:
         ),
     ] = None
     fold: Annotated[Size, Doc("Which of the folds is the test part, from 1 on; compare takes one after another.")] = 1
-    fold_seed: Annotated[Count, Doc("Number that the folds are drawn from.")] = 0
+    fold_seed: Annotated[Seed, Doc("Number that the folds are drawn from.")] = 0
     cache: Annotated[Path | None, Doc("Folder for corpora cut into pieces; null: in the run's folder.")] = None
     max_length: Annotated[
         Size, Doc("Pieces of the longest training example; longer ones are counted and left out.")

@@ -1,17 +1,17 @@
 """The settings of a BERT or a RoBERTa that Hugging Face's `save_pretrained` wrote: config.json as a run's settings."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.config import SETTINGS_FILE
+from regard.config import SETTINGS_FILE, parse_json
 from regard.errors import CheckpointError
 from regard.text.huggingface import FILE as TOKENIZER
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 KINDS = ("bert", "roberta")
+LARGEST = 1_000_000  # of all sizes; the largest vocabulary of such a model has a quarter of it
 FEEDFORWARDS = {"gelu": "gelu", "relu": "position_wise"}
 ONLY = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}  # what we build
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
@@ -76,7 +76,7 @@ def huggingface_config(folder: Path) -> dict[str, Any]:
     """Return config.json, complete and checked."""
     file = folder / CONFIG
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
+        config = parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(file, f"cannot be read: {error}") from error
     if not isinstance(config, dict):
@@ -102,8 +102,8 @@ def _foreign(config: Mapping[str, Any]) -> Iterator[str]:
     if str(config.get("model_type")) not in KINDS:
         yield f"model_type is {config.get('model_type')!r}, and only {' and '.join(KINDS)} can be read"
     for name in SIZES:
-        if type(config.get(name)) is not int or config[name] < 1:
-            yield f"{name} is {config.get(name)!r}, and a whole number above 0 is needed"
+        if type(config.get(name)) is not int or not 1 <= config[name] <= LARGEST:
+            yield f"{name} is {config.get(name)!r:.40}, and a whole number from 1 to {LARGEST:,} is needed"
     pad = config["pad_token_id"]
     if config["model_type"] == "roberta" and not (
         type(pad) is int and 0 <= pad < config["max_position_embeddings"] - 1

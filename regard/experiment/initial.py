@@ -61,6 +61,13 @@ def named_model(settings: Mapping[str, Any]) -> Path | None:
     return path
 
 
+def named_run(settings: Mapping[str, Any]) -> Path | None:
+    """The run that `init` names, as it does behind --from."""
+    init = settings.get("init")
+    folder = init.get("run") if isinstance(init, Mapping) else None
+    return Path(folder).expanduser() if isinstance(folder, str) else None
+
+
 def _settings(folder: Path) -> dict[str, Any]:
     """Those of a run, as of today, or of a model of Hugging Face."""
     return huggingface_settings(folder) if is_huggingface(folder) else upgraded(read_yaml(settings_file(folder)))

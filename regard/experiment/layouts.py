@@ -13,7 +13,7 @@ from regard.experiment.formats import holds_sentences
 from regard.experiment.settings import Experiment
 from regard.tasks import task_class
 
-TASKS_OF = {"label": "classification", "tags": "tagging"}  # by what files hold beside texts
+TASKS_OF = {"label": "classification", "span": "reading", "tags": "tagging"}  # by what files hold beside texts
 UNSAID = {"fields": (None,), "header": (False,), "delimiter": (None,)}  # who says others of them knows the table
 
 
@@ -53,9 +53,9 @@ def text_settings(text: str, task: str = "", *, before: str = "") -> tuple[list[
     """Return changes that name the task for what `--text` gives, and changes that name its data.
 
     A table or a folder of folders holds labels and texts for a classifier, a table with two texts beside the label is
-    one of pairs, CoNLL columns hold words and tags for a tagger, also in a .tsv with empty lines between sentences. Any
-    other file holds plain text, for the task `before` of a run to start from if that learns from one, or else for a
-    language model. Where `task` is given, the text tells none.
+    one of pairs, CoNLL columns hold words and tags for a tagger, also in a .tsv with empty lines between sentences, a
+    .json (SQuAD) holds questions for a reader. Any other file holds plain text, for the task `before` of a run to start
+    from if that learns from one, or else for a language model. Where `task` is given, the text tells none.
     """
     reader = by_ending(text)
     kind = "" if reader is None else reader["name"]

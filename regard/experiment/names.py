@@ -1,5 +1,6 @@
 """One index of all names: every row of every table, its aliases, names of whole attentions, and places for one."""
 
+import warnings
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from inspect import Parameter
@@ -22,12 +23,21 @@ WITHIN = {  # how a config names a part that stands inside of another
     "tag_head": "model={{name: tagger, head: {1}}}",
     "posterior_feature": "objective={{name: posterior_regularisation, features: {1}}}",
     "reward": "objective={{name: minimum_risk, rewards: {1}}}",
+    "feature": "decoding.features={1}",
     "reader": "data.train={1}",
     "cell": "model.{0}={{name: recurrent, cell: {1}}}",
     "feedforward": "model.encoder={{name: transformer, feedforward: {1}}}",
     "history": "model.decoder={{name: transformer, history: {1}}}",
     "norm": "model.encoder={{name: bytenet, norm: {1}}}",
 }
+FAMILIES = ({"attention", "encoder", "decoder"}, {"task", "model", "reader"})  # kinds that share names of one thing
+_SHARED = """
+aan alignedquestion alignedquestionembedding attention average bahdanau bidirectionalsru bytenet convolutional cosine
+coverage decomposable diagonal dilated endtoendmemory endtoendmemorynetwork feedforward ffn gpt hierarchical keyvalue
+language length lengthratio lexicon linear luong memn2n memorynetwork multistep neuralturingmachine ngram none ntm
+parallel phrase positionencoding recurrent rnnsearch sru stack stackrnn subbatch textcnn uniform vanilla word
+"""
+SHARED = frozenset(_SHARED.split())  # names known to mean parts of several other kinds; `KINDS` has the usual one first
 _USUAL = ["pooling", "penalty", "objective", "position", "embedder", "head", "cell", "decoder", "layer", "encoder"]
 KINDS = tuple(dict.fromkeys((*SOCKET, *_USUAL, *PARTS)))  # of a name with several meanings the first kind is meant
 
@@ -99,8 +109,21 @@ def _indexed() -> dict[str, list[Meaning]]:
     return found
 
 
+def clashes(index: Mapping[str, list[Meaning]]) -> list[str]:
+    """Names of an index that mean parts of several kinds and are not known to: a new part may have taken one."""
+    found = []
+    for name, meanings in index.items():
+        kinds = {one.kind for one in meanings}
+        if len(kinds) > 1 and name not in SHARED and not any(kinds <= family for family in FAMILIES):
+            parts = " and ".join(dict.fromkeys(f"{one.article} '{one.part}'" for one in meanings))
+            found.append(f"the name '{name}' means {parts}: rename the new part, or add it to SHARED in {__name__}")
+    return found
+
+
 NAMES = tuple(_every_name())
 _INDEX = _indexed()
+for _clash in clashes(_INDEX):
+    warnings.warn(_clash, stacklevel=1)
 _PLACES = {bare(name): place for place in PLACES for name in place.names}
 AMBIGUOUS: Mapping[str, str] = MappingProxyType({name: meaning.note for name, meaning in NAMES if meaning.note})
 

@@ -1,4 +1,4 @@
-"""Names of the literature that mean a place for an attention, not a part; a fault says which setting to use."""
+"""Names of the literature that mean no part: a place for an attention, a way to train; with the setting to use."""
 
 from typing import NamedTuple
 
@@ -34,5 +34,15 @@ PLACES = (
         "cross, inter, external, source_target, 交叉, 外部",
         "what a decoder looks at of its source, with any score, span and weighting",
         "this is model.attention itself: name a mechanism, as bahdanau or multihead",
+    ),
+    _place(
+        "back_translation, 回译, 反向翻译",
+        "text of the target language with a machine's translation of it as its source, to learn from beside pairs",
+        "train the other direction, regard predict the text, and name the pairs in data.corpora",
+    ),
+    _place(
+        "multi_task, multi_task_learning, 多任务学习",
+        "one network that learns several losses at once",
+        "objective=with_language_model for a label and its text, or model.name=one_to_many for several languages",
     ),
 )

@@ -25,16 +25,18 @@ from regard.config import (
     spelled,
 )
 from regard.data.columns import small_columns
+from regard.data.examples import Example
 from regard.data.readers import READERS
 from regard.errors import ConfigError, Fault, RegardError
+from regard.experiment.corrections import as_changes, correction_defaults, names_corrections, with_corrections
 from regard.experiment.data import by_ending, is_learnt_from
 from regard.experiment.formats import read_alike
 from regard.experiment.ineffective import ineffective_settings, unused_metrics
-from regard.experiment.initial import continued, named_model, named_task, own_languages, task_of, with_text
+from regard.experiment.initial import continued, named_model, named_run, named_task, own_languages, task_of, with_text
 from regard.experiment.layouts import TASKS_OF, forgotten_label, text_settings, with_layouts
 from regard.experiment.settings import Experiment
-from regard.experiment.sizes import LARGE, defaults_for, held_out_share
-from regard.experiment.time_plan import may_be_planned, planned_defaults
+from regard.experiment.sizes import LARGE, defaults_for, held_out_share, task_defaults
+from regard.experiment.time_plan import may_be_paced, may_be_planned, paced_defaults, planned_defaults
 from regard.experiment.upgrade import check_files, upgraded
 from regard.models import MODELS, AttentionSettings, Model
 from regard.tasks import TASKS, task_class
@@ -65,9 +67,11 @@ def read_experiment(
         named = merge(file, read_changes(changes))
         start = start or named_model(named)
         texts = str(path) if table else text
-        if texts is not None:
+        if texts is not None and _are_corrections(texts, named, start):
+            changes = [*as_changes(texts), *changes]
+        elif texts is not None:
             changes = [*_of_text(texts, named_task(named, ""), start, table, say), *changes]
-        said = _read(file, changes)
+        said = with_corrections(_read(file, changes), start or named_run(named), say)
         experiment = _completed(said, {} if start is None else continued(start, said), say)
         if table and (told := forgotten_label(experiment)):
             warnings.warn(told, stacklevel=2)
@@ -85,6 +89,12 @@ def load_experiment(path: Path | None, changes: Iterable[str] = ()) -> Experimen
         for line in unused_metrics(experiment, read_changes(changed)):
             warnings.warn(line, stacklevel=2)
         return experiment
+
+
+def _are_corrections(text: str, named: Mapping[str, Any], start: Path | None) -> bool:
+    """Whether a text holds corrections of translations, and the task has two texts."""
+    task = named_task(named, "" if start is None else task_of(start)) or "translation"
+    return task in TASKS and [*task_class(task).columns.values()] == ["text", "text"] and names_corrections(text)
 
 
 def _of_text(text: str, task: str, start: Path | None, in_config: bool, say: Callable[[str], None] | None) -> list[str]:
@@ -114,13 +124,18 @@ def count_examples(experiment: Experiment) -> int:
     """Examples to train on; counting ends at the largest number that makes a difference."""
     if experiment.data.train is None:
         raise ConfigError("data.train", "must be given")
+    return sum(1 for _ in islice(learnt_examples(experiment), LARGE))
+
+
+def learnt_examples(experiment: Experiment) -> Iterator[Example]:
+    """All examples that are trained on, with those that are held out of them."""
     columns = tuple(experiment.columns)
     readers = (
         READERS.build(choice, columns, place=f"data.{part}")
         for part, choice in experiment.data.readers().items()
         if is_learnt_from(part)
     )
-    return sum(1 for _ in islice(chain.from_iterable(readers), LARGE))
+    return chain.from_iterable(readers)
 
 
 def _count(experiment: Experiment, part: str) -> int:
@@ -174,8 +189,10 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     settings = with_layouts(settings, given, say)
     given = read_settings(Experiment, settings)
     pairs = count_examples(given)
-    defaults = lay(_sizes(given, said, pairs, say), task.defaults)
-    if pairs == LARGE or given.data.corpora:  # what is held out is a share of the training part alone, all of it
+    defaults = lay(_sizes(given, said, pairs, say), task_defaults(task, settings))
+    if given.init is not None and (teaching := correction_defaults(given.data)):
+        defaults = lay(defaults, teaching)
+    elif pairs == LARGE or given.data.corpora:  # what is held out is a share of the training part alone, all of it
         share = held_out_share(_count(given, "train"))
         defaults["data"] |= {"dev_share": share, "test_share": share}
     known = MODELS.settings(given.model.name)
@@ -185,9 +202,12 @@ def _completed(said: dict[str, Any], base: dict[str, Any], say: Callable[[str], 
     if any(limit in settings.get("training", {}) for limit in LIMITS):
         for limit in LIMITS:
             defaults["training"].pop(limit, None)
-    if given.training.batch_sentences is not None:
-        defaults["training"]["batch_tokens"] = None
+    for unit, other in (("batch_sentences", "batch_tokens"), ("batch_tokens", "batch_sentences")):
+        if settings.get("training", {}).get(unit) is not None:
+            defaults["training"][other] = None
     experiment = read_settings(Experiment, lay(defaults, settings))
+    pace = _pace(experiment, said, pairs, say)
+    experiment = read_settings(Experiment, lay(lay(defaults, pace), settings)) if pace else experiment
     if "own_vocabularies" not in settings.get("text", {}) and experiment.model.settings.get("languages"):
         own = own_languages(experiment, empty_model(experiment).own_languages)
         experiment = replace(experiment, text=replace(experiment.text, own_vocabularies=own))
@@ -206,6 +226,18 @@ def _sizes(given: Experiment, said: Mapping[str, Any], pairs: int, say: Callable
         before = read_yaml(given.run / SETTINGS_FILE)
         return lay(defaults_for(pairs), {group: before.get(group, {}) for group in ("text", "model", "training")})
     return planned_defaults(given, pairs, say) if say else defaults_for(pairs)
+
+
+def _pace(
+    experiment: Experiment, said: Mapping[str, Any], examples: int, say: Callable[[str], None] | None
+) -> dict[str, Any]:
+    """Warm-up and validations by the time, if they are left open: as they were planned, where the run has begun."""
+    if not may_be_paced(said, experiment):
+        return {}
+    if experiment.run is not None and (experiment.run / SETTINGS_FILE).is_file():
+        before = read_yaml(experiment.run / SETTINGS_FILE).get("training", {})
+        return {"training": {name: before[name] for name in ("schedule", "validate_every") if name in before}}
+    return paced_defaults(experiment, examples, say) if say else {}
 
 
 def _read(settings: Mapping[str, Any], changes: Iterable[str]) -> dict[str, Any]:
@@ -229,8 +261,9 @@ def _with_model(settings: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(name, str) or name not in TASKS or not isinstance(model, Mapping):
         return settings  # as it is, or refused where it is read
     kind = task_class(name)
-    own = {"name": kind.model, **kind.defaults.get("model", {})}
-    return {**name_parts(kind.defaults, settings), "model": name_parts(own, model)}
+    defaults = task_defaults(kind, settings)
+    own = {"name": kind.model, **defaults.get("model", {})}
+    return {**name_parts(defaults, settings), "model": name_parts(own, model)}
 
 
 def _impossible(experiment: Experiment, settings: Mapping[str, Any]) -> Iterator[Fault]:

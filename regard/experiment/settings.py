@@ -56,6 +56,19 @@ class TextSettings:
 
 
 @dataclass(frozen=True)
+class RerankSettings:
+    """Another run that chooses among the n best translations: score + weight · log p(target | source) + words · length.
+
+    Weights as `regard tune` finds them (https://aclanthology.org/N04-1021).
+    """
+
+    run: Annotated[Path, Doc("Folder of a translator of the same languages; its vocabulary may be another.")]
+    weight: Annotated[float, Doc("Weight of its log-probability of the whole translation.")] = 0.1
+    words: Annotated[float, Doc("What each word of the translation adds.")] = 0.0
+    n_best: Annotated[Size, Doc("Translations that are ranked anew; a beam gives no more than its size.")] = 50
+
+
+@dataclass(frozen=True)
 class DecodingSettings:
     """How a trained model is searched."""
 
@@ -89,6 +102,10 @@ class DecodingSettings:
     ensemble_mean: Annotated[
         Literal["log_probabilities", "probabilities"], Doc("What runs that write together take the mean of.")
     ] = "log_probabilities"
+    rerank: Annotated[
+        Annotated[RerankSettings, FieldsOf(RerankSettings)] | None,
+        Doc("Another run by which the n best translations are ranked anew; null: none."),
+    ] = None
     term_cost: Annotated[
         Positive, Doc("Nats a word that the terms of a glossary may cost a translation before a warning tells.")
     ] = 1.0

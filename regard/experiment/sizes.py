@@ -13,7 +13,11 @@ training stops early when it no longer gets better on the dev part. Every number
 it was made with.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from regard.config import lay
+from regard.tasks import Task
 
 LARGE = 500_000  # pairs; there is no need to count further
 
@@ -49,6 +53,30 @@ SIZES = (
 def defaults_for(pairs: int) -> dict[str, Any]:
     """Settings, as a file would say them, for a training set of so many sentence pairs."""
     return settings_of_size(size_for(pairs), pairs)
+
+
+OPEN = {"name", "dim", "dropout"}  # settings of a model that leave its network open
+
+
+def task_defaults(task: type[Task], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of a task: those of its usual network where settings name no part of one, nor a start."""
+    model = settings.get("model", {})
+    network = task.default_network.get("model", {})
+    named = isinstance(model, Mapping) and any(
+        name not in OPEN and not _refines(network.get(name), value) for name, value in model.items()
+    )
+    other = model if isinstance(model, str) else model.get("name", task.model)
+    if named or settings.get("init") or other != task.model:
+        return dict(task.defaults)
+    found: dict[str, Any] = lay(task.defaults, task.default_network)
+    return found
+
+
+def _refines(part: Any, given: Any) -> bool:
+    """Return whether settings are those of a part, such as another order of n-grams, and name no other part."""
+    if not isinstance(part, Mapping) or not isinstance(given, Mapping):
+        return False
+    return given.keys() <= part.keys() and given.get("name", part["name"]) == part["name"]
 
 
 def held_out_share(pairs: int) -> float:

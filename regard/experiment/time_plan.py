@@ -2,21 +2,29 @@
 
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import torch
 
 from regard.config import lay
-from regard.data.columns import Columns
+from regard.data.columns import Columns, learn_columns
+from regard.data.readers import READERS
+from regard.errors import ConfigError, RegardError
 from regard.experiment.settings import Experiment
 from regard.experiment.sizes import LARGE, PIECES, SIZES, Size, settings_of_size, size_for
 from regard.models import MODELS, ROUTE
 from regard.records import UNK, Batch, Sequences
 from regard.registry import Choice
+from regard.tasks import TASKS
+from regard.training.optimizers import OPTIMIZERS
 
 MIN_UPDATES = 1_000  # below which a smaller network learns more in the same time
 SECONDS = 2.0  # of updates that are measured, for each network
 TRAINING = 0.85  # of the time; the rest goes to validations
+WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
+FIRST = 1_000  # examples that tell how long all are
+VALIDATIONS = 8  # at least, within a time
 FEW_EPOCHS = 10  # below which a network forgets nothing by heart and needs little dropout
 
 Say = Callable[[str], None]
@@ -30,6 +38,13 @@ class TimePlan(NamedTuple):
     tokens_per_second: float  # of batches, padding counted
 
 
+class Pace(NamedTuple):
+    """How fast a model learns."""
+
+    seconds: float  # of an update
+    rows: int  # examples of an update
+
+
 class _Vocabulary:
     """Stands for a column of which only the size matters."""
 
@@ -38,6 +53,34 @@ class _Vocabulary:
 
     def __len__(self) -> int:
         return self.pieces
+
+
+class _Sized:
+    """A column that has learnt from few examples, or its tokenizer, with as many pieces as a run has."""
+
+    def __init__(self, small: Any, pieces: int) -> None:
+        self._small, self._pieces = small, pieces
+
+    def __len__(self) -> int:
+        return self._pieces
+
+    @property
+    def tokenizer(self) -> "_Sized":
+        return _Sized(self._small.tokenizer, self._pieces)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._small, name)
+
+
+def sized_columns(experiment: Experiment, small: Columns) -> dict[str, Any]:
+    """Return columns of the sizes that the settings ask for; texts that share a vocabulary share one."""
+    size = experiment.text.tokenizer.settings.get("size", WHOLE_WORDS)
+    pieces = size if isinstance(size, int) else WHOLE_WORDS
+    sized: dict[int, Any] = {
+        id(column): column if column.tokenizer is None else _Sized(column, max(pieces, len(column.tokenizer)))
+        for column in small.values()
+    }
+    return {name: sized[id(column)] for name, column in small.items()}
 
 
 def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
@@ -49,8 +92,16 @@ def may_be_planned(settings: Mapping[str, Any], experiment: Experiment) -> bool:
         & training.keys()
     )
     free = free and means_cpu(experiment.device)  # of a GPU nothing is measured
-    texts = all(kind == "text" for kind in experiment.columns.values())
-    return timed and free and texts and model.keys() <= {"name"} and "text" not in settings and not experiment.init
+    sized = "model" not in experiment.task_class.defaults  # by the table of sizes
+    return timed and free and sized and model.keys() <= {"name"} and "text" not in settings and not experiment.init
+
+
+def may_be_paced(settings: Mapping[str, Any], experiment: Experiment) -> bool:
+    """Return whether a time limits a model that learns by gradient, and warm-up and validations are left to us."""
+    training = settings.get("training", {})
+    timed = any(training.get(limit) for limit in ("max_minutes", "max_core_minutes"))
+    free = not {"schedule", "validate_every"} <= training.keys() and means_cpu(experiment.device)
+    return timed and free and not may_be_planned(settings, experiment)
 
 
 def means_cpu(device: str) -> bool:
@@ -60,9 +111,7 @@ def means_cpu(device: str) -> bool:
 
 def planned_defaults(experiment: Experiment, pairs: int, say: Say) -> dict[str, Any]:
     """Return settings, as a file would say them, for so many pairs in the time of the experiment."""
-    training = experiment.training
-    cores = training.max_core_minutes and training.max_core_minutes / torch.get_num_threads()
-    minutes = min(one for one in (training.max_minutes, cores) if one)
+    minutes = _minutes(experiment)
     say(f"measuring how fast this machine trains, to plan {minutes:g} minutes")
     plan = plan_for(pairs, minutes * 60, lambda size: measured_speed(experiment, size))
     size, epochs = plan.size, plan.updates * plan.size.batch_tokens / max(1, pairs * PIECES)
@@ -74,11 +123,81 @@ def planned_defaults(experiment: Experiment, pairs: int, say: Say) -> dict[str, 
     changes: dict[str, Any] = {
         "model": {"dropout": 0.1} if epochs < FEW_EPOCHS else {},
         "training": {
-            "schedule": {"warmup": min(size.warmup, max(50, plan.updates // 10))},
+            "schedule": {"warmup": planned_warmup(size.warmup, plan.updates)},
             "validate_every": min(500, max(50, plan.updates // 8)),
         },
     }
     return lay(settings_of_size(size, pairs), changes)
+
+
+def planned_warmup(usual: int, updates: int) -> int:
+    """Return a warm-up for so many updates in all: a tenth of them, and no more than is usual."""
+    return min(usual, max(1, updates // 10))
+
+
+def paced_defaults(experiment: Experiment, examples: int, say: Say) -> dict[str, Any]:
+    """Return warm-up and validations, as a file would say them, for the time of an experiment that is complete."""
+    minutes, training = _minutes(experiment), experiment.training
+    pace = measured_pace(experiment)
+    if pace is None:
+        return {}
+    updates = max(1, round(minutes * 60 * TRAINING / pace.seconds))
+    rounds = f" or {updates * pace.rows / examples:.1f} epochs" if examples < LARGE else ""
+    say(f"planned: about {updates:,} updates{rounds} in {minutes:g} minutes ({1 / pace.seconds:,.1f} updates/s)")
+    warmup = training.schedule.settings.get("warmup", 0)
+    found: dict[str, Any] = {"validate_every": min(training.validate_every, max(10, updates // VALIDATIONS))}
+    return {"training": found | ({"schedule": {"warmup": planned_warmup(warmup, updates)}} if warmup else {})}
+
+
+def measured_pace(experiment: Experiment) -> "Pace | None":
+    """Return how fast a model learns from the first examples of its data; None where it cannot, or is not to.
+
+    What is wrong with settings or data is told by the rehearsal, and where the data are read.
+    """
+    try:
+        batch, columns = _first_batch(experiment)
+        model = MODELS.build(experiment.model, sized_columns(experiment, columns)).train()
+        weights = [one for one in model.parameters() if one.requires_grad]
+        optimizer = OPTIMIZERS.build(experiment.training.optimizer, weights)
+        updates, start = -1, time.perf_counter()
+        while updates < 1 or time.perf_counter() - start < SECONDS:
+            model.nll(batch).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            updates += 1
+            if not updates:
+                start = time.perf_counter()  # the first one warms up
+    except (RegardError, RuntimeError, ValueError, TypeError, LookupError, NotImplementedError):
+        return None
+    seconds = (time.perf_counter() - start) / updates * experiment.training.accumulate
+    return Pace(seconds, len(batch.lines) * experiment.training.accumulate)
+
+
+def _first_batch(experiment: Experiment) -> tuple[Batch, Columns]:
+    """A batch of full size of the first examples, in columns that have learnt from these alone."""
+    choice, names = experiment.reader("train"), tuple(experiment.columns)
+    if choice is None:
+        raise ConfigError("data.train", "must be given")
+    examples = [*islice(READERS.build(choice, names, place="data.train"), FIRST)]
+    tokenizer, shared = experiment.text.tokenizer, experiment.text.shared
+    columns = learn_columns(experiment.vocabularies, [examples], tokenizer, shared=shared)
+    task = TASKS.build(experiment.task, columns)
+    texts = [one.texts for one in examples if task.usable(one.texts)]
+    rows = task.encode(texts)
+    limit = experiment.training.batch_sentences or len(rows)
+    if experiment.training.batch_tokens:
+        length = sum(map(task.longest, rows)) / len(rows)
+        limit = min(limit, int(experiment.training.batch_tokens / length))
+    values = {name: [one[name] for one in texts[: max(1, limit)]] for name in names}
+    (batch, *_) = task.held(values, tokens=10**9)
+    return batch, columns
+
+
+def _minutes(experiment: Experiment) -> float:
+    """The time of a training on the wall."""
+    training = experiment.training
+    cores = training.max_core_minutes and training.max_core_minutes / torch.get_num_threads()
+    return min(one for one in (training.max_minutes, cores) if one)
 
 
 def plan_for(pairs: int, seconds: float, speed_of: Callable[[Size], float]) -> TimePlan:

@@ -1,11 +1,15 @@
 """What may be wrong with a translation, read from its words and from counts of what each word is translated by."""
 
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
+from regard.data.manifest import verify_file
+from regard.errors import CheckpointError
 from regard.explain.adequacy.lexicon import FILE, folded_words
 from regard.explain.diagnosis import number_of, repeated, unmatched_numbers
 from regard.results import LexiconReport, Place, TranslationFault
@@ -13,8 +17,10 @@ from regard.statistical.translations import DROPPED, Translations
 
 CERTAIN, LEAST = 0.9, 5  # as of decoding.adequacy=lexicon: share of occurrences, occurrences
 COMMON = 0.002  # share of all words above which a word, as "the", may well come again soon
+EVERYWHERE = 0.03  # share of all words of the source above which one, as "a", tells nothing of what translates it
 FREE = 2  # words more than the source accounts for that are no free translation
-STEM = 4  # letters that an inflected name keeps
+NARROW, SURE = 5, 0.8  # source words that together account for this share of a word that is judged for repeats
+STEM = 4  # letters that an inflected name keeps, and that a word has at least that is judged for repeats
 
 
 class _Word(NamedTuple):
@@ -36,6 +42,7 @@ class FaultFinder:
                 for word in target.split():
                     self._origins.setdefault(word, Counter())[source] += count
         self._total = sum(sum(counts.values()) for counts in self._origins.values())
+        self._read = sum(map(translations.count, translations.counts))
 
     def faults(self, source: str, target: str) -> list[TranslationFault]:
         """Return what may be wrong with a translation, by side and place. One word has one fault at most."""
@@ -107,7 +114,7 @@ class FaultFinder:
                 )
 
     def _repeated(self, sides: "_Sides") -> Iterator[TranslationFault]:
-        """Words that come again at once; rarer ones also after a few words, unless the source says them twice."""
+        """Words that come again at once; rarer ones also later, unless the source accounts for them."""
         texts = [word.text for word in sides.target]
         reads = Counter(word.text for word in sides.source)
         for flag in repeated(texts):
@@ -116,6 +123,28 @@ class FaultFinder:
             twice = any(reads[origin] > 1 for origin in origins)
             if flag.value == 1 or not (twice or common):
                 yield TranslationFault("repeated", "target", word.written, word.place)
+        for place in self._beyond_source(texts, reads):
+            yield TranslationFault("repeated", "target", sides.target[place].written, sides.target[place].place)
+
+    def _beyond_source(self, texts: Sequence[str], reads: Mapping[str, int]) -> Iterator[int]:
+        """Places of words, however far apart, that come more often than words of the source account for them.
+
+        A word of `STEM` letters or more is judged where it translates few words of the source, and its usual one is not
+        among the commonest, as "a" is: such words come again for many reasons.
+        """
+        seen = Counter[str]()
+        for place, text in enumerate(texts):
+            seen[text] += 1
+            if seen[text] == 1 or len(text) < STEM or not text.isalpha() or number_of(text):
+                continue
+            counts = self._origins.get(text, Counter[str]())
+            total, origins = sum(counts.values()), self._known_origins(text)
+            narrow = sum(count for _, count in counts.most_common(NARROW)) >= SURE * total
+            accounted = sum(reads[origin] for origin in origins | {text})
+            usual = max(counts, key=counts.__getitem__, default="")
+            rare = self.translations.count(usual) <= EVERYWHERE * self._read
+            if total >= LEAST and narrow and rare and seen[text] > max(accounted, 1):
+                yield place
 
     def _dropped(self, sides: "_Sides") -> Iterator[TranslationFault]:
         """Source words whose usual translations are all missing, unless new words may be free translations of them."""
@@ -191,7 +220,15 @@ class KeptFaultFinder:
 
 
 def fault_finder_of(run: Path) -> KeptFaultFinder | None:
-    """Return what finds faults by the counts of `regard adequacy RUN`; None where nothing was counted."""
+    """Return what finds faults by the counts of `regard adequacy RUN`; None where nothing was counted.
+
+    Counts that are damaged are warned of and not used.
+    """
+    try:
+        verify_file(run / FILE, f"make it again: regard adequacy {quote(str(run))}")
+    except CheckpointError as error:
+        warnings.warn(f"{error}; it is not used", stacklevel=2)
+        return None
     return KeptFaultFinder(run / FILE) if (run / FILE).exists() else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 from regard.ops.kernels.vocabulary import PackedTable
-from regard.ops.topk import top
+from regard.ops.topk import best_words
 from regard.records import Decoded, Encoded
 
 
@@ -25,16 +25,19 @@ class Head(nn.Module, ABC):
         """
 
     def best(
-        self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
+        self,
+        decoded: Decoded,
+        encoded: Encoded | None,
+        count: int,
+        forbidden: Sequence[int] = (),
+        asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → the `count` likeliest words and their log-probabilities (rows, count), falling.
 
-        Of equal ones the first comes first; `forbidden` words come last, with -inf.
+        Of equal ones the first comes first; `forbidden` words come last, with -inf. Behind them stand the words
+        that are `asked` for, however unlikely they are.
         """
-        log_probs = self.log_probs(decoded, encoded)[:, -1]
-        log_probs[:, [*forbidden]] = float("-inf")
-        found, words = top(log_probs, count)
-        return words, found
+        return best_words(self.log_probs(decoded, encoded)[:, -1], count, forbidden, asked)
 
     def packed(self) -> PackedTable | None:
         """Return the table that `best` reads in compiled code; None where it does not."""

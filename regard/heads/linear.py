@@ -46,14 +46,19 @@ class LinearHead(Head):
         return normalised
 
     def best(
-        self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
+        self,
+        decoded: Decoded,
+        encoded: Encoded | None,
+        count: int,
+        forbidden: Sequence[int] = (),
+        asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → words and log-probabilities (rows, count), in compiled code where it may run."""
         few = count <= min(MOST, len(self.weight) - len(forbidden)) and decoded.states.dtype == torch.float32
         packed = self.packed() if few else None
         if packed is None:
-            return super().best(decoded, encoded, count, forbidden)
-        return packed.best(decoded.states[:, -1], count, forbidden)
+            return super().best(decoded, encoded, count, forbidden, asked)
+        return packed.best(decoded.states[:, -1], count, forbidden, asked)
 
     def packed(self) -> PackedTable | None:
         """Return the table as compiled code reads it, None where that may not run."""

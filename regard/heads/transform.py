@@ -38,10 +38,15 @@ class TransformedHead(Head):
         return self.words.log_probs(self._transformed(decoded), encoded)
 
     def best(
-        self, decoded: Decoded, encoded: Encoded | None, count: int, forbidden: Sequence[int] = ()
+        self,
+        decoded: Decoded,
+        encoded: Encoded | None,
+        count: int,
+        forbidden: Sequence[int] = (),
+        asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor]:
         """states (rows, 1, dim) → words and log-probabilities (rows, count)."""
-        return self.words.best(self._transformed(decoded), encoded, count, forbidden)
+        return self.words.best(self._transformed(decoded), encoded, count, forbidden, asked)
 
     def nll(self, decoded: Decoded, encoded: Encoded | None, targets: Tensor, *, smoothing: float = 0.0) -> Tensor:
         """targets (rows, n) → losses (rows, n); only states that have a target are transformed."""

@@ -95,11 +95,16 @@ class BidirectionalLanguageModel(Generator):
         return Step(self.head.log_probs(decoded, None)[:, -1]), after
 
     def best(
-        self, ids: Tensor, state: BidirectionalState, count: int, forbidden: Sequence[int] = ()
+        self,
+        ids: Tensor,
+        state: BidirectionalState,
+        count: int,
+        forbidden: Sequence[int] = (),
+        asked: Sequence[int] = (),
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
-        return *self.head.best(decoded, None, count, forbidden), after
+        return *self.head.best(decoded, None, count, forbidden, asked), after
 
     def _read(self, ids: Tensor, state: BidirectionalState) -> tuple[Decoded, BidirectionalState]:
         if state.states is not None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.model import Generator
-from regard.ops.topk import top
+from regard.ops.topk import best_words
 from regard.records import Batch, Decoded, Encoded, State, Step
 
 Mean = Literal["log_probabilities", "probabilities"]
@@ -75,13 +75,11 @@ class Ensemble(Generator):
         return Step(self._mean(torch.stack([step.log_probs for step in steps])), looks), Together(after)
 
     def best(
-        self, ids: Tensor, state: Together, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: Together, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         step, after = self.step(ids, state)
-        step.log_probs[:, list(forbidden)] = float("-inf")
-        log_probs, words = top(step.log_probs, count)
-        return words, log_probs, after
+        return *best_words(step.log_probs, count, forbidden, asked), after
 
     def _mean(self, log_probs: Tensor) -> Tensor:
         """(members, ...) → (...)."""

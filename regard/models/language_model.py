@@ -114,11 +114,11 @@ class LanguageModel(Generator):
         return Step(self.head.log_probs(decoded, None)[:, -1]), after
 
     def best(
-        self, ids: Tensor, state: Continuing, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: Continuing, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next pieces and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
-        return *self.head.best(decoded, None, count, forbidden), after
+        return *self.head.best(decoded, None, count, forbidden, asked), after
 
     def compiled_writer(self, ids: Tensor, state: Continuing, steps: int) -> CompiledWriter | None:
         """Return the decoder and the head, where all of both is compiled."""

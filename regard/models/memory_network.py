@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import known_as
 from regard.attention import Role, stamped
 from regard.config import Doc
 from regard.config.bounds import Fraction, Layers, Size
@@ -119,6 +120,7 @@ class MemoryNetwork(LabelModel):
         return torch.where(tied, self.tables[-1].words(self.pieces.clamp(min=0)), own)
 
 
+@known_as("memn2n, end_to_end_memory, end_to_end_memory_network, 端到端记忆网络")
 def memory_network(
     columns: Columns,
     *,

@@ -120,10 +120,13 @@ class Generator(Model):
         """ids (rows, 1), the last written of each row (BOS at first) → log-probabilities of the next."""
 
     @abstractmethod
-    def best(self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = ()) -> tuple[Tensor, Tensor, State]:
+    def best(
+        self, ids: Tensor, state: Any, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor, State]:
         """As `step`, but only the `count` likeliest words and their log-probabilities (rows, count), falling.
 
-        Of equal ones the first comes first; `forbidden` words come last, with -inf.
+        Of equal ones the first comes first; `forbidden` words come last, with -inf. Behind them stand the words
+        that are `asked` for, however unlikely they are.
         """
 
     def draft_route(self, route: str) -> str:

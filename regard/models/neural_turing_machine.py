@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.aliases import known_as
 from regard.config import Doc, PartOf
 from regard.config.bounds import Count, Size
 from regard.data.columns import Columns
@@ -156,6 +157,7 @@ def read_width(width: int, num_heads: int, slot_dim: int) -> int:
     return width + 1 + num_heads * slot_dim
 
 
+@known_as("ntm, 神经图灵机")
 def neural_turing_machine(
     columns: Columns,
     *,

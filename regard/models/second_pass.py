@@ -110,12 +110,12 @@ class SecondPass(Generator):
         return Step(log_probs, None if decoded.weights is None else decoded.weights[:, -1]), after
 
     def best(
-        self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: Rereading, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
         head = self._head(state.first.route)
-        return *head.best(decoded, state.first.encoded, count, forbidden), after
+        return *head.best(decoded, state.first.encoded, count, forbidden, asked), after
 
     def _read(self, ids: Tensor, state: Rereading, need_weights: bool = False) -> tuple[Decoded, Rereading]:
         first, head = state.first, self._head(state.first.route)
@@ -150,7 +150,7 @@ def greedy_drafts(translator: Translator, batch: Batch) -> list[Ids]:
     rows, state, ended = list[Tensor](), cast(Any, begun), torch.zeros_like(limits, dtype=torch.bool)
     for step in range(longest):
         ids, _, state = translator.best(ids, state, 1, (PAD, BOS))
-        ended |= step >= limits
+        ended |= step + 1 >= limits
         rows.append(ids.masked_fill(ended.unsqueeze(-1), EOS))
         ended |= rows[-1].squeeze(-1) == EOS
         if bool(ended.all()):

@@ -210,11 +210,11 @@ class Translator(Generator):
         return Step(log_probs, weights), after
 
     def best(
-        self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = ()
+        self, ids: Tensor, state: Writing, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
     ) -> tuple[Tensor, Tensor, State]:
         """ids (rows, 1) → the likeliest next words and their log-probabilities (rows, count)."""
         decoded, after = self._read(ids, state)
-        return *self._head(state).best(decoded, state.encoded, count, forbidden), after
+        return *self._head(state).best(decoded, state.encoded, count, forbidden, asked), after
 
     def compiled_writer(self, ids: Tensor, state: Writing, steps: int) -> CompiledWriter | None:
         """Return the decoder and the head of the route, where all of both is compiled."""

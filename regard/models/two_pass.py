@@ -10,6 +10,7 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
+from regard.aliases import known_as
 from regard.attention import unrecorded
 from regard.config import Doc
 from regard.config.common_settings import DropoutShare
@@ -131,6 +132,7 @@ class TwoPass(SecondPass):
         return Draft(Encoded(seen, target.mask, seen.new_zeros(len(seen), seen.shape[-1])), target.items)
 
 
+@known_as("two_pass_decoding, 两遍解码")
 def two_pass(  # noqa: PLR0913  a setting each
     columns: Columns,
     *,

@@ -57,7 +57,7 @@ def sampling(samples: int) -> SamplingSearch:
 
 def ids_of(hypothesis: Hypothesis) -> Ids:
     """Return what was written, with its end."""
-    return (*hypothesis.ids, EOS) if hypothesis.finished else tuple(hypothesis.ids)
+    return (*hypothesis.ids, EOS) if hypothesis.has_end else tuple(hypothesis.ids)
 
 
 def targets_of(batch: Batch) -> list[Ids]:

@@ -41,15 +41,17 @@ class ClassWeightedObjective(Objective):
         super().__init__(context)
         if not isinstance(context.model, LabelModel):
             raise ConfigError("objective", "weighs classes, and this model chooses none", "objective=likelihood")
-        self.model, self.label_smoothing = context.model, label_smoothing
+        self.model: tuple[LabelModel] = (context.model,)  # a tuple, so that it is no submodule
+        self.label_smoothing = label_smoothing
         column = cast(LabelColumn, context.task.vocabularies[context.model.label])
         weights = balanced(column) if class_weights is None else weights_by_label(column, class_weights)
         self.register_buffer("weights", weights, persistent=False)
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sum over the examples of a batch."""
-        log_probs = self.model.log_probs(batch)
-        labels = torch.as_tensor(batch.columns[self.model.label])
+        (model,) = self.model
+        log_probs = model.log_probs(batch)
+        labels = torch.as_tensor(batch.columns[model.label])
         weights = self.weights.to(log_probs)
         own = weights[labels] * log_probs.gather(1, labels.unsqueeze(1)).squeeze(1)
         even = (log_probs * weights).mean(dim=-1)

@@ -39,7 +39,7 @@ class PosteriorRegularisationObjective(Objective):
     from a run. Raises ConfigError for models that write no targets.
     """
 
-    aliases = "pr, posterior_regularization"
+    aliases = "pr, posterior_regularization, 后验正则化"
     writes = True
 
     def __init__(

@@ -32,11 +32,13 @@ class WithLanguageModelObjective(Objective):
         if not isinstance(context.model, CausalClassifier):
             problem = "reads and writes a text with one network, and this model does not"
             raise ConfigError("objective", problem, "model=causal_classifier, or objective=likelihood")
-        self.model, self.weight, self.label_smoothing = context.model, weight, label_smoothing
+        self.model: tuple[CausalClassifier] = (context.model,)  # a tuple, so that it is no submodule
+        self.weight, self.label_smoothing = weight, label_smoothing
 
     def loss(self, batch: Batch, turn: str) -> Loss:
         """Sums over the examples of a batch."""
-        read, labels = self.model.read(batch), torch.as_tensor(batch.columns[self.model.label])
+        (model,) = self.model
+        read, labels = model.read(batch), torch.as_tensor(batch.columns[model.label])
         own, even = read.log_probs.gather(1, labels.unsqueeze(1)).squeeze(1), read.log_probs.mean(dim=-1)
         task = -((1 - self.label_smoothing) * own + self.label_smoothing * even).sum()
         text = read.text.sum()

@@ -12,7 +12,13 @@ import torch
 from regard.errors import TrainingError
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's malloc.h
-_TOO_LITTLE = ("can't allocate memory", "out of memory", "bad_alloc")  # how torch says it, besides its own error
+_TOO_LITTLE = (  # how torch says it, besides its own error
+    "can't allocate memory",
+    "cannot allocate memory",
+    "out of memory",
+    "bad_alloc",
+    "storage size calculation overflowed",
+)
 
 
 def keep_memory() -> bool:
@@ -30,6 +36,16 @@ def keep_memory() -> bool:
         return False
     most = 2**31 - 1
     return all((mallopt(_MMAP_THRESHOLD, most), mallopt(_TRIM_THRESHOLD, most), mallopt(_TOP_PAD, 2**26)))
+
+
+def release_memory() -> bool:
+    """Return freed blocks to the kernel now, which `keep_memory` keeps; False where the allocator cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).malloc_trim(0))
+    except (OSError, AttributeError):
+        return False
 
 
 def free_bytes(device: torch.device) -> float:
@@ -78,7 +94,7 @@ def _lines(path: str) -> list[str]:
 def lacks_memory(error: Exception) -> bool:
     """Whether it says that there is too little memory, on whatever device."""
     text = str(error).lower()
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+    return isinstance(error, MemoryError | OverflowError | torch.OutOfMemoryError) or (  # sizes beyond 64 bits
         isinstance(error, RuntimeError) and any(words in text for words in _TOO_LITTLE)
     )
 
@@ -92,3 +108,14 @@ def telling_of_memory(where: str, hint: str) -> Iterator[None]:
         if not lacks_memory(error):
             raise
         raise TrainingError(f"training: out of memory {where}; what was saved before is kept. {hint}") from error
+
+
+@contextmanager
+def hinting_at_memory(hint: str) -> Iterator[None]:
+    """Raises MemoryError with a hint where memory does not suffice for what is done inside."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not lacks_memory(error):
+            raise
+        raise MemoryError(f"out of memory: {hint}") from error

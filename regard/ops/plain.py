@@ -1,8 +1,9 @@
 """One switch for every fast path of the package."""
 
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 _local = threading.local()
 
@@ -19,6 +20,15 @@ def plain() -> Iterator[None]:
         yield
     finally:
         _local.plain = before
+
+
+def uncompiled() -> AbstractContextManager[object]:
+    """Run compiled modules uncompiled. The compiler, 80 MB, is imported for none."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    import torch
+
+    return torch.compiler.set_stance("force_eager")
 
 
 def is_plain() -> bool:

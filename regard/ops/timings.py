@@ -16,7 +16,7 @@ from torch.nn import functional
 from regard.compat import onednn_linear
 from regard.config.atomic_write import write_atomically
 from regard.ops.processor import processor
-from regard.ops.user_cache import cache_folder
+from regard.ops.user_cache import cache_folder, made_folder, read_own
 
 KINDS = {  # of products: rows, in_dim and out_dim of the one that is measured
     "small": (32, 128, 128),
@@ -50,7 +50,7 @@ def timings_file() -> Path:
 def kept_timings() -> Timings | None:
     """Return what was measured before on this machine; None where there is nothing, or no file of ours."""
     try:
-        return _parsed(json.loads(timings_file().read_text(encoding="utf-8")))
+        return _parsed(json.loads(read_own(timings_file())))
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -62,9 +62,10 @@ def timings(*, anew: bool = False) -> Timings:
         return found
     measured = measure()
     try:
+        made_folder()
         path = timings_file()
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomically(path, json.dumps(measured._asdict(), indent=1))
+        path.chmod(0o600)
     except (OSError, RuntimeError) as error:
         _log.info("timings are not kept: %s; they will be measured again", error)
     return measured

@@ -1,5 +1,8 @@
 """The largest values of a row, exactly, of equals the first."""
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 
 BLOCKS_FROM = 2000  # values from which two passes beat torch's selection (measured on two cores)
@@ -19,6 +22,21 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     inside = blocks.gather(-2, chosen.unsqueeze(-1).expand(*chosen.shape, block)).flatten(-2)
     found, places = _largest(inside, count)
     return found, chosen.gather(-1, places // block) * block + places % block
+
+
+def best_words(
+    log_probs: Tensor, count: int, forbidden: Sequence[int] = (), asked: Sequence[int] = ()
+) -> tuple[Tensor, Tensor]:
+    """(rows, vocab) → the `count` likeliest words and behind them those `asked` for, with their log-probabilities.
+
+    `forbidden` words, which may be asked for, too, get -inf in place.
+    """
+    log_probs[:, [*forbidden]] = float("-inf")
+    found, words = top(log_probs, count)
+    if asked:
+        more = torch.tensor([*asked], device=words.device).expand(len(words), -1)
+        words, found = torch.cat([words, more], dim=-1), torch.cat([found, log_probs.gather(-1, more)], dim=-1)
+    return words, found
 
 
 def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

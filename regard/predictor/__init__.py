@@ -6,13 +6,16 @@ from pathlib import Path
 
 from regard.decoding import SEARCHES
 from regard.errors import ConfigError, Fault
-from regard.experiment import OPEN, Experiment, too_long_sources
+from regard.experiment import OPEN, Experiment, RerankSettings, too_long_sources
 from regard.explain.translation_faults import fault_finder_of
+from regard.models import Generator
 from regard.predictor.ensemble import with_others
 from regard.predictor.predictor import Predictor
+from regard.predictor.reranking import Reranker
 from regard.runs import RunFolder, assemble
 from regard.runs.assembly import Assembled, adequacy_of, engine_of, features_of, shortlist_of, surroundings_of
 from regard.runs.measurements import alignment_head_of, calibration_of
+from regard.tasks import Task
 
 __all__ = ["Predictor", "load", "load_routes"]
 
@@ -64,12 +67,24 @@ def _predictor(folder: RunFolder, assembled: Assembled, wanted: list[str]) -> Pr
         search=SEARCHES.build(settings.search),
         features=features,
         adequacy=adequacy_of(folder, settings, task.vocabularies),
-        calibration=calibration_of(folder) if first and not settings.ensemble else None,  # of this model alone
+        calibration=calibration_of(folder)
+        if first and not (settings.ensemble or settings.rerank)
+        else None,  # of this model alone
         batch_tokens=settings.batch_tokens,
         max_source=settings.max_source,
         term_cost=settings.term_cost,
+        reranker=None if settings.rerank is None else _reranker(settings.rerank, task),
         languages=experiment.data.language_pair(),
     )
+
+
+def _reranker(settings: RerankSettings, task: Task) -> Reranker:
+    """Open the run that ranks anew. Raises ConfigError where it scores no translations, or the task writes none."""
+    other = load(settings.run)
+    if task.translated is None or other.task.translated is None or other.task.contract is not Generator:
+        problem = f"'{settings.run}' is to score translations, and is no network that writes them"
+        raise ConfigError("decoding.rerank.run", problem, "the run of a translator")
+    return Reranker(other.score, settings.weight, settings.words, settings.n_best)
 
 
 def _is_first_pair(folder: RunFolder, experiment: Experiment) -> bool:

@@ -18,13 +18,15 @@ from regard.errors import DataError, RegardError, TooLongError
 from regard.explain.adequacy import Adequacy, checked
 from regard.explain.maps import without_end
 from regard.explain.relevance import RELEVANCES, method_of
+from regard.explain.relevance.question import Progress, no_progress
 from regard.models import Model
 from regard.ops.kernels.packing import caches_of
-from regard.ops.memory import keep_memory
+from regard.ops.memory import hinting_at_memory, keep_memory
 from regard.ops.plain import is_plain
 from regard.predictor.at_once import Rows, at_once, planned
 from regard.predictor.confidence import calibrated
 from regard.predictor.predictions import Predictions
+from regard.predictor.reranking import Reranker
 from regard.predictor.terminology import TermPhrases, Wanted, with_terms
 from regard.predictor.whole_texts import known_pair, translated
 from regard.records import Batch
@@ -67,18 +69,20 @@ class Predictor:
         batch_tokens: int = 8192,
         max_source: int = 1024,
         term_cost: float = 1.0,
+        reranker: Reranker | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> None:
         """`search` is that of the run; `features` go with every search that a call of `predict` names.
 
         `adequacy` tells words left out; terms may cost `term_cost` nats a word before a warning; `languages` are codes.
         `calibration` mends the probabilities that predictions tell; which answer is the best it does not change.
+        `reranker` ranks the n best anew, unless terms or prefixes are wanted.
         """
         keep_memory()
         self.search, self.term_cost, self.adequacy = search or BeamSearch(), term_cost, adequacy
         self.model, self.task, self.engine, self.features = model.eval(), task, engine, tuple(features)
         limits = [max_source, model.max_source, engine.max_source]
-        self.languages, self.calibration = languages, calibration
+        self.languages, self.calibration, self.reranker = languages, calibration, reranker
         self.batch_tokens, self.max_source = batch_tokens, min(one for one in limits if one is not None)
 
     def __repr__(self) -> str:
@@ -89,7 +93,9 @@ class Predictor:
     def replica(self) -> "Predictor":
         """Another one for another thread: the same weights in modules of its own, so that hooks stay apart."""
         weights = (*self.model.parameters(), *self.model.buffers(), *caches_of(self.model))
-        shared: dict[int, Any] = {id(one): one for one in (*weights, self.task, self.adequacy, *self.features)}
+        shared: dict[int, Any] = {
+            id(one): one for one in (*weights, self.task, self.adequacy, self.reranker, *self.features)
+        }
         return copy.deepcopy(self, shared)
 
     def predict(
@@ -116,9 +122,11 @@ class Predictor:
         examples = self._given(_listed(texts, "predict([text])"))
         self._check(examples)
         if glossary is None and prefixes is None:
-            found = self._predicted(examples, range(len(examples)), search, safeguards)
+            found = self._predicted(examples, range(len(examples)), search, safeguards, self.reranker)
         else:
-            self.task.check_terms("prefixes" if glossary is None else "glossary")
+            for option, given in (("glossary", glossary), ("prefixes", prefixes)):
+                if given is not None:
+                    self.task.check_terms(option)
 
             def predicted(rows: Sequence[int], other: Search | None) -> list[Prediction]:
                 return self._predicted([examples[row] for row in rows], rows, other or search, safeguards)
@@ -131,7 +139,12 @@ class Predictor:
         return self.explained(found) if explain else Predictions(found)
 
     def _predicted(
-        self, examples: Sequence[Given], lines: Sequence[int], search: Search | None, safeguards: bool
+        self,
+        examples: Sequence[Given],
+        lines: Sequence[int],
+        search: Search | None,
+        safeguards: bool,
+        reranker: Reranker | None = None,
     ) -> list[Prediction]:
         """One prediction for each example; `lines` are their places among those that were given."""
         answers = [self.task.unasked(example) for example in examples]
@@ -139,17 +152,23 @@ class Predictor:
             answers = [answer or self.task.unanswerable(one) for answer, one in zip(answers, examples, strict=True)]
         asked = [row for row, answer in enumerate(answers) if answer is None]
         rows = self._encode([examples[row] for row in asked], [lines[row] + 1 for row in asked])
+        if reranker is not None:
+            wanted = (search or self.search).n_best
+            search = reranker.widened(search or self.search, self.engine.width)
         engine = self.engine if search is None else self.task.engine(self.model, search, self.features)
         predict = partial(self.task.predict, engine)
         found = iter(self._in_batches(rows, predict, width=engine.width, lines=[lines[row] for row in asked]))
         whole = [next(found) if answer is None else answer for answer in answers]
         predictions = [*map(self.task.as_given, whole, examples)]
+        if reranker is not None:
+            predictions = reranker.reranked(predictions, wanted)
         return [*map(self.task.safeguarded, predictions)] if safeguards else predictions
 
     @cached_property
     def term_phrases(self) -> TermPhrases:
         """What terms of a glossary are in the pieces of translations."""
-        return TermPhrases(cast(TextColumn, self.task.vocabularies[self.task.last]))
+        target, source = (self.task.vocabularies.get(name) for name in (self.task.last, self.task.translated or ""))
+        return TermPhrases(cast(TextColumn, target), cast(TextColumn | None, source))
 
     def translate(
         self,
@@ -189,6 +208,7 @@ class Predictor:
         found: list[Prediction] = self.predict(self.task.lines(document.texts), search=search, glossary=glossary)
         if document.explain:
             found = list(self.linked(found))
+        found = document.checked(found)
         return document.rebuild(found, known_pair(self.languages)), found
 
     def linked(self, predictions: Sequence[Prediction]) -> Iterator[Prediction]:
@@ -233,7 +253,9 @@ class Predictor:
         pairs = zip(self._weighed(predictions, by), predictions, strict=True)
         return [found if one.finished else found.without_end() for found, one in pairs]
 
-    def _weighed(self, predictions: Sequence[Prediction], by: str | Choice) -> list[WordRelevance]:
+    def _weighed(
+        self, predictions: Sequence[Prediction], by: str | Choice, progress: Progress = no_progress
+    ) -> list[WordRelevance]:
         choice = method_of(by)
         method = RELEVANCES.build(choice)
         rows = self.answered(predictions)
@@ -242,12 +264,17 @@ class Predictor:
         model, found = method.model(self.model), list[WordRelevance]()
         for row in rows:
             batch = self.task.batch([row]).to(model.device)
-            found.append(word_relevance(self.task, model, batch, method, choice.name))
+            found.append(word_relevance(self.task, model, batch, method, choice.name, progress))
         return found
 
-    def pictured(self, predictions: Sequence[Prediction], by: str | Choice) -> Predictions:
-        """The same predictions, each with the relevance of words by a method as its explanation."""
-        found = self._weighed(predictions, by)
+    def pictured(
+        self, predictions: Sequence[Prediction], by: str | Choice, progress: Progress = no_progress
+    ) -> Predictions:
+        """The same predictions, each with the relevance of words by a method as its explanation.
+
+        `progress` is called before every pass through the model; what it raises ends the explanation.
+        """
+        found = self._weighed(predictions, by, progress)
         return self._pictured(predictions, map(self.task.pictured, found))
 
     def explained(self, predictions: Sequence[Prediction]) -> Predictions:
@@ -335,8 +362,9 @@ class Predictor:
         threads = 1 if here or device.type != "cpu" else torch.get_num_threads()
         batches, threads = planned(lengths, max(int(self.batch_tokens / math.sqrt(width)), 1), threads)
         answers: dict[int, T] = {}
-        for places, found in zip(batches, at_once(answer, batches, threads), strict=True):
-            answers |= zip(places.tolist(), found, strict=True)
+        with hinting_at_memory("try decoding.batch_tokens=2048 or less, or shorter texts"):
+            for places, found in zip(batches, at_once(answer, batches, threads), strict=True):
+                answers |= zip(places.tolist(), found, strict=True)
         return [answers[place] for place in range(len(rows))]
 
 

@@ -4,13 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from regard.explain.relevance import method_of
+from regard.explain.relevance.question import Progress, no_progress
 from regard.predictor.predictor import Predictor
 from regard.registry import Choice
 from regard.results import Explanation, Prediction
 
 
 def with_reasons(
-    predictor: Predictor, predictions: Sequence[Prediction], methods: Iterable[str | Choice]
+    predictor: Predictor,
+    predictions: Sequence[Prediction],
+    methods: Iterable[str | Choice],
+    progress: Progress = no_progress,
 ) -> list[Prediction]:
     """Return explained predictions with the `reasons` of each method in their explanations.
 
@@ -20,7 +24,7 @@ def with_reasons(
     found = list(predictions)
     rows = [row for row, one in enumerate(found) if one.explanation is not None]
     for choice in map(method_of, methods):
-        weighed = predictor.pictured([found[row] for row in rows], choice)
+        weighed = predictor.pictured([found[row] for row in rows], choice, progress)
         for row, one in zip(rows, weighed, strict=True):
             found[row] = _with(found[row], choice.name, one.explanation)
     return found

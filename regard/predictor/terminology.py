@@ -20,8 +20,11 @@ from regard.errors import DataError
 from regard.pieces import BOS, EOS, SPECIALS, byte_of
 from regard.results import Prediction, TermReport
 from regard.text.clean import clean
+from regard.text.offsets import Place
 
 MOST_PIECES, MOST_OF_ALL = 100, 1000  # of a term; of a prefix, or of all terms of a text
+MOST_CELLS = 4_000_000  # of the arrays of a text's terms: 32 MB each
+KNOWN = 20_000  # terms whose pieces are kept
 TRIED = 2  # translations with terms, times the beam's size: loops and others that are cut off are left out
 SHOWN = 3  # allowed translations that a warning tells
 
@@ -29,10 +32,10 @@ Predicted = Callable[[Sequence[int], Search | None], list[Prediction]]  # of som
 
 
 class TermPhrases:
-    """What terms are in the pieces of a column."""
+    """What terms are in the pieces of a column, and where they stand in those of the `source`."""
 
-    def __init__(self, column: TextColumn) -> None:
-        self.column = column
+    def __init__(self, column: TextColumn, source: TextColumn | None = None) -> None:
+        self.column, self.source = column, source
         self._known = dict[tuple[str, ...], Term]()
         self._checked = WeakSet[Glossary]()
 
@@ -56,12 +59,17 @@ class TermPhrases:
                 raise DataError("glossary", problem, hint="give shorter terms")
         self._checked.update(new)
 
-    def requirement(self, found: Sequence[Occurrence], prefix: str) -> Requirement:
-        """What the translation of a text with these terms has to contain, and how it begins."""
-        return Requirement([self._term(one.entry.targets) for one in found], self.column.encode(prefix))
+    def requirement(self, found: Sequence[Occurrence], prefix: str, text: str = "") -> Requirement:
+        """What the translation of a `text` with these terms has to contain, and how it begins."""
+        terms = [self._term(one.entry.targets) for one in found]
+        offsets = [] if self.source is None or not found else self.source.offsets(text)
+        places = [_pieces_at(offsets, one) for one in found] if offsets else []
+        return Requirement(terms, self.column.encode(prefix), places)
 
     def _term(self, targets: tuple[str, ...]) -> Term:
         if targets not in self._known:
+            if len(self._known) >= KNOWN:
+                self._known.clear()
             phrases = (phrase for target in targets for phrase in self._phrases(target))
             self._known[targets] = tuple(dict.fromkeys(phrases))
         return self._known[targets]
@@ -78,6 +86,12 @@ class TermPhrases:
         """The pieces of a target behind another text; none where they cannot be told apart."""
         start, both = self.column.encode(before), self.column.encode(before + space + target)
         return tuple(both[len(start) :]) if both[: len(start)] == start else ()
+
+
+def _pieces_at(offsets: Sequence[Place], one: Occurrence) -> tuple[int, int]:
+    """The first piece of a term and the one behind its last, by the places of the pieces of its text."""
+    inside = [number for number, place in enumerate(offsets) if place and place[0] < one.end and place[1] > one.start]
+    return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
 class Wanted(NamedTuple):
@@ -131,8 +145,8 @@ def with_terms(
     free = again(begins, beam.n_best) if any(wanted.prefixes) else dict(enumerate(predicted([*begins], None)))
     found = [glossary.found(free[row].source) for row, glossary in enumerate(wanted.glossaries)]
     lacking = [row for row, one in free.items() if _lacks(one, found[row])]
-    required = {row: phrases.requirement(found[row], wanted.prefixes[row]) for row in lacking}
-    required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL}
+    required = {row: phrases.requirement(found[row], wanted.prefixes[row], free[row].source) for row in lacking}
+    required = {row: one for row, one in required.items() if one.size <= 2 * MOST_OF_ALL and one.cells <= MOST_CELLS}
     searched = again(required, TRIED * beam.size)
     best = {row: _best(one, free[row], found[row], beam.n_best) for row, one in searched.items()}
     return [_reported(best.get(row) or one, one, found[row], most) if found[row] else one for row, one in free.items()]
@@ -181,6 +195,6 @@ def _reported(prediction: Any, free: Prediction, found: Sequence[Occurrence], mo
             allowed = "' or '".join(one.targets[:SHOWN])
             warnings.append(f"'{one.source}' is not translated as '{allowed}'")
     if cost > most:
-        warnings.append(f"terms fit badly: they cost {cost:.1f} nats a word; without them: '{free.text}'")
+        warnings.append(f"terms fit badly: the model finds this much less likely; without them: '{free.text}'")
     report = TermReport(told, cost, free.text if free.text != prediction.text else "")
     return replace(prediction, warning="; ".join(warnings), terms=report)

@@ -44,6 +44,8 @@ def translated(
         raise error.at(bisect_left(ends, error.line) + 1) from error
     answers = [[next(found) for _ in some] for some in asked]
     _explain_placeholders(predictor, documents, answers)
+    checks = zip(answers, documents, strict=True)
+    answers = [parts if document is None else document.checked(parts) for parts, document in checks]
     pair = known_pair(predictor.languages)
     return Predictions(
         parts[0] if document is None else _composed(text, document, parts, pair)

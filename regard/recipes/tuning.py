@@ -6,20 +6,22 @@ weights by BLEU among all of them (Och 2003, https://aclanthology.org/P03-1021).
 
 import copy
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from regard.config import as_values, write_yaml
+from regard.config import as_values, staged, write_yaml
 from regard.data.columns import Columns, TextColumn, check_one_vocabulary
+from regard.data.manifest import place_file, verify_file
 from regard.decoding import SEARCHES, Feature
 from regard.decoding.features.ngram_model import FILE as LANGUAGE
 from regard.decoding.features.phrases import FILE as PHRASES
 from regard.decoding.features.tables import LEXICON, spelled_pieces
-from regard.errors import ConfigError
+from regard.errors import CheckpointError, ConfigError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import corpus_of
 from regard.experiment import Experiment
@@ -59,6 +61,9 @@ FIRST = (  # what is tuned where the settings name no features, and where that b
 MOST_PAIRS, ORDER = 500_000, 3
 LONGEST, LIMIT = 3, 5  # pieces of a phrase, and its translations
 RARE = 1e-3  # less likely translations of a piece are left out
+PIECE = 40  # sentences that are translated until the clock is read again
+TOLD_EVERY = 10.0  # seconds between lines of progress
+PERFECT = 100.0  # BLEU
 LEAST = 1e-6  # smallest size of a weight: at 0 a share no longer tells the value of its feature
 
 Say = Callable[[str], None]
@@ -82,48 +87,139 @@ def tune(
     rounds: int = 4,
     n_best: int = 30,
     lines: int = 1000,
+    minutes: float = 10.0,
     say: Say = lambda line: None,
 ) -> Tuning:
     """Learn the tables, tune the weights of features on the dev part, and keep what is better than no features.
 
-    Raises ConfigError for an unknown method, a run that does not translate word by word, one without a dev part, and
-    for features without a weight alone; DataError where the training texts are gone.
+    After `minutes`, or Ctrl-C, the best round so far is kept; of the dev part no more is taken than all rounds have
+    time for. Raises ConfigError for an unknown method, a run that does not translate word by word, one without a dev
+    part, and for features without a weight alone; DataError where the training texts are gone; KeyboardInterrupt
+    where no round had ended.
     """
-    if method not in METHODS:
-        raise ConfigError("--method", f"there is no '{method}'", " or ".join(METHODS))
-    folder = RunFolder(run)
+    check_method(method)
+    clock, folder = _Clock(minutes * 60, say), RunFolder(run)
     experiment = folder.experiment([*changes, "decoding.tuned=false"])
-    part = _Part(_dev_part(experiment, folder, lines))
+    part = DevPart(dev_part(experiment, folder, lines))
     load(run, [*changes, "decoding.tuned=false", "decoding.features=length"])  # refuses what takes no features, early
     learn_tables(folder, experiment, say)
     search, choices = experiment.decoding.search, experiment.decoding.features or FIRST
-    wide = _wide(search, n_best)
-    predictor = load(run, [*changes, "decoding.tuned=false", f"decoding.features={json.dumps(as_values(choices))}"])
-    model = _LogLinear(predictor)
+    model, wide = _log_linear(run, changes, choices), _wide(search, n_best)
+    part = clock.affordable(model, part, wide, rounds)
+    before = part.total(clock.translated(model.without(), part, search, "without features"))
+    say(f"without features: BLEU {bleu_of(before):.2f} on {len(part.sources):,} dev sentences")
+    best = _Best(model, before)
+    try:
+        last = _tuned(best, part, wide, METHODS[method], rounds, clock)
+        for one in {id(one): one for one in (best.model, last)}.values():  # as the search of the settings finds them
+            best.judged(one, part.total(clock.translated(one, part, search, "last comparison")))
+    except (_TimeOver, KeyboardInterrupt) as end:
+        if not best.rounds and isinstance(end, KeyboardInterrupt):
+            raise
+        over = "time is over" if isinstance(end, _TimeOver) else "stopped"
+        say(f"{over}: keeps the best of {best.rounds} rounds (--minutes N gives more time)")
+    features = [_settings(choice, one) for choice, one in zip(choices, best.model.features, strict=True)]
+    path = folder.path / TUNING / DECODING if bleu_of(best.sums) > bleu_of(before) else None
+    if path is not None:
+        keep_choice(path, {"search": search, "features": features})
+    lengths = float(before[0] / before[1]), float(best.sums[0] / best.sums[1])
+    weights = {one.name: one.weight for one in best.model.features if one.weight is not None}
+    return Tuning(bleu_of(before), bleu_of(best.sums), lengths, weights, path)
+
+
+def _log_linear(run: Path, changes: Sequence[str], choices: Sequence[Choice]) -> "_LogLinear":
+    """A run with features, none of weight 0. Raises ConfigError where none of them has a weight."""
+    named = f"decoding.features={json.dumps(as_values(choices))}"
+    model = _LogLinear(load(run, [*changes, "decoding.tuned=false", named]))
     model = model.reweighted(model.weights)
     if not model.weighted:
         raise ConfigError("decoding.features", "has no weight that could be tuned", "name others: ngram_model")
-    before = part.total(model.without().translated(part, search))
-    say(f"without features: BLEU {_bleu(before):.2f} on {len(part.sources):,} dev sentences")
-    pool, best = _Pool(part), (-1.0, model)
+    return model
+
+
+class _Best:
+    """The weights with the highest BLEU so far: by the wide search of a round, then by that of the settings."""
+
+    def __init__(self, model: "_LogLinear", before: Floats) -> None:
+        self.model, self.sums, self.rounds = model, before, 0
+        self._final = False
+
+    def add(self, model: "_LogLinear", sums: Floats) -> None:
+        """After a round."""
+        self.rounds += 1
+        if self.rounds == 1 or bleu_of(sums) > bleu_of(self.sums):
+            self.model, self.sums = model, sums
+
+    def judged(self, model: "_LogLinear", sums: Floats) -> None:
+        """After a last comparison, whose first figure takes the place of those of rounds."""
+        if not self._final or bleu_of(sums) > bleu_of(self.sums):
+            self.model, self.sums = model, sums
+        self._final = True
+
+
+def _tuned(
+    best: _Best,
+    part: "DevPart",
+    wide: Choice,
+    method: Callable[[Candidates, Floats, Values], Tuned],
+    rounds: int,
+    clock: "_Clock",
+) -> "_LogLinear":
+    """Rounds of translating and searching; return the model of the last search. Raises _TimeOver."""
+    pool, model = _Pool(part), best.model
     for number in range(rounds):
-        found = model.translated(part, wide)
-        value, fresh = _bleu(part.total(found)), pool.add(found, model)
-        say(f"round {number + 1}: BLEU {value:.2f}, {pool.size:,} candidates")
-        best = max(best, (value, model), key=lambda one: one[0])
-        if not fresh:
+        name = f"round {number + 1} of {rounds}"
+        found = clock.translated(model, part, wide, name)
+        fresh = pool.add(found, model)
+        best.add(model, part.total(found))
+        clock.say(f"{name}: BLEU {bleu_of(part.total(found)):.2f}, {pool.size:,} candidates")
+        if not fresh or bleu_of(best.sums) >= PERFECT:
             break
-        tuned = METHODS[method](pool.candidates(), np.array([1.0, *best[1].weights]), bleu_values).weights
-        model = best[1].reweighted(tuned[1:] / max(tuned[0], LEAST))
-    after = [(part.total(one.translated(part, search)), one) for one in (best[1], model)]
-    sums, chosen = max(after, key=lambda one: _bleu(one[0]))
-    features = [_settings(choice, one) for choice, one in zip(choices, chosen.features, strict=True)]
-    path = folder.path / TUNING / DECODING if _bleu(sums) > _bleu(before) else None
-    if path is not None:
-        write_yaml(path, as_values({"search": search, "features": features}))
-    lengths = float(before[0] / before[1]), float(sums[0] / sums[1])
-    weights = {one.name: one.weight for one in chosen.features if one.weight is not None}
-    return Tuning(_bleu(before), _bleu(sums), lengths, weights, path)
+        weights = method(pool.candidates(), np.array([1.0, *best.model.weights]), bleu_values).weights
+        model = best.model.reweighted(weights[1:] / max(weights[0], LEAST))
+    return model
+
+
+class _TimeOver(Exception):
+    """The minutes that were given have passed."""
+
+
+class _Clock:
+    """Translates the dev part in pieces, says how far it is, and ends in time."""
+
+    def __init__(self, seconds: float, say: Say) -> None:
+        self.say, self._end, self._told = say, time.monotonic() + seconds, time.monotonic()
+
+    def affordable(self, model: "_LogLinear", part: "DevPart", search: Choice, rounds: int) -> "DevPart":
+        """Return as much of a part as all rounds have time for, by the time of its first sentences; at least these."""
+        start = time.monotonic()
+        model.translated(part.sources[:PIECE], search)
+        each = (time.monotonic() - start) / len(part.sources[:PIECE])
+        most = max(PIECE, int(max(0.0, self._end - time.monotonic()) / (rounds + 1) / each))  # 1: what is compared
+        if most >= len(part.sources):
+            return part
+        self.say(f"takes {most:,} of {len(part.sources):,} dev sentences, which {rounds} rounds have time for")
+        return part.first(most)
+
+    def translated(self, model: "_LogLinear", part: "DevPart", search: Choice, name: str) -> list[Prediction]:
+        """Translate a part. Raises _TimeOver where its end does not come in time."""
+        found, sources, start = list[Prediction](), part.sources, time.monotonic()
+        for place in range(0, len(sources), PIECE):
+            found += model.translated(sources[place : place + PIECE], search)
+            now = time.monotonic()
+            if now > self._end and len(found) < len(sources):
+                raise _TimeOver
+            if now - self._told > TOLD_EVERY and len(found) < len(sources):
+                left = (now - start) / len(found) * (len(sources) - len(found))
+                self.say(f"{name}: {len(found):,} of {len(sources):,} sentences, about {left:.0f} s left of it")
+                self._told = now
+        return found
+
+
+def check_method(method: str) -> None:
+    """Raise ConfigError for an unknown way to search weights."""
+    if method not in METHODS:
+        raise ConfigError("--method", f"there is no '{method}'", " or ".join(METHODS))
 
 
 def learn_tables(folder: RunFolder, experiment: Experiment, say: Say = lambda line: None) -> None:
@@ -132,7 +228,7 @@ def learn_tables(folder: RunFolder, experiment: Experiment, say: Say = lambda li
     An n-gram model of the target, a lexicon by aligned words, and a phrase table; files that are there are kept.
     """
     place, names = folder.path / TUNING, (LANGUAGE, LEXICON, PHRASES)
-    if all((place / name).is_file() for name in names):
+    if all(_is_whole(place / name) for name in names):
         return
     place.mkdir(exist_ok=True)
     check_one_vocabulary(folder.vocabularies(experiment), "tuning")
@@ -151,7 +247,23 @@ def learn_tables(folder: RunFolder, experiment: Experiment, say: Say = lambda li
     for name, write in zip(names, writers, strict=True):
         new = place / f".new.{name}"  # the end of a name decides whether a file is compressed
         write(new)
-        new.replace(place / name)
+        place_file(new, place / name)
+
+
+def keep_choice(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings of decoding, such as search and features, that `decoding.tuned` chooses."""
+    new = staged(path)
+    write_yaml(new, as_values(settings))
+    place_file(new, path)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a table is there, as it was written."""
+    try:
+        verify_file(path, "")
+    except CheckpointError:
+        return False
+    return path.is_file()
 
 
 def _single(entry: PhraseEntry) -> bool:
@@ -159,12 +271,16 @@ def _single(entry: PhraseEntry) -> bool:
     return entry.scores[0] == entry.scores[2] == 0.0
 
 
-class _Part:
+class DevPart:
     """The dev part, and BLEU's statistics of its translations."""
 
     def __init__(self, examples: Examples) -> None:
-        self.sources, self.references = examples["source"], examples["target"]
+        self.examples, self.sources, self.references = examples, examples["source"], examples["target"]
         self.metric = METRICS.build(Choice("bleu"))
+
+    def first(self, count: int) -> "DevPart":
+        """Return so many sentences of it."""
+        return DevPart({name: [*islice(texts, count)] for name, texts in self.examples.items()})
 
     def statistics(self, places: Sequence[int], texts: Sequence[str]) -> Floats:
         """(text, statistic) of translations of sentences."""
@@ -195,9 +311,9 @@ class _LogLinear:
             features[place] = features[place].weighted(weight if abs(weight) >= LEAST else LEAST)
         return self._with(tuple(features))
 
-    def translated(self, part: _Part, search: Choice) -> Sequence[Prediction]:
-        """Translate the dev part."""
-        return self.predictor.predict(part.sources, search=SEARCHES.build(search), safeguards=False)
+    def translated(self, sources: Sequence[str], search: Choice) -> Sequence[Prediction]:
+        """Translate sentences."""
+        return self.predictor.predict(sources, search=SEARCHES.build(search), safeguards=False)
 
     def values(self, one: TextPrediction) -> Floats:
         """(1 + feature,): what weights are multiplied by; the model, and what features without a weight add, has 1."""
@@ -216,7 +332,7 @@ class _LogLinear:
 class _Pool:
     """Different translations of each sentence, of all rounds."""
 
-    def __init__(self, part: _Part) -> None:
+    def __init__(self, part: DevPart) -> None:
         self.part, self.size = part, 0
         self.rows: list[dict[str, tuple[Floats, Floats]]] = [{} for _ in part.references]
 
@@ -241,7 +357,7 @@ class _Pool:
         return Candidates.of([np.stack(one) for one in features], [np.stack(one) for one in statistics])
 
 
-def _dev_part(experiment: Experiment, folder: RunFolder, lines: int) -> Examples:
+def dev_part(experiment: Experiment, folder: RunFolder, lines: int) -> Examples:
     """At most so many dev examples. Raises ConfigError where there are none, or nothing is translated."""
     columns = folder.columns(experiment)
     if experiment.task_class.translated is None or not {"source", "target"} <= columns.keys():
@@ -274,5 +390,5 @@ def _settings(choice: Choice, feature: Feature) -> Choice:
     return Choice(choice.name, {**choice.settings, "weight": round(feature.weight, 6)})
 
 
-def _bleu(sums: Floats) -> float:
+def bleu_of(sums: Floats) -> float:
     return float(bleu_values(sums[None])[0])

@@ -21,7 +21,7 @@ from regard.reports.quality_estimation import QualityReport, check_estimable, es
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.measurements import CALIBRATION, keep_measured
-from regard.runs.texts import dev_examples, test_examples
+from regard.runs.texts import dev_examples, test_examples, warn_of_unknown
 from regard.statistical.calibration import CALIBRATIONS, Calibration, Calibrations
 from regard.tasks import Examples, Measure, Outcome, Task
 from regard.tasks.examples import as_rows
@@ -156,6 +156,8 @@ def _parts(
     )
     if dev is None:
         raise DataError("data.dev", "there is no dev part to calibrate with", hint="data.dev names one")
+    if test is not None:
+        warn_of_unknown(task, test, "test part: the model")
     if passes is not None:
         check_estimable(predictor, dev, test)
     return dev, test

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.data.readers.lines import read_lines
-from regard.errors import CheckpointError, DataError
-from regard.explain.adequacy.lexicon import FILE
+from regard.errors import DataError
+from regard.explain.adequacy.lexicon import kept_translations
 from regard.explain.translation_faults import FaultFinder
 from regard.predictor import load
 from regard.results import TranslationFault
 from regard.runs import RunFolder
 from regard.runs.assembly import check_translates
 from regard.runs.texts import test_examples
-from regard.statistical.translations import Translations
 
 WORST = 20  # sentences that are shown
 
@@ -75,9 +74,7 @@ def diagnose_run(run: Path, changes: Sequence[str], source: Path | None, say: Ca
     folder = RunFolder(run)
     experiment = folder.experiment(list(changes))
     check_translates(folder.columns(experiment), "--diagnose")
-    if not (run / FILE).exists():
-        raise CheckpointError(run / FILE, "is missing", f"learn it from the training texts: regard adequacy {run}")
-    finder, predictor = FaultFinder(Translations.read(run / FILE)), load(run, changes)
+    finder, predictor = FaultFinder(kept_translations(run)), load(run, changes)
     if source is not None:
         sources = [*read_lines(source)]
     else:

@@ -1,6 +1,5 @@
 """Figures of runs and of files of answers on the same examples; several systems are compared with the first."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -26,9 +25,9 @@ from regard.reports.timing import timed
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.assembly import task_of
-from regard.runs.texts import test_examples
+from regard.runs.texts import check_languages, test_examples, warn_of_unknown
 from regard.tasks import Examples, Measure, Outcome, Task
-from regard.tasks.examples import as_rows, count_of
+from regard.tasks.examples import count_of
 
 OPTIONS = ("source", "target", "text")  # columns whose files `regard evaluate` names by options
 
@@ -136,6 +135,7 @@ def _examples(systems: Sequence[Path], experiment: Experiment, files: dict[str, 
             raise DataError(files[target], problem)
     if not read[target]:
         raise DataError(files[target], "the file is empty")
+    check_languages(experiment, Choice("parallel", {"files": {name: str(files[name]) for name in read}}))
     return read
 
 
@@ -186,7 +186,7 @@ def _outcome(
     """With the seconds that a run took."""
     if path.is_dir():
         predictor = load(path, [change for change in changes if not change.startswith("data.test")])
-        _warn_of_unknown(predictor.task, examples, path)
+        warn_of_unknown(predictor.task, examples, str(path))
 
         def measured(rows: Sequence[int]) -> Outcome:
             some = predictor.outcome({name: [values[row] for row in rows] for name, values in examples.items()})
@@ -207,34 +207,6 @@ def _outcome(
         raise ConfigError("SYSTEM", f"'{path}' is a file, and how likely a text is only a model can tell", "give a run")
 
     return Outcome(examples, answers, unknown), None
-
-
-def _warn_of_unknown(task: Task, examples: Examples, run: Path) -> None:
-    """Warn of answers that a model cannot give, such as labels that it has never seen.
-
-    Raises DataError, with its number, for an example that cannot be read.
-    """
-    rows = as_rows(examples)
-    for number, one in enumerate(rows, start=1):
-        try:
-            for name in task.inputs:
-                task.vocabularies[name].check(one[name])
-        except DataError as error:
-            raise DataError(error.path, error.problem, line=number, hint=error.hint) from error
-    faults = ((number, _fault(task, one)) for number, one in enumerate(rows, start=1))
-    unknown = [(number, fault) for number, fault in faults if fault is not None]
-    if unknown:
-        number, first = unknown[0]
-        count = f"{len(unknown):,} of {count_of(examples):,} examples"
-        warnings.warn(f"{run} cannot answer {count}: {first.problem} in example {number} ({first.hint})", stacklevel=2)
-
-
-def _fault(task: Task, example: Mapping[str, str]) -> DataError | None:
-    try:
-        task.check(example)
-    except DataError as error:
-        return error
-    return None
 
 
 def _buckets(systems: Sequence[System], examples: Examples, measure: Measure) -> list[EvaluationBucket]:

@@ -11,6 +11,7 @@ from regard.results.prediction import (
     TagsPrediction,
     TextPrediction,
     as_line,
+    empty_answer,
 )
 from regard.results.translation_reports import (
     LexiconReport,
@@ -43,4 +44,5 @@ __all__ = [
     "TranslationFault",
     "WordRelevance",
     "as_line",
+    "empty_answer",
 ]

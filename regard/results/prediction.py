@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 from regard.results.explanation import Explanation
 from regard.results.translation_reports import LexiconReport, Place, SearchTree, TermReport
@@ -43,6 +43,10 @@ class Prediction:
         mean = math.fsum(found) / len(found) if found else None
         return mean if self.calibrated_confidence is None else self.calibrated_confidence
 
+    def warned(self, warning: str) -> Self:
+        """Return the same with one more warning."""
+        return replace(self, warning="; ".join(filter(None, (self.warning, warning))))
+
     def item_probabilities(self) -> list[float]:
         """Return what the model gives to each item of the answer: pieces without the end symbol, tags, the label."""
         return [math.exp(min(one, 0.0)) for one in (self.log_probs[:-1] if self.finished else self.log_probs)]
@@ -58,6 +62,10 @@ class Prediction:
     def search_tree(self) -> "SearchTree | None":
         """Return what a search held and dropped; None where nobody asked, or nothing was searched."""
         return None
+
+    def used_terms(self) -> Sequence[Place]:
+        """Return where the terms of a glossary that were used stand in the source."""
+        return ()
 
     def details(self) -> dict[str, Any]:
         """Return what JSON tells besides the text and its score."""
@@ -93,6 +101,10 @@ class TextPrediction(Prediction):
     def search_tree(self) -> SearchTree | None:
         """What a search of the source held and dropped."""
         return self.search
+
+    def used_terms(self) -> Sequence[Place]:
+        """Those of the report."""
+        return [] if self.terms is None else [use.place for use in self.terms.uses if use.target_place is not None]
 
     def details(self) -> dict[str, Any]:
         """Terms of a glossary, shares of the score, words that may be untranslated, faults, document, search."""
@@ -213,3 +225,15 @@ class NearestPrediction(Prediction):
         """The names with their cosines, and the vector."""
         near = [{"name": name, "cosine": cosine} for name, cosine in self.nearest]
         return {**super().details(), "nearest": near, "vector": list(self.vector)}
+
+
+def empty_answer(columns: Sequence[str], line: str) -> Prediction | None:
+    """Return the answer of nothing to a line, tabs between its columns, of which one is empty; None where none is.
+
+    For models that judge: of those that write, a line of nothing may be a beginning.
+    """
+    values = line.split("\t") if len(columns) > 1 else [line]
+    empty = next((name for name, value in zip(columns, values, strict=False) if not value.strip()), None)
+    if empty is None:
+        return None
+    return Prediction(line, "", 0.0, finished=False, warning=f"its {empty} is empty: it has no answer")

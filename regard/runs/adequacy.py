@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.config import Choice, staged
+from regard.data.manifest import place_file
 from regard.errors import ConfigError
 from regard.evaluation.alignments import Link
 from regard.explain.adequacy import ADEQUACIES
@@ -61,7 +62,7 @@ def learn_translations(
         _write_pseudo(pseudo, pairs, links, {*translations.ambiguous(AMBIGUOUS)})
     new = staged(folder.path / FILE)
     translations.write(new)
-    new.replace(folder.path / FILE)
+    place_file(new, folder.path / FILE)
     given = dev_examples(experiment, task_of(experiment, columns), say)
     if given is None:
         return Learnt(translations, len(pairs), float("nan"))

@@ -1,6 +1,7 @@
 """Settings and columns → a model, its task and what it is trained to minimise."""
 
 import copy
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -98,7 +99,14 @@ def shortlist_of(folder: RunFolder, settings: DecodingSettings, columns: Columns
     if not settings.shortlist:
         return None
     check_translates(columns, "decoding.shortlist")
-    return Shortlist.load(folder.path / SHORTLIST, len(columns["source"]), len(columns["target"]))
+    sizes = len(columns["source"]), len(columns["target"])
+    return Shortlist.load(folder.path / SHORTLIST, *sizes, vocabularies_key(columns))
+
+
+def vocabularies_key(columns: Columns) -> str:
+    """Return a SHA-256 over what decides the ids of source and target."""
+    keys = [columns[name].key() for name in ("source", "target")]
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
 def adequacy_of(folder: RunFolder, settings: DecodingSettings, columns: Columns) -> Adequacy | None:

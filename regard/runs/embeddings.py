@@ -1,6 +1,6 @@
 """The words or documents that a trained model knows, with their vectors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -13,8 +13,8 @@ from regard.models import Model
 from regard.runs.assembly import assemble
 from regard.runs.folder import RunFolder
 from regard.tasks import Task
+from regard.text.vector_files import read_vectors
 from regard.text.vector_table import VectorTable
-from regard.text.word2vec_format import read_word2vec
 
 
 class Embeddings(NamedTuple):
@@ -24,13 +24,16 @@ class Embeddings(NamedTuple):
     spelled: Callable[[str], VectorTable]  # a table with one word more, where its spelling gives it a vector
 
 
+CHECKED = 10_000  # first rows of a file of vectors, by which it is checked
+
+
 def read_embeddings(path: Path, column: str | None = None) -> Embeddings:
-    """Return the vectors of a run's embedder, that of `column` or the first, or of a file of word2vec's.
+    """Return the vectors of a run's embedder, that of `column` or the first, or of a file of vectors.
 
     Raises RegardError for what is neither, and for a model whose words have no vectors of their own.
     """
     if path.is_file():
-        table = read_word2vec(path)
+        table = read_vectors(path)
         return Embeddings(table, lambda word: table)
     if not path.exists():
         raise CheckpointError(path, "there is no such run, and no such file of vectors")
@@ -63,9 +66,34 @@ def fill_embedders(model: Model, tasks: Sequence[Task], say: Callable[[str], Non
 
     Raises ConfigError where these do not fit.
     """
+
+    def read(path: Path, words: Collection[str]) -> VectorTable:
+        return read_vectors(path, words) if path.is_file() else read_embeddings(path).table
+
+    _fill(model, tasks, read, say)
+
+
+def check_embedders(model: Model, task: Task) -> None:
+    """Raise RegardError for vectors whose first rows cannot be read, or are not as wide as the settings say.
+
+    Changes the embedders of the model, which is one to throw away.
+    """
+
+    def read(path: Path, words: Collection[str]) -> VectorTable:
+        return read_vectors(path, rows=CHECKED) if path.is_file() else read_embeddings(path).table
+
+    _fill(model, [task], read, lambda line: None)
+
+
+def _fill(
+    model: Model,
+    tasks: Sequence[Task],
+    read: Callable[[Path, Collection[str]], VectorTable],
+    say: Callable[[str], None],
+) -> None:
     for embedder, words in dict(found for task in tasks for found in embedders_of(model, task).values()).items():
         try:
-            told = embedder.take_words(words, lambda path: read_embeddings(path).table)
+            told = embedder.take_words(words, read)
         except PartError as error:
             raise error.inside("model.embedder") from error
         if told:

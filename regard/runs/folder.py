@@ -1,16 +1,17 @@
 """A run folder: everything that a model came from and is.
 
 experiment.yaml   the complete settings
-environment.json  versions, device and threads it was made with
+environment.json  versions, device and threads it was made with, and the number of this format
 origins.json      what its texts were, by their content
 text/             what columns have learnt: tokenizers (`shared`, or one a column, or a language) and labels
-manifest.json     the digests of all that, see regard.runs.manifest
+manifest.json     the digests of all that, see regard.data.manifest
 frozen.json       which weights do not learn, where `init.frozen` keeps what was taken from another run
 data/             the memory-mapped training corpus
 checkpoints/      see regard.training.checkpoint
 metrics.jsonl     one JSON object per line of the log
-tuning/           what `regard tune` has learnt: tables, and the weights of features
-grades.json       how far explanations can be trusted, see regard.runs.measurements
+tuning/           what `regard tune` has learnt: tables, and the weights of features, with a manifest of their own
+shortlist.safetensors, translations.tsv.gz   what `regard shortlist` and `regard adequacy` have learnt
+grades.json, calibration.json, alignment.json   what was measured, see regard.runs.measurements
 final.json        which checkpoint to use, once training has ended
 .lock             held by who trains there
 
@@ -25,24 +26,34 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
 from typing import Any, cast
 
 import torch
 
-from regard.config import is_unfinished, read_checked, read_yaml, staged, write_atomically
+from regard.config import is_unfinished, parse_json, read_checked, read_yaml, staged, write_atomically
 from regard.data.columns import Columns, load_columns, of_language
+from regard.data.manifest import (
+    MANIFEST,
+    has_manifest,
+    is_settled,
+    place_file,
+    verify,
+    verify_file,
+    write_manifest,
+)
 from regard.data.sealed import SEAL
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.experiment import SETTINGS_FILE, Experiment, load_experiment, settings_file
 from regard.ops.machine import onednn_kinds
 from regard.runs.lock import LOCK, locked
-from regard.runs.manifest import MANIFEST, has_manifest, is_settled, replace_file, verify, write_manifest
 from regard.training import checkpoint as files
 
 ENVIRONMENT, ORIGINS = "environment.json", "origins.json"
 DEVICES = ("cpu", "cuda", "mps")
+FORMAT = 1  # of a run; it grows when earlier versions of Regard would misread what is written now
 TUNING, DECODING = "tuning", "decoding.yaml"  # what regard tune learnt, and the search and features that it chose
 TRAIN, LAST_SETTING = "train", "format"  # a part that every run has; the end of every settings file
 Origins = dict[str, dict[str, Any]]  # part → how it is read, and the digests of its files
@@ -123,7 +134,7 @@ class RunFolder:
         settings, *noted = (self.path / name for name in (SETTINGS_FILE, ENVIRONMENT, ORIGINS))
         write_manifest(self.path, [settings])
         shutil.rmtree(self.text, ignore_errors=True)  # of a beginning that was killed, perhaps with other settings
-        for path, values in zip(noted, (environment(), origins), strict=True):
+        for path, values in zip(noted, ({**environment(), "format": FORMAT}, origins), strict=True):
             write_atomically(path, json.dumps(values, indent=1))
 
     def seal(self) -> None:
@@ -142,13 +153,13 @@ class RunFolder:
         if experiment != before:
             new = staged(self.path / SETTINGS_FILE)
             experiment.save(new)
-            replace_file(self.path, SETTINGS_FILE, new)
+            place_file(new, self.path / SETTINGS_FILE)
 
     def origins(self) -> Origins:
         """What its texts were when it began; nothing of a run that has not noted it. Raises CheckpointError."""
         path = self.path / ORIGINS
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = parse_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
@@ -160,9 +171,11 @@ class RunFolder:
     def experiment(self, changes: list[str] | None = None) -> Experiment:
         """The settings the run was made with, with changes; it is where it is found.
 
-        Raises CheckpointError where there are none, and where a file of the run is not as it was written.
+        Raises CheckpointError where there are none, where a file of the run is not as it was written, and for a run
+        whose format is newer than this version.
         """
         file = settings_file(self.path)
+        self._check_format()
         verify(self.path)
         if not has_manifest(self.path) and LAST_SETTING not in read_yaml(file):
             problem = f"is no complete settings file: '{LAST_SETTING}', its last line, is missing"
@@ -179,6 +192,7 @@ class RunFolder:
         path = self.path / TUNING / DECODING
         if not path.is_file():
             raise CheckpointError(path, "is missing", f"tune the run first: regard tune {quote(str(self))}")
+        verify_file(path, f"make it again: regard tune {quote(str(self))}")
         return [f"decoding.{name}={json.dumps(value)}" for name, value in read_yaml(path).items()]
 
     def columns(self, experiment: Experiment) -> Columns:
@@ -206,15 +220,30 @@ class RunFolder:
 
     def weights_digest(self) -> str:
         """The SHA-256 of the weights that answer, as the seal of their checkpoint tells it."""
-        seal = json.loads((self.checkpoint().folder / SEAL).read_text(encoding="utf-8"))
+        seal = parse_json((self.checkpoint().folder / SEAL).read_text(encoding="utf-8"))
         return str(seal["files"][files.MODEL][1])
+
+    def _check_format(self) -> None:
+        """Raise CheckpointError for a run of a newer format; one that notes none is older, and is read."""
+        noted = self._environment()
+        made = noted.get("format", FORMAT)
+        if isinstance(made, int) and made > FORMAT:
+            problem = f"is a run of format {made}, written by Regard {noted.get('regard', '?')}"
+            raise CheckpointError(
+                self.path, f"{problem}; Regard {version('regard')} reads formats up to {FORMAT}", "upgrade Regard"
+            )
+
+    def _environment(self) -> dict[str, Any]:
+        """What the run has noted of its environment; nothing where that cannot be read."""
+        try:
+            found = parse_json((self.path / ENVIRONMENT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def changed_environment(self) -> list[str]:
         """What is not as it was when the run began: its weights may then differ in their last bits."""
-        try:
-            before = json.loads((self.path / ENVIRONMENT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return []
+        before = self._environment()
         pairs = [(name, before.get(name, now), now) for name, now in environment().items()]
         return [f"{name} was {then}, is {now}" for name, then, now in pairs if then != now]
 
@@ -248,6 +277,7 @@ def _are_origins(found: Any) -> bool:
 def environment() -> dict[str, Any]:
     """What decides the last bits of a result."""
     return {
+        "regard": version("regard"),
         "torch": torch.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),

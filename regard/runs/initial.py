@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.config import read_checked, write_checked
 from regard.data.columns import Columns, closed_columns, load_columns, vocabulary_folders
-from regard.errors import ConfigError, DataError, nearest
+from regard.errors import CheckpointError, ConfigError, DataError, nearest
 from regard.experiment import Experiment, InitialSettings
 from regard.models import Model
 from regard.runs.assembly import model_of
@@ -115,6 +115,13 @@ def start_from(model: Model, taken: Iterable[Taken]) -> None:
         state[name].copy_(value)
 
 
+def is_whole(model: Model, taken: Iterable[Taken]) -> bool:
+    """Return whether all that a model has learnt comes from the run to start from."""
+    state = model.state_dict()
+    known = {state[one.name].data_ptr() for one in taken}
+    return bool(known) and all(parameter.data_ptr() in known for parameter in model.parameters())
+
+
 def check_foundation(experiment: Experiment, model: Model, taken: Iterable[Taken]) -> None:
     """Raise ConfigError where what never learns would start from random numbers."""
     state, owners = model.state_dict(), names_by_part(model)
@@ -136,11 +143,18 @@ def keep_frozen(folder: RunFolder, names: Iterable[str]) -> None:
 
 
 def kept_frozen(folder: RunFolder) -> list[str] | None:
-    """Return the names that were noted; None in a run of an earlier version, or where the file is damaged."""
+    """Return the names that were noted; None in a run of an earlier version.
+
+    Raises CheckpointError for a damaged file; without one the names are those of the run that it started from.
+    """
+    path = folder.path / FROZEN
     try:
-        return list(read_checked(folder.path / FROZEN)["names"])
-    except (OSError, ValueError):
+        return list(read_checked(path)["names"])
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError) as error:
+        hint = "take it from a copy of the run, or delete it where the run that it started from is still there"
+        raise CheckpointError(path, f"cannot be read: {error}", hint) from error
 
 
 def freeze(model: Model, names: Iterable[str], routes: Mapping[str, str]) -> None:

@@ -1,6 +1,8 @@
 """What was measured with a run's weights, and is kept beside its settings: of these weights alone."""
 
+import warnings
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
 from regard.config import read_checked, write_checked
@@ -11,6 +13,11 @@ from regard.statistical.calibration import CALIBRATIONS, Calibrations
 
 GRADES, ALIGNMENT = "grades.json", "alignment.json"
 CALIBRATION = "calibration.json"
+MEASURES = {  # the command behind each file
+    GRADES: "regard explain {run} --grade",
+    ALIGNMENT: "regard align --model {run}",
+    CALIBRATION: "regard calibrate {run}",
+}
 WEIGHTS, ATTENTION = "weights", "attention"
 
 
@@ -20,10 +27,15 @@ def keep_measured(folder: RunFolder, name: str, values: Mapping[str, Any]) -> No
 
 
 def kept_measured(folder: RunFolder, name: str) -> dict[str, Any] | None:
-    """Return what was kept; None where nothing was, or of other weights, or the file is damaged."""
+    """Return what was kept; None where nothing was, or of other weights. A damaged file is warned of and not used."""
+    path = folder.path / name
     try:
-        found = read_checked(folder.path / name)
-    except (OSError, ValueError):
+        found = read_checked(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        again = MEASURES[name].format(run=quote(str(folder.path)))
+        warnings.warn(f"{path}: cannot be read: {error}; it is not used (measure it again: {again})", stacklevel=2)
         return None
     weights = found.pop(WEIGHTS, None)
     return found if weights == folder.weights_digest() else None

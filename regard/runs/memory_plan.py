@@ -13,18 +13,16 @@ from regard.data.columns import Columns, example_values, small_columns
 from regard.data.streams import AHEAD
 from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment
-from regard.experiment.time_plan import TRAINING
+from regard.experiment.time_plan import TRAINING, measured_pace, sized_columns
 from regard.models import MODELS, Model
 from regard.ops.memory import free_bytes
 from regard.records import Batch
-from regard.registry import Choice
 from regard.runs.assembly import model_of, objective_of, task_of
 from regard.runs.folder import choose_device
 from regard.runs.texts import learnt_columns, part_reader
 from regard.training.optimizers import OPTIMIZERS
 
 NUMBER = 4  # bytes of a weight
-WHOLE_WORDS = 30_000  # pieces of a vocabulary whose tokenizer has no size
 LENGTH, ROWS = 5, 64  # example texts in a row of the batch that is tried, and its rows
 PIECES = 20  # of a text whose tokenizer is yet to be learnt
 FIRST = 16  # examples of the data that tell how wide and long all are
@@ -101,16 +99,17 @@ def memory_plan(experiment: Experiment) -> MemoryPlan:
     while time.perf_counter() - start < TRIED:
         objective.loss(batch, turn).sum.backward()
         count += 1
-    seconds, tokens = (time.perf_counter() - start) / count, _tokens(experiment, sample)
+    tokens = _tokens(experiment, sample)
     scale = tokens / _size(batch)
-    accumulate = experiment.training.accumulate
+    seconds = (time.perf_counter() - start) / count * scale * experiment.training.accumulate
+    pace = measured_pace(experiment) if experiment.training.max_minutes else None
     return MemoryPlan(
         parameters,
         pieces,
         weights,
         sum(saved.values()) * scale,
         _waiting(experiment, tokens, len(experiment.columns)),
-        seconds * scale * accumulate,
+        seconds if pace is None else pace.seconds,
     )
 
 
@@ -182,23 +181,6 @@ def _size(batch: Batch) -> int:
     return len(batch.lines) * max(lengths)
 
 
-class _Sized:
-    """A column that has learnt from example values alone, or its tokenizer, with as many pieces as a run has."""
-
-    def __init__(self, small: Any, pieces: int) -> None:
-        self._small, self._pieces = small, pieces
-
-    def __len__(self) -> int:
-        return self._pieces
-
-    @property
-    def tokenizer(self) -> "_Sized":
-        return _Sized(self._small.tokenizer, self._pieces)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._small, name)
-
-
 class _Sample(NamedTuple):
     """What stands for the examples of a run."""
 
@@ -231,19 +213,8 @@ def _repeated(values: Mapping[str, list[str]], count: int) -> dict[str, list[str
 
 
 def _columns(experiment: Experiment) -> dict[str, Any]:
-    """Columns of the sizes that the settings ask for; texts that share a vocabulary share one."""
-    small = small_columns(experiment.vocabularies, shared=experiment.text.shared)
-    pieces = _pieces(experiment.text.tokenizer)
-    sized: dict[int, Any] = {
-        id(column): column if column.tokenizer is None else _Sized(column, max(pieces, len(column.tokenizer)))
-        for column in small.values()
-    }
-    return {name: sized[id(column)] for name, column in small.items()}
-
-
-def _pieces(tokenizer: Choice) -> int:
-    size = tokenizer.settings.get("size", WHOLE_WORDS)
-    return size if isinstance(size, int) else WHOLE_WORDS
+    """Columns of the sizes that the settings ask for, which know example values alone."""
+    return sized_columns(experiment, small_columns(experiment.vocabularies, shared=experiment.text.shared))
 
 
 def _read(count: float) -> str:

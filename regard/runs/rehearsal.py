@@ -11,12 +11,16 @@ from regard.experiment import Experiment
 from regard.models import Model
 from regard.ops.memory import lacks_memory
 from regard.runs.assembly import engine_of, model_of, objective_of, task_of
+from regard.runs.embeddings import check_embedders
 from regard.training.scheduled import Scheduled
 from regard.training.turns import Turns
 
 
-def rehearse(experiment: Experiment) -> None:
-    """Builds the model, takes a loss and predicts. Raises ConfigError for parts that do not fit."""
+def rehearse(experiment: Experiment, *, starts: bool = False) -> None:
+    """Builds the model, takes a loss and predicts. Raises ConfigError for parts that do not fit.
+
+    For a run that `starts`, files of vectors are looked into as well; one that goes on needs them no more.
+    """
     try:
         columns = small_columns(experiment.vocabularies, shared=experiment.text.shared)
         task, model = task_of(experiment, columns), model_of(experiment, columns).eval()
@@ -32,6 +36,8 @@ def rehearse(experiment: Experiment) -> None:
         Turns(experiment.training, objective)
         with torch.inference_mode():
             task.predict(engine_of(experiment.decoding, model, task), batch)
+        if starts:
+            check_embedders(model, task)
     except RegardError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError) as error:

@@ -9,10 +9,11 @@ import torch
 
 from regard.config import staged
 from regard.data.columns import Columns, check_one_vocabulary
+from regard.data.manifest import place_file
 from regard.decoding.shortlist import FILE, Shortlist
 from regard.experiment import Experiment
 from regard.pieces import UNK
-from regard.runs.assembly import check_translates, task_of
+from regard.runs.assembly import check_translates, task_of, vocabularies_key
 from regard.runs.folder import RunFolder
 from regard.runs.texts import dev_examples, training_readers
 from regard.statistical.aligner import fit
@@ -57,8 +58,8 @@ def learn_shortlist(
     counts = np.bincount([*chain.from_iterable(target for _, target in pairs)], minlength=sizes[1])
     shortlist = Shortlist(likely, torch.from_numpy(np.argsort(-counts, kind="stable")[:common].copy()), sizes[1])
     new = staged(folder.path / FILE)
-    shortlist.save(new)
-    new.replace(folder.path / FILE)
+    shortlist.save(new, vocabularies_key(columns))
+    place_file(new, folder.path / FILE)
     return _judged(shortlist, experiment, columns, len(pairs), say)
 
 

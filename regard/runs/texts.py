@@ -1,12 +1,15 @@
 """The examples of a run: readers of its parts, columns learnt from them, and the training corpus."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from regard.data import READERS, CheckedReader, Corpus, Reader
 from regard.data.columns import COLUMNS, Columns, learn_columns, learnt_things, own_name, save_columns
+from regard.data.columns.labels import LabelsColumn
 from regard.data.examples import Example
 from regard.data.mixed_stream import MixedStream
 from regard.data.report import SHOWN
@@ -14,10 +17,11 @@ from regard.data.streams import PlannedStream
 from regard.data.transforms import transformed
 from regard.errors import ConfigError, DataError
 from regard.experiment import Experiment
-from regard.experiment.data import CORPORA, named_files
+from regard.experiment.data import CORPORA, named_files, pair_of
 from regard.registry import Choice
 from regard.runs.folder import RunFolder
 from regard.tasks import Examples, Task
+from regard.tasks.examples import as_rows
 
 Say = Callable[[str], None]
 Texts = Mapping[str, str]  # of an example, by column
@@ -34,24 +38,72 @@ def training_readers(experiment: Experiment) -> dict[str, Reader]:
 
 def dev_examples(experiment: Experiment, task: Task, say: Say) -> Examples | None:
     """What models are chosen by: the dev part, else what is held out; None where there is neither, which is told."""
-    if experiment.reader("dev") is not None:
+    if (choice := experiment.reader("dev")) is not None:
+        check_languages(experiment, choice)
         reader = _reader(experiment, "dev")
     elif held_out(experiment).dev:
         reader = _parts(experiment)[1]
     else:
         say(f"no dev part: {LAST_KEPT}")
         return None
-    checked = CheckedReader(reader, task.usable, task.check)
-    try:
-        found = read_examples(checked, task.usable, experiment.training.validate_lines, say)
-    except DataError as error:
-        if experiment.reader("dev") is not None:
-            raise
-        hint = "all its examples are held out: give more of them, leave it out, or give a dev part: data.dev"
-        raise DataError(error.path, f"{error.problem} to learn from", line=error.line, hint=hint) from error
+    checked = CheckedReader(reader, task.usable, partial(_check_given, task))
+    found = read_examples(checked, task.usable, experiment.training.validate_lines, say)
     if found is None:
         say(f"{reader.names[0]}: no example is left to validate with ({_dev_hint(experiment)}): {LAST_KEPT}")
+    else:
+        warn_of_unknown(task, found, f"{reader.place}: the model")
     return found
+
+
+def _check_given(task: Task, texts: Texts) -> None:
+    """Raise DataError for what is given, beside the answer, if it cannot be read."""
+    for name in task.inputs:
+        task.vocabularies[name].check(texts[name])
+
+
+def warn_of_unknown(task: Task, examples: Examples, who: str) -> None:
+    """Warn of answers that a model, which `who` names, cannot give, such as labels that it has never seen.
+
+    Raises DataError for an example that cannot be read, with its number, and where nothing at all can be judged.
+    """
+    unknown, rows = list[tuple[int, DataError]](), as_rows(examples)
+    for number, one in enumerate(rows, start=1):
+        try:
+            _check_given(task, one)
+        except DataError as error:
+            raise DataError(error.path, error.problem, line=number, hint=error.hint) from error
+        try:
+            task.check(one)
+        except DataError as error:
+            unknown.append((number, error))
+    if not unknown:
+        return
+    number, first = unknown[0]
+    count = f"{len(unknown):,} of {len(rows):,} examples"
+    if len(unknown) == len(rows) and not _knows_a_part(task, examples[task.last]):
+        hint = f"{first.hint}; is '{task.last}' read from the right field or file?"
+        raise DataError(task.last, f"{who} cannot answer {count}: {first.problem}", hint=hint)
+    warnings.warn(f"{who} cannot answer {count}: {first.problem} in example {number} ({first.hint})", stacklevel=2)
+
+
+def check_languages(experiment: Experiment, choice: Choice) -> None:
+    """Raise DataError for examples in two languages that are not those of the run: no figure would judge it.
+
+    Languages are known by settings of readers and endings of files. Codes that are not of two letters are not
+    compared: "eng" may be "en", and an ending such as "src" is not a language.
+    """
+    pairs = (experiment.data.language_pair(), pair_of(choice))
+    own, other = ([(code or "").partition("-")[0].lower() for code in pair] for pair in pairs)
+    if all(len(code) == 2 for code in (*own, *other)) and not {*own} & {*other}:
+        place, run = READERS.build(choice, tuple(experiment.columns)).place, " to ".join(own)
+        problem = f"the examples are translated from {' to '.join(other)}, and the run translates from {run}"
+        raise DataError(place, problem, hint="give texts in its languages")
+
+
+def _knows_a_part(task: Task, values: Sequence[str]) -> bool:
+    """Whether a model knows one of the labels of a row of labels, such as tags, of examples."""
+    column = task.vocabularies[task.last]
+    return isinstance(column, LabelsColumn) and any(one in column.labels for row in values for one in row.split())
 
 
 def _dev_hint(experiment: Experiment) -> str:
@@ -65,8 +117,10 @@ def test_examples(experiment: Experiment, task: Task, files: Mapping[str, Path] 
     """What finished models are judged by: `files` by column, else the test part, else what is held out, else None."""
     if files:
         named = Choice("parallel", {"files": {column: str(path) for column, path in files.items()}})
+        check_languages(experiment, named)
         return read_examples(READERS.build(named, tuple(files)), task.judged)
-    if experiment.reader("test") is not None:
+    if (choice := experiment.reader("test")) is not None:
+        check_languages(experiment, choice)
         return read_examples(_reader(experiment, "test"), task.judged)
     return read_examples(_parts(experiment)[2], task.usable) if held_out(experiment).test else None
 
@@ -180,10 +234,13 @@ def training_batches(
     task.check_variation(experiment.data.transforms)
     for name, reader in training_readers(experiment).items():
         kind = task.along(routes.get(name, task.route))
-        checked = CheckedReader(reader, kind.usable, kind.check)
+        checked = CheckedReader(reader, kind.usable, kind.check, kind.learnt_from)
         most = kind.max_length(experiment.data.max_length)
         corpus = Corpus.open(checked, kind.vocabularies, cache, max_tokens=most)
         say(f"{reader.names[0]}: {corpus.report}")
+        if checked.left_out:
+            lines = ", ".join(map(str, checked.left_out[:SHOWN])) + (" …" if len(checked.left_out) > SHOWN else "")
+            say(f"{len(checked.left_out):,} examples whose answer is not in the passage are left out (lines {lines})")
         if most is not None and (longer := corpus.report.too_long):
             say(f"{longer:,} of more than {most:,} pieces are left out; to learn from them {kind.length_hint(most)}")
         limits = experiment.training.batch_tokens, experiment.training.batch_sentences

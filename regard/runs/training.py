@@ -14,10 +14,12 @@ import torch
 
 from regard.config import quoted
 from regard.data.columns import Columns
+from regard.data.manifest import note_file, verify_file
 from regard.data.streams import Stream
 from regard.decoding import GreedySearch
-from regard.errors import ConfigError
+from regard.errors import CheckpointError, ConfigError
 from regard.experiment import Experiment, read_experiment, settings_file
+from regard.experiment.few_pairs import phrases_advice
 from regard.models import Model
 from regard.models.counting import count_for_embedders
 from regard.objectives import Objective
@@ -32,6 +34,7 @@ from regard.runs.initial import (
     check_foundation,
     freeze,
     initial_values,
+    is_whole,
     keep_frozen,
     kept_frozen,
     start_from,
@@ -40,10 +43,12 @@ from regard.runs.initial import (
 from regard.runs.memory_plan import check_weights, halvings
 from regard.runs.rehearsal import rehearse
 from regard.runs.resuming import check_resumed, origins_of
+from regard.runs.teaching import CHOICE, Teaching, corrections_of
 from regard.runs.texts import dev_examples, learn_run_columns, training_batches
 from regard.runs.training_links import training_links
 from regard.runs.validation import Validation, Validations
 from regard.tasks import Examples, Measure, Task
+from regard.training.checkpoint import step_folder
 from regard.training.interrupt import Interrupted
 from regard.training.progress import Progress
 from regard.training.trainer import Report, Trainer
@@ -99,16 +104,30 @@ def train_run(experiment: Experiment, *, resume: bool = False, quiet: bool = Fal
                 parts = world.in_order(lambda: _prepared(experiment, folder, progress, world, resume, stack, making))
                 trainer = _trainer(parts, folder, progress, world).prepare(resume=folder.started)
             world.by_first(lambda: folder.keep(parts.experiment))
+            if advice := phrases_advice(parts.experiment):
+                progress.say(advice)
             try:
                 report = trainer.train()
+                world.by_first(lambda: note_file(progress.path, settled=True))
             except Interrupted as interrupted:
                 torchrun = f"torchrun --nproc_per_node={world.size} -m " if world.size > 1 else ""
                 option = "" if torchrun else "--run "  # which torchrun would take for its own
                 command = f"{torchrun}regard train {option}{quote(str(folder))} --resume"
                 progress.say(f"{interrupted}; go on with: {command}")
                 return False
-            _tell(report, folder, experiment, progress)
+            _tell(report, folder, parts, progress)
+            if advice:
+                progress.say(advice)
             return True
+
+
+def _open_log(progress: Progress) -> None:
+    """Have the log of a run grow again; warn where it is not as training left it."""
+    try:
+        verify_file(progress.path, "its lines are for reading alone, training goes on without them")
+    except CheckpointError as error:
+        progress.warn(str(error))
+    note_file(progress.path, settled=False)
 
 
 @contextmanager
@@ -152,8 +171,9 @@ class _Parts(NamedTuple):
     model: Model
     objective: Objective
     batches: Stream
-    validation: Validation | Validations | None
+    validation: Validation | Validations | Teaching | None
     higher_is_better: bool  # of the metric that steers
+    continues: bool  # from weights that are whole, so that they are ranked, too
     halvings: int  # times that batches must be halved to fit into memory
 
 
@@ -175,11 +195,12 @@ def _prepared(
     if not world.first:
         return _parts(experiment, folder, folder.vocabularies(experiment), progress, world)
     check_weights(experiment)
-    rehearse(experiment)
+    rehearse(experiment, starts=not resume)
     if resume:
         settings_file(folder.path)  # else no lock is left in a folder that is no run
         stack.enter_context(folder.held())
         check_resumed(experiment, folder, progress.say)
+        _open_log(progress)  # before a training that begins anew empties it
         if not folder.started:
             progress.warn(f"{folder} has no checkpoint: training begins anew")
     else:
@@ -212,15 +233,20 @@ def _parts(experiment: Experiment, folder: RunFolder, columns: Columns, progress
     examples = dev_examples(experiment, task, progress.say)
     if new:
         task.fit(model, batches, examples, progress.say)
+    validation: Validation | Validations | Teaching | None
     validation = _validation(experiment, model, task, examples, progress.say)
+    corrected = corrections_of(experiment, task)
+    if corrected is not None:
+        validation = Teaching(validation, model, task, corrected, experiment, folder)
     count = sum(parameter.numel() for parameter in model.parameters())
     several = f" in each of {world.size} processes" if world.size > 1 else ""
     progress.say(f"{count / 1e6:.1f} M parameters on {world.device}{several}, run {folder}")
     links = partial(training_links, experiment, folder, columns, progress.say)
     objective = objective_of(experiment, model, task, links).to(world.device)
-    higher_is_better = task.measure(experiment.training.metric).higher_is_better is True
+    taught = isinstance(validation, Teaching)
+    higher_is_better = taught or task.measure(experiment.training.metric).higher_is_better is True
     halved = halvings(experiment, world.device) if new else 0
-    return _Parts(experiment, model, objective, batches, validation, higher_is_better, halved)
+    return _Parts(experiment, model, objective, batches, validation, higher_is_better, is_whole(model, taken), halved)
 
 
 def _validation(
@@ -240,17 +266,21 @@ def _validation(
 
 
 def _trainer(parts: _Parts, folder: RunFolder, progress: Progress, world: World) -> Trainer:
+    settings = parts.experiment.training
+    if isinstance(parts.validation, Teaching):
+        settings = replace(settings, metric=CHOICE, average=1)
     return Trainer(
         parts.model,
         parts.objective,
         parts.batches,
-        settings=parts.experiment.training,
+        settings=settings,
         run=folder.path,
         validate=parts.validation,
         higher_is_better=parts.higher_is_better,
         progress=progress,
         world=world,
         halvings=parts.halvings,
+        validate_start=parts.continues and parts.validation is not None,
     )
 
 
@@ -274,34 +304,20 @@ def _measures(experiment: Experiment, task: Task) -> list[Measure]:
     return measures if steering.key in (one.key for one in measures) else [*measures, steering]
 
 
-def _tell(report: Report, folder: RunFolder, experiment: Experiment, progress: Progress) -> None:
-    score = "" if report.score is None else f", best score {report.score:.2f}"
+def _tell(report: Report, folder: RunFolder, parts: _Parts, progress: Progress) -> None:
+    experiment, teaching = parts.experiment, isinstance(parts.validation, Teaching)
+    score = "" if report.score is None or teaching else f", best score {report.score:.2f}"
     progress.say(f"{report.reason}: {report.updates:,} updates in {report.seconds / 60:.1f} min{score}")
     command = f"regard train {quote(str(folder))} --resume"
-    warmup = experiment.training.schedule.settings.get("warmup", 0)
     limits = "".join(f" training.{name}=null" for name in LIMITS if getattr(experiment.training, name) is not None)
-    if 0 < report.updates < warmup and not _is_perfect(experiment, report):
-        progress.say(
-            f"the learning rate was still rising after {report.updates:,} of {warmup:,} updates, so it may learn much "
-            f"more; go on with: {command}{limits} training.max_minutes={_longer(experiment, report)}"
-        )
+    if isinstance(parts.validation, Teaching):
+        progress.say(parts.validation.summary(folder, report.checkpoint))
+    elif parts.continues and report.checkpoint == step_folder(folder.path, 0):
+        progress.say(f"no checkpoint was better than the start ({experiment.training.metric}): its weights are kept")
     elif report.rising:
         minutes = max(2, round(report.seconds / 60 * 3))  # in all, what has passed included
         progress.say(f"the last score is the best one; go on with: {command}{limits} training.max_minutes={minutes}")
     progress.say(experiment.task_class.usage(quote(str(folder))))
 
 
-PERFECT = 100.0  # per cent
 LIMITS = ("max_updates", "max_epochs", "max_core_minutes")  # which a longer time must not meet
-
-
-def _is_perfect(experiment: Experiment, report: Report) -> bool:
-    """Whether its score is the best there is: 100 of a metric in per cent."""
-    metric = experiment.task_class.measure(experiment.training.metric)
-    return report.score is not None and metric.higher_is_better is True and report.score >= PERFECT
-
-
-def _longer(experiment: Experiment, report: Report) -> int:
-    """Minutes in which a training that ended in its warm-up would have come well behind it."""
-    warmup = experiment.training.schedule.settings["warmup"]
-    return max(30, round(report.seconds / 60 * 5 * warmup / max(1, report.updates)))

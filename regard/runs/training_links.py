@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, cast
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -50,14 +51,25 @@ class KeptLinks(NamedTuple):
         path.parent.mkdir(parents=True, exist_ok=True)
         new = staged(path)
         with new.open("wb") as file:
-            np.savez(file, hashes=self.hashes, data=self.words.data, offsets=self.words.offsets)
+            np.savez(file, digest=self._digest(), hashes=self.hashes, data=self.words.data, offsets=self.words.offsets)
         new.replace(path)
 
     @classmethod
-    def load(cls, path: Path) -> "KeptLinks":
-        """Read a saved one."""
-        with np.load(path, allow_pickle=False) as file:
-            return cls(file["hashes"], Ragged(file["data"], file["offsets"]))
+    def load(cls, path: Path) -> "KeptLinks | None":
+        """Return the saved one; None where there is none, or it is not as it was saved."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                found = cls(file["hashes"], Ragged(file["data"], file["offsets"]))
+                whole = np.array_equal(file["digest"], found._digest()) if "digest" in file else True  # one of before
+        except (OSError, ValueError, KeyError, BadZipFile):
+            return None
+        return found if whole else None
+
+    def _digest(self) -> NDArray[np.uint8]:
+        """SHA-256 of all numbers."""
+        arrays = (self.hashes, self.words.data, self.words.offsets)
+        content = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays))
+        return np.frombuffer(content.digest(), np.uint8)
 
 
 class TrainingLinks:
@@ -117,7 +129,8 @@ def _links_of(
 ) -> TrainingLinks:
     """Of the pairs of readers, whose pieces are those of columns."""
     path = cache / f"links-{_key(readers, columns, aligner)}.npz"
-    if not path.exists():
+    kept = KeptLinks.load(path)
+    if kept is None:
         start = time.monotonic()
         texts = (example.texts for reader in readers for example in reader)
         pairs = list(islice(((one["source"], one["target"]) for one in texts), MOST_PAIRS))
@@ -126,7 +139,7 @@ def _links_of(
         kept.save(path)
         seconds, count = time.monotonic() - start, len(kept.words.data) // 2
         say(f"{count:,} links of words learnt in {seconds:.0f} s, kept in {path.name}")
-    return TrainingLinks(columns, KeptLinks.load(path))
+    return TrainingLinks(columns, kept)
 
 
 def learnt_links(pairs: Sequence[tuple[str, str]], columns: Columns, aligner: Choice) -> KeptLinks:

@@ -9,7 +9,19 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from regard.serve import errors
-from regard.serve.api import alternatives, explain, files, measured, offered, pages, predict, suggest, translate, v1
+from regard.serve.api import (
+    alternatives,
+    explain,
+    files,
+    limits,
+    measured,
+    offered,
+    pages,
+    predict,
+    suggest,
+    translate,
+    v1,
+)
 from regard.serve.middleware import Bounded, Framed, Guarded
 from regard.serve.service import Service
 
@@ -55,7 +67,8 @@ def _api(service: Service) -> FastAPI:
     )
     errors.install(app)
     routers = [
-        part.router(service) for part in (translate, offered, files, suggest, v1, predict, explain, alternatives)
+        part.router(service)
+        for part in (translate, offered, files, suggest, v1, limits, predict, explain, alternatives)
     ]
     routers += [measured.router(service)] if settings.metrics else []
     for router in [*routers, pages.router(prefix, web_ui=settings.web_ui)]:

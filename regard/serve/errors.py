@@ -7,11 +7,25 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from regard.serve.engine import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong, Unreadable
+from regard.serve.engine import (
+    Busy,
+    Failed,
+    NotReady,
+    OutOfMemory,
+    ServingError,
+    TooCostly,
+    TooLate,
+    TooLong,
+    Unreadable,
+)
 
 LATE = 5  # seconds after which a request that was too late may be sent again
 ENDING = 5  # seconds after which to ask again, by then another server
-ALWAYS = {OutOfMemory: 413, Unreadable: 400}  # of a text that would not be answered another time, either
+ALWAYS = {
+    OutOfMemory: 413,
+    TooCostly: 413,
+    Unreadable: 400,
+}  # of a text that would not be answered another time, either
 GONE = 499  # of a client that did not wait, in metrics alone
 
 _LOG = logging.getLogger("regard.serve")

@@ -5,10 +5,12 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from regard.serve.access_log import Asked
 from regard.serve.engine import Batched, Predicts
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 TOKENS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+SURE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 ITEMS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
@@ -18,12 +20,27 @@ class Metrics:
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         self.requests = Counter(
-            "regard_requests", "Requests answered", ["route", "status", "pair"], registry=registry
+            "regard_requests", "Requests answered", ["route", "status", "pair", "model"], registry=registry
         )  # with `_total`
         self.seconds = Histogram(
             "regard_request_seconds", "Time of a request", ["route"], buckets=SECONDS, registry=registry
         )
         self.in_flight = Gauge("regard_in_flight", "Requests being worked on", registry=registry)
+        self.by_key = Counter(
+            "regard_key_requests", "Requests answered, by the name of their key", ["key", "status"], registry=registry
+        )
+        self._reloads = Counter(
+            "regard_reloads",
+            "Changed runs that were loaded anew, or could not be",
+            ["model", "result"],
+            registry=registry,
+        )
+        self._confidence = Histogram(
+            "regard_confidence", "Confidence of an answer", ["model"], buckets=SURE, registry=registry
+        )
+        self._withheld = Counter(
+            "regard_abstentions", "Answers that were withheld: not sure enough", ["model"], registry=registry
+        )
         self._queue = Gauge("regard_queue_size", "Texts that wait for a model", ["pair", "model"], registry=registry)
         self._waited = Histogram(
             "regard_queue_seconds", "Time a text waited for a model", buckets=SECONDS, registry=registry
@@ -39,28 +56,53 @@ class Metrics:
     def watch(self, engines: Iterable[Predicts]) -> None:
         """Engines whose names and languages are known from now on."""
         for engine in engines:
-            pair = f"{engine.source}-{engine.target}" if engine.translates else ""
-            self._queue.labels(pair, engine.name).set_function(partial(_waiting, engine))
-            self._ready.labels(pair, engine.name).set_function(partial(_is_ready, engine))
-            attention, sha = (str(engine.info.get(key, "")) for key in ("attention", "sha256"))
-            self._info.labels(pair, engine.name, attention, sha).set(1)
-            engine.watchers.append(self.batched)
+            pair, model, *_ = _labels(engine)
+            self._queue.labels(pair, model).set_function(partial(_waiting, engine))
+            self._ready.labels(pair, model).set_function(partial(_is_ready, engine))
+            self._info.labels(*_labels(engine)).set(1)
+            engine.watchers.append(partial(self.batched, engine.name))
 
-    def batched(self, batch: Batched) -> None:
+    def forget(self, engines: Iterable[Predicts], instead: Iterable[Predicts]) -> None:
+        """Engines that others, which are watched already, have replaced."""
+        kept = [_labels(engine) for engine in instead]
+        for labels in map(_labels, engines):
+            if labels not in kept:
+                self._info.remove(*labels)
+            if labels[:2] not in [other[:2] for other in kept]:
+                self._queue.remove(*labels[:2])
+                self._ready.remove(*labels[:2])
+
+    def reloaded(self, model: str, result: str) -> None:
+        """A changed run that was "loaded", or "failed" to be."""
+        self._reloads.labels(model, result).inc()
+
+    def batched(self, model: str, batch: Batched) -> None:
         """A batch that a model has worked on."""
+        for one in batch.confidences:
+            self._confidence.labels(model).observe(one)
+        self._withheld.labels(model).inc(batch.withheld)
         self._waited.observe(batch.waited)
         self._tokens.observe(batch.tokens)
         self._items.observe(batch.items)
         self._short.inc(batch.out_of_memory)
 
-    def answered(self, route: str, status: int, pair: str, seconds: float) -> None:
+    def answered(self, route: str, status: int, asked: Asked, seconds: float) -> None:
         """A request that has its answer."""
-        self.requests.labels(route, str(status), pair).inc()
+        self.requests.labels(route, str(status), asked.pair, asked.model).inc()
         self.seconds.labels(route).observe(seconds)
+        if asked.key:
+            self.by_key.labels(asked.key, str(status)).inc()
 
     def text(self) -> bytes:
         """All measures in Prometheus' text format."""
         return generate_latest(self._registry)
+
+
+def _labels(engine: Predicts) -> tuple[str, str, str, str]:
+    """Pair of languages, model, attention and SHA-256 of its weights."""
+    pair = f"{engine.source}-{engine.target}" if engine.translates else ""
+    attention, sha = (str(engine.info.get(key, "")) for key in ("attention", "sha256"))
+    return pair, engine.name, attention, sha
 
 
 def _waiting(engine: Predicts) -> float:

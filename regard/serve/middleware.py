@@ -9,6 +9,7 @@ import time
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from regard.serve.access_log import Asked
 from regard.serve.engine import Busy
 from regard.serve.errors import GONE, ApiError, answer, ending, of_engine
 from regard.serve.security.headers import NOTHING, PLAIN
@@ -44,11 +45,18 @@ class Framed:
             return
         if scope["method"] == "HEAD":  # as GET; the server sends the head of the answer alone
             scope = {**scope, "method": "GET"}
-        began, status = time.perf_counter(), GONE
-        own = self._headers(scope)
+        began, status, size = time.perf_counter(), GONE, {"bytes_in": 0, "bytes_out": 0}
+        own, asked = self._headers(scope), Asked()
+        scope.setdefault("state", {})["asked"] = asked
+
+        async def receiving() -> Message:
+            message = await receive()
+            size["bytes_in"] += len(message.get("body", b""))
+            return message
 
         async def sending(message: Message) -> None:
             nonlocal status
+            size["bytes_out"] += len(message.get("body", b""))
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -60,15 +68,20 @@ class Framed:
         metrics = self.service.metrics
         with metrics.in_flight.track_inprogress():
             try:
-                await self.app(scope, receive, sending)
+                await self.app(scope, receiving, sending)
             except Exception:
                 _LOG.exception("a request failed: %s", own["X-Request-Id"])
                 if status == GONE:
                     await answer(ApiError(500, "Internal server error"))(scope, receive, sending)
             finally:
                 route = _route(scope, self.service.settings.url_prefix)
-                pair = scope.get("state", {}).get("pair", "")
-                metrics.answered(route, status, pair, time.perf_counter() - began)
+                seconds = time.perf_counter() - began
+                metrics.answered(route, status, asked, seconds)
+                if (log := self.service.access_log) is not None:
+                    client = (scope.get("client") or ("",))[0]
+                    head = {"request_id": own["X-Request-Id"], "client": client, "key": asked.key or None}
+                    request = {"method": scope["method"], "route": route, "status": status, **size}
+                    log.write({**head, **request, "seconds": round(seconds, 4), **_question(asked)})
 
     def _headers(self, scope: Scope) -> dict[str, str]:
         given = Headers(scope=scope).get("x-request-id", "")
@@ -241,3 +254,9 @@ def _route(scope: Scope, prefix: str) -> str:
     path = scope["path"].removeprefix(prefix)
     known = f"{prefix}{path}" if path in ASKING else "other"  # of what came no further than to the door
     return getattr(scope.get("route"), "path", known)
+
+
+def _question(asked: Asked) -> dict[str, str | int | None]:
+    """Return the fields of a line of the access log on the question itself: no texts, only how many."""
+    model, pair = ",".join(asked.models) or None, asked.pair or None
+    return {"model": model, "pair": pair, "texts": asked.texts, "characters": asked.characters}

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import math
+import os
 import signal
 import socket
 import sys
@@ -19,13 +20,15 @@ from regard.serve.app import create_app
 from regard.serve.connections import Connection
 from regard.serve.engine import Limits, open_engines
 from regard.serve.languages import inward, name_of
-from regard.serve.service import Service
-from regard.serve.settings import Settings
+from regard.serve.service import LOOK, Service
+from regard.serve.settings import KIB, NO_LIMIT, Settings
 
 KEEP_ALIVE = 30  # seconds that a connection may be idle
 LAST_WORDS = 2  # seconds after the grace, in which what is given up is told so
 SILENT, LEAST_SILENT = 10.0, 3.0  # seconds without a sign of life of a model's process, at most and at least
-LOOK = 0.1  # seconds between two looks at whether the engines are ready
+HANGUP = getattr(signal, "SIGHUP", None)  # which Windows lacks
+
+_LOG = logging.getLogger("regard.serve")
 
 
 class Server(uvicorn.Server):
@@ -37,20 +40,39 @@ class Server(uvicorn.Server):
     def __init__(self, service: Service) -> None:
         super().__init__(configured(service))
         self.service = service
+        self._terminal = sys.stdin is not None and sys.stdin.isatty()
+        self._reloads = set[asyncio.Task[None]]()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.service.draining = True
         super().handle_exit(sig, frame)
 
+    def hang_up(self) -> None:
+        """Called on SIGHUP: load what has changed anew; end, where it means that the terminal is gone."""
+        if self._terminal and not os.isatty(sys.stdin.fileno()):
+            self.service.draining = self.should_exit = True
+            return
+        if self.service.draining:  # a model that is loaded now would answer nobody
+            return
+        task = asyncio.create_task(self.service.reload(), name="reload")
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.service.draining = True
-        asyncio.get_running_loop().call_later(self.service.settings.shutdown_grace, self.service.give_up)
+        for task in self._reloads:
+            task.cancel()
+        await asyncio.gather(*self._reloads, return_exceptions=True)
+        grace = self.service.settings.shutdown_grace
+        _LOG.info("ending: %d requests left, which have %g s", len(self.service.unanswered), grace)
+        asyncio.get_running_loop().call_later(grace, self.service.give_up)
         await super().shutdown(sockets)
 
 
 def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
     """Serves until it is told to end. Raises RegardError where it cannot listen, or a run cannot be served."""
     logging.basicConfig(format="regard: %(message)s", level=logging.WARNING)
+    _LOG.setLevel(logging.INFO)
     for name in ("uvicorn.error", "python_multipart"):
         logging.getLogger(name).setLevel(logging.ERROR)  # what clients do wrong is no news
     faults: list[BaseException] = []
@@ -65,6 +87,7 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
             changes=settings.changes,
             batch_wait=settings.batch_wait,
             max_queue=settings.max_queue,
+            max_cost=settings.max_cost,
             silent_after=max(min(SILENT, settings.request_timeout / 3), LEAST_SILENT),
             idle_after=max(settings.request_timeout, LEAST_SILENT),
             threads=settings.threads,
@@ -73,13 +96,20 @@ def serve_runs(settings: Settings, runs: Sequence[Path]) -> None:
         server = Server(service)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when all is done
             signal.signal(number, lambda *_: None)
-        _tell(f"serving at {address(listener, settings)} (Ctrl-C ends it); loading {', '.join(service.engines)} ...")
+        if HANGUP is not None:
+            signal.signal(HANGUP, lambda *_: None)  # until there is a loop that hears it
+        place = address(listener, settings)
+        _LOG.info("serving at %s (Ctrl-C ends it); loading %s ...", place, ", ".join(service.engines))
+        _LOG.info("%s", _limits(settings))
         asyncio.run(_run(server, listener))
     if faults:
         raise faults[0]
+    _LOG.info("ended")
 
 
 async def _run(server: Server, listener: socket.socket) -> None:
+    if HANGUP is not None:
+        asyncio.get_running_loop().add_signal_handler(HANGUP, server.hang_up)
     telling = asyncio.create_task(_tell_when_ready(server.service))
     try:
         await server.serve([listener])
@@ -97,8 +127,21 @@ async def _tell_when_ready(service: Service) -> None:
         source, target = name_of(inward(engine.source)), name_of(inward(engine.target))
         parameters = engine.info.get("parameters") or 0
         what = f"{source} → {target}" if engine.translates else engine.info["task"].replace("_", " ")
-        _tell(f"{engine.name}: {what}, {parameters / 1e6:.1f} M parameters")
-    _tell(f"ready after {time.monotonic() - began:.1f} s")
+        _LOG.info("%s: %s, %.1f M parameters", engine.name, what, parameters / 1e6)
+    _LOG.info("ready after %.1f s", time.monotonic() - began)
+
+
+def _limits(settings: Settings) -> str:
+    """What one client may ask for, in a line."""
+    limits = {
+        "characters a text": settings.char_limit,
+        "texts a request": settings.batch_limit,
+        "requests a minute": settings.req_limit,
+    }
+    told = [f"{limit:,} {what}" for what, limit in limits.items() if limit != NO_LIMIT]
+    told += [f"{settings.max_body // KIB:,} KiB a request", f"{settings.max_file // KIB:,} KiB a file"]
+    keys = f"{len(settings.keys)} keys" if settings.keys else "no keys"
+    return f"{keys}; at most {', '.join(told)}"
 
 
 def configured(service: Service) -> uvicorn.Config:
@@ -144,7 +187,3 @@ def address(listener: socket.socket, settings: Settings) -> str:
     port, host = listener.getsockname()[1], settings.host
     host = "localhost" if host in {"0.0.0.0", "::"} else host
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{settings.url_prefix}/"
-
-
-def _tell(text: str) -> None:
-    print(f"regard: {text}", file=sys.stderr, flush=True)

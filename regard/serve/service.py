@@ -1,14 +1,18 @@
 """A server's one state: what it serves, for whom, and whether it can be asked now."""
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from regard.documents.language_detection import Detector
-from regard.errors import ConfigError
+from regard.errors import ConfigError, RegardError
+from regard.serve.access_log import AccessLog
 from regard.serve.catalogue import Catalogue, between, none_between
 from regard.serve.downloads import Downloads
 from regard.serve.engine import Engines, NotReady, Predicts
+from regard.serve.glossaries import Glossaries
 from regard.serve.in_thread import ThreadSlots
 from regard.serve.metrics import Metrics
 from regard.serve.security.hosts import Hosts, Origins
@@ -17,6 +21,10 @@ from regard.serve.settings import Settings
 
 LOADING, RESTARTING = 3, 2  # seconds after which to ask again
 FILES = 2  # read or written again at a time
+LOOK = 0.1  # seconds between two looks at whether an engine is ready, or has nothing left to answer
+WARM_WITHIN = 120.0  # seconds after loading in which an engine that replaces another must be ready
+
+_LOG = logging.getLogger("regard.serve")
 
 
 class Detects(Protocol):
@@ -45,18 +53,23 @@ class Service:
         """`failed` is told why the engines could not be started."""
         self.settings, self.engines = settings, engines
         self.metrics = Metrics()
+        self.access_log = None if settings.access_log is None else AccessLog(settings.access_log)
         self.hosts = Hosts([settings.host, *settings.allowed_hosts])
         self.origins = Origins(settings.cors_origins)
         self.rates = Rates(settings.req_limit, settings.req_flood_threshold)
         self.downloads = Downloads()
         self.files = ThreadSlots(FILES)
+        self.glossaries = Glossaries(settings.max_terms, settings.max_term_alternatives)
         self.draining = False
         self.unanswered = set[asyncio.Timeout]()  # the time of each request that was let in
         self._failed = failed
         self._catalogue: Catalogue | None = None
+        self._served = dict[str, list[Predicts]]()  # by engine: its pairs of languages that are wanted
         self._make_detector = make_detector
         self._detector: Detects | None = None
         self._starting: asyncio.Task[None] | None = None
+        self._reloading = asyncio.Lock()
+        self._replaced = set[asyncio.Task[None]]()  # engines that answer their last requests
 
     @property
     def catalogue(self) -> Catalogue:
@@ -100,46 +113,120 @@ class Service:
         while self.unanswered:
             self.unanswered.pop().reschedule(now)
 
+    async def reload(self) -> None:
+        """Read keys anew, and load each run whose files have changed beside the engine that serves it.
+
+        Requests go to the new engine as soon as it is ready; the old one ends when those that it has are answered. What
+        cannot be read or loaded is logged, and stays as it was. Several calls take turns.
+        """
+        async with self._reloading:
+            if self.access_log is not None:
+                try:
+                    self.access_log.reopen()
+                except RegardError as error:
+                    _LOG.error("reload: the access log goes on in the file it has: %s", error)
+            await self.started()
+            try:
+                self.settings.keys.reread()
+            except (RegardError, OSError, UnicodeError) as error:
+                _LOG.error("reload: the keys stay as they were: %s", error)
+            changed = [fresh for name in self._served if (fresh := await self._renewed(name)) is not None]
+            _LOG.info(
+                "reload: %s", f"loading {', '.join(one.name for one in changed)}" if changed else "no run has changed"
+            )
+            for fresh in changed:
+                await self._load_anew(fresh)
+
     async def stop(self) -> None:
         """Ends all that was started."""
         self.draining = True
+        for task in self._replaced:
+            task.cancel()
+        await asyncio.gather(*self._replaced, return_exceptions=True)
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.wait([self._starting])
         await self.engines.stop()
         self.downloads.close()
+        if self.access_log is not None:
+            self.access_log.close()
 
     async def _start(self) -> None:
         try:
             await self.engines.start()
-            catalogue = Catalogue(await self._wanted())
-            detector = await asyncio.to_thread(self._make_detector, catalogue.languages)
+            served = {name: self._wanted(engine) for name, engine in self.engines.items()}
+            if not any(served.values()):
+                there = [(one.source, one.target) for engine in self.engines.values() for one in engine.pairs()]
+                raise none_between(self.settings.load_only, there)
+            for name in [name for name, wanted in served.items() if not wanted]:  # only their models could tell
+                await self.engines[name].stop()
+                del served[name]
+            await self._serve(self.engines, served)
         except Exception as error:  # told by whoever runs the server, which then ends
             self._failed(error)
+
+    async def _serve(self, engines: Engines, served: dict[str, list[Predicts]]) -> None:
+        """From the end of this on requests go to these."""
+        catalogue, before = Catalogue([one for wanted in served.values() for one in wanted]), self._catalogue
+        detector = self._detector
+        if detector is None or before is None or before.languages != catalogue.languages:
+            detector = await asyncio.to_thread(self._make_detector, catalogue.languages)
+        known = [] if before is None else before.engines
+        self.metrics.watch(engine for engine in catalogue.engines if all(engine is not other for other in known))
+        self.engines, self._served, self._catalogue, self._detector = engines, served, catalogue, detector
+
+    def _wanted(self, engine: Predicts) -> list[Predicts]:
+        """The pairs of an engine between languages that are wanted, or itself where it translates nothing."""
+        if not engine.translates:
+            return [engine]
+        pairs = engine.pairs()
+        for one in pairs:
+            if not (one.source and one.target):
+                hint = "name them when it is trained: data.languages=[en,de]"
+                raise ConfigError(one.name, "nothing says which languages this run translates", hint)
+        return [one for one in pairs if between(one.source, one.target, self.settings.load_only)]
+
+    async def _renewed(self, name: str) -> Predicts | None:
+        return await asyncio.to_thread(self.engines[name].renewed)
+
+    async def _load_anew(self, fresh: Predicts) -> None:
+        """Put a new engine in the place of the one of its name, which goes on where that cannot be done."""
+        began, old = time.monotonic(), self.engines[fresh.name]
+        try:
+            await fresh.start()
+            wanted = self._wanted(fresh)
+            if not wanted:
+                raise none_between(self.settings.load_only, [(one.source, one.target) for one in fresh.pairs()])
+            async with asyncio.timeout(WARM_WITHIN):
+                while not fresh.ready:
+                    await asyncio.sleep(LOOK)
+            replaced = self._served[fresh.name]
+            await self._serve(self.engines.with_renewed(fresh), {**self._served, fresh.name: wanted})
+        except Exception as error:
+            await fresh.stop()
+            told = f"is not ready within {WARM_WITHIN:g} seconds" if isinstance(error, TimeoutError) else error
+            _LOG.error("reload: %s goes on as it was: the changed run cannot be served: %s", fresh.name, told)
+            self.metrics.reloaded(fresh.name, "failed")
             return
-        self.metrics.watch(catalogue.engines)
-        self._catalogue, self._detector = catalogue, detector
+        except asyncio.CancelledError:
+            await fresh.stop()
+            raise
+        self.metrics.forget(replaced, self._served[fresh.name])
+        self.metrics.reloaded(fresh.name, "loaded")
+        there = set(self.unanswered)
+        told = "the old model answers the %d requests that there are, and ends"
+        _LOG.info(
+            f"reload: %s: the new model answers after %.1f s; {told}", fresh.name, time.monotonic() - began, len(there)
+        )
+        task = asyncio.create_task(self._drain(old, there), name=f"last requests of {old.name}")
+        self._replaced.add(task)
+        task.add_done_callback(self._replaced.discard)
 
-    async def _wanted(self) -> list[Predicts]:
-        """The engines between languages that are wanted, and those between none; the others end.
-
-        Only their models could tell.
-        """
-        wanted, there = list[Predicts](), list[tuple[str, str]]()
-        for engine in self.engines.values():
-            if not engine.translates:
-                wanted.append(engine)
-                continue
-            pairs = engine.pairs()
-            there += [(one.source, one.target) for one in pairs]
-            for one in pairs:
-                if not (one.source and one.target):
-                    hint = "name them when it is trained: data.languages=[en,de]"
-                    raise ConfigError(one.name, "nothing says which languages this run translates", hint)
-            chosen = [one for one in pairs if between(one.source, one.target, self.settings.load_only)]
-            wanted += chosen
-            if not chosen:
-                await engine.stop()
-        if not wanted:
-            raise none_between(self.settings.load_only, there)
-        return wanted
+    async def _drain(self, old: Predicts, there: set[asyncio.Timeout]) -> None:
+        """End an engine once these requests are answered, which may have been handed to it."""
+        try:
+            while there & self.unanswered:
+                await asyncio.sleep(LOOK)
+        finally:
+            await old.stop()
+        _LOG.info("reload: %s: the old model has ended", old.name)

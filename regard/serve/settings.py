@@ -2,14 +2,14 @@
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_origin, get_type_hints
 
 from regard.errors import ConfigError
 from regard.serve.security.hosts import host_name
-from regard.serve.security.keys import Keys
+from regard.serve.security.keys import Keys, read_keys
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 NO_LIMIT = -1
@@ -73,17 +73,6 @@ def read_proxy(option: str, text: str) -> str:
     return str(network) if network.num_addresses > 1 else str(network.network_address)
 
 
-def read_keys(option: str, given: Sequence[str], file: Path | None) -> Keys:
-    """Keys that were typed, and those of a file, one a line. Raises ConfigError."""
-    lines = [] if file is None else file.read_text(encoding="utf-8-sig").splitlines()  # Windows begins it with a mark
-    kept = [key for line in lines if (key := line.strip()) and not key.startswith("#")]
-    if file is not None and not kept:
-        raise ConfigError(f"{option}s", f"there is no key in '{file}'", "one a line")
-    if not all(key.strip() for key in given):
-        raise ConfigError(option, "is empty", "a long random text")
-    return Keys([*given, *kept])
-
-
 class Form(NamedTuple):
     """What is typed for a setting, where that is not the setting itself."""
 
@@ -131,7 +120,7 @@ class Settings:
     keys: Annotated[
         Keys,
         Option("KEY", "Require this key; may be repeated.", name="api_key", form=KEYS),
-        Option("FILE", "Keys, one a line; the command line shows none.", name="api_keys", form=KEY_FILE),
+        Option("FILE", "Keys, one a line, a name behind each; SIGHUP reads them anew.", name="api_keys", form=KEY_FILE),
     ] = field(default_factory=Keys)
     insecure: Annotated[bool, Option(None, "Answer other machines without a key.")] = False
     allowed_hosts: Annotated[
@@ -154,6 +143,9 @@ class Settings:
     req_flood_threshold: Annotated[int, Option("N", "Refusals a minute that ban a client; -1: none.", -1)] = NO_LIMIT
     max_body: Annotated[int, Option("SIZE", "Largest request.", form=SIZE)] = 2 * MIB
     max_file: Annotated[int, Option("SIZE", "Largest file to translate.", form=SIZE)] = 10 * MIB
+    max_terms: Annotated[int, Option("N", "Terms of a glossary.", 1)] = 50_000
+    max_term_alternatives: int = 50  # translations of one term
+    max_cost: Annotated[int, Option("N", "Pieces that a request may cost, see GET /v1/limits.", 1)] = 1_000_000
     max_maps: int = 2 * MIB  # of an answer with all that a model looked at
 
     max_queue: Annotated[int, Option("N", "Sentences that may wait for a model.", 1)] = 256
@@ -173,6 +165,9 @@ class Settings:
         ),
     ] = None
 
+    access_log: Annotated[
+        str | None, Option("FILE", "Append a line of JSON for each request, without its texts; -: stdout.")
+    ] = None
     metrics: Annotated[bool, Option(None, "Serve Prometheus metrics at /metrics.")] = False
     metrics_auth_token: Annotated[str, Option("TOKEN", "Token for /metrics.")] = field(default="", repr=False)
     web_ui: Annotated[bool, Option(None, "Serve the API without the page.", name="disable_web_ui", form=OFF)] = True

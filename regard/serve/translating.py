@@ -8,9 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 from regard.documents.document import Document
 from regard.documents.files import file_document
+from regard.documents.glossary import Glossary
 from regard.documents.text_document import text_document
 from regard.documents.unknown_words import copy_unknown_words
 from regard.results import Prediction
+from regard.serve.access_log import Asked
 from regard.serve.catalogue import Catalogue
 from regard.serve.engine import Busy, Options, Predicts
 from regard.serve.errors import ApiError, bad
@@ -24,7 +26,7 @@ SOON = 2  # seconds after which a file may be read
 PATIENCE = 10  # times as long as a text may a file take
 SURE = 70.0  # per cent of confidence from which a text is in a language that is not translated
 UNLIKELY = 2.0  # per cent of all languages together that are, below which it is in another
-MOST_WARNINGS = 20  # of a file that are told
+MOST_WARNINGS = 20  # of a file or a text that are told
 OUTSIDE = 1 / 3  # of the confidence in the target counts: who asks for it writes another one
 
 Kind = Literal["text", "html"]
@@ -77,6 +79,11 @@ class Translated:
     sentences: list[Sentence] = field(default_factory=list)
 
     @property
+    def warnings(self) -> list[str]:
+        """Why sentences are not as they were asked for, of the first of them."""
+        return _warnings([sentence.prediction for sentence in self.sentences])
+
+    @property
     def score(self) -> float:
         """The sum of its sentences' scores, in nats."""
         return math.fsum(sentence.prediction.score for sentence in self.sentences)
@@ -90,16 +97,23 @@ class TranslatedFile(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-async def translate(service: Service, question: Question) -> list[Translated]:
+async def translate(service: Service, question: Question, asked: Asked) -> list[Translated]:
     """The translation of each text. Raises ApiError for a pair that is not served, and the faults of the engines."""
-    found = await prepared(service, question)
+    found = await prepared(service, question, asked)
     await answered(service, found, question.options)
     return found
 
 
-async def prepared(service: Service, question: Question) -> list[Translated]:
-    """The texts, taken apart. Raises ApiError for a pair that is not served."""
-    return await in_thread(question.size, _prepare_all, service, question)
+async def prepared(service: Service, question: Question, asked: Asked) -> list[Translated]:
+    """The texts, taken apart, and noted in `asked`. Raises ApiError for a pair that is not served."""
+    found = await in_thread(question.size, _prepare_all, service, question)
+    asked.count(question.texts, *(one.engine.name for one in found if one.engine is not None))
+    return found
+
+
+def sentences_of(found: Sequence[Translated]) -> list[str]:
+    """All that is to be translated."""
+    return [text for one in found if one.document is not None for text in one.document.texts]
 
 
 async def answered(service: Service, found: Sequence[Translated], options: Options) -> None:
@@ -117,10 +131,11 @@ async def answered(service: Service, found: Sequence[Translated], options: Optio
 
 
 async def translate_file(
-    service: Service, data: bytes, suffix: str, source: str, target: str, glossary: tuple[str, ...] = ()
+    service: Service, data: bytes, suffix: str, source: str, target: str, glossary: Glossary, asked: Asked
 ) -> TranslatedFile:
-    """The translation of a file, with the terms of a glossary. Raises FileError for one that cannot be read, TooLarge
-    for one above its size budget, Busy where enough of them are read already, and what `translate` raises.
+    """The translation of a file, with the terms of a glossary, noted in `asked`. Raises FileError for one that cannot
+    be read, TooLarge for one above its size budget, Busy where enough of them are read already, and what `translate`
+    raises.
     """
     if service.files.full:
         raise Busy(SOON)
@@ -131,8 +146,11 @@ async def translate_file(
     engine = check_pair(service.catalogue, source, target)
     if engine is None or not found.texts:
         return TranslatedFile(data)
-    options, seconds = Options(explain=found.explain, glossary=glossary), PATIENCE * service.settings.request_timeout
+    asked.count(found.texts, engine.name)
+    terms = await service.glossaries.lines_within(glossary, found.texts)
+    options, seconds = Options(explain=found.explain, glossary=terms), PATIENCE * service.settings.request_timeout
     predictions = await engine.predict(_lines(engine, found.texts), options, seconds=seconds)
+    predictions = await service.files.work(found.checked, predictions)
     written = await service.files.work(found.rebuild, predictions, (source, outward(target)))
     return TranslatedFile(written, _term_counts(predictions), _warnings(predictions))
 
@@ -219,11 +237,12 @@ async def _answer(some: list[Translated], options: Options, seconds: float) -> N
     texts = [text for each in documents for text in _lines(engine, each.texts)]
     prefixes = [one.prefix if number == 0 else "" for one in some for number in range(_sentences(one))]
     wanted = replace(options, explain=options.explain or documents[0].explain)
-    predictions = dict[int, Prediction]()
+    predictions, until = dict[int, Prediction](), asyncio.get_running_loop().time() + seconds
     for prefix in dict.fromkeys(prefixes):  # nearly always none: each is a question of its own
         places = [place for place, other in enumerate(prefixes) if other == prefix]
         asked = [texts[place] for place in places]
-        answers = await engine.predict(asked, replace(wanted, prefix=prefix), seconds=seconds)
+        left = until - asyncio.get_running_loop().time()
+        answers = await engine.predict(asked, replace(wanted, prefix=prefix), seconds=left)
         predictions |= zip(places, answers, strict=True)
     ordered = [predictions[place] for place in range(len(texts))]
     await in_thread(sum(map(len, texts)) * options.n_best, _fill, some, ordered, options.n_best)
@@ -248,7 +267,7 @@ def _fill(some: Sequence[Translated], predictions: Sequence[Prediction], n_best:
 
 
 def _rebuild(one: Translated, found: Document, predictions: Sequence[Prediction], n_best: int) -> None:
-    pair = (one.source, outward(one.target))
+    pair, predictions = (one.source, outward(one.target)), found.checked(predictions)
     one.text = found.rebuild(predictions, pair)
     for other in found.alternatives(predictions, pair)[: n_best - 1]:
         if other and other != one.text and other not in one.alternatives:

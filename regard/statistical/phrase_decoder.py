@@ -4,6 +4,7 @@ https://aclanthology.org/N03-1017; orientations of phrases: https://aclanthology
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,14 @@ class Box(NamedTuple):
     end: int
     target: Phrase
     row: int
+
+
+class RequiredPhrase(NamedTuple):
+    """A stretch of the source, and the phrases one of which it has to become, or be a part of."""
+
+    start: int
+    end: int
+    targets: AbstractSet[Phrase]
 
 
 class Translation(NamedTuple):
@@ -92,9 +101,14 @@ class PhraseDecoder:
         """Return the same with other weights."""
         return PhraseDecoder(self.table, self.language, weights, self.limits)
 
-    def translate(self, sentence: Sequence[str], n_best: int = 1) -> list[Translation]:
-        """Return up to `n_best` translations, the best first; several may have the same words."""
-        boxes = self.boxes(sentence)
+    def translate(
+        self, sentence: Sequence[str], n_best: int = 1, required: Sequence[RequiredPhrase] = ()
+    ) -> list[Translation]:
+        """Return up to `n_best` translations, the best first; several may have the same words.
+
+        Each has one of the targets of each phrase that is `required`, whose stretches do not overlap.
+        """
+        boxes = self.boxes(sentence) if not required else self.boxes_with(sentence, required)
         found = search(self._problem(len(sentence), boxes, self._weighted), n_best)
         spelled = {
             option: boxes[option]._replace(target=self._target(boxes[option]))
@@ -102,10 +116,12 @@ class PhraseDecoder:
         }
         return [Translation([spelled[option] for option in one.options], one.score) for one in found]
 
-    def different(self, sentence: Sequence[str], count: int) -> list[Translation]:
+    def different(
+        self, sentence: Sequence[str], count: int, required: Sequence[RequiredPhrase] = ()
+    ) -> list[Translation]:
         """Return up to `count` translations of different words, the best way to each, the best first."""
         found = dict[Phrase, Translation]()
-        for one in self.translate(sentence, count if count == 1 else SPARE * count):
+        for one in self.translate(sentence, count if count == 1 else SPARE * count, required):
             found.setdefault(one.words, one)
         return [*found.values()][:count]
 
@@ -131,6 +147,26 @@ class PhraseDecoder:
                 ranked = self._ranked[rows.start : min(rows.stop, rows.start + most)]
                 found += [Box(start, end, (), row) for row in ranked.tolist()]
         return sorted(found + copies(sentence, found), key=lambda box: (box.start, box.end))
+
+    def boxes_with(self, sentence: Sequence[str], required: Sequence[RequiredPhrase]) -> list[Box]:
+        """Return the boxes that keep what is required: those beside its stretches, and those around one that write one
+        of its targets. A target that the table does not have is copied as it is.
+        """
+        found = list[Box]()
+        for box in self.boxes(sentence):
+            inside = [one for one in required if one.start < box.end and one.end > box.start]
+            if not inside or (len(inside) == 1 and box.row >= 0 and _keeps(box, self._target(box), inside[0])):
+                found.append(box)
+        rows = {(one.start, one.end): self.table.rows(sentence[one.start : one.end]) for one in required}
+        for one in required:
+            known = {self.table.entry(row).target: row for row in rows[one.start, one.end]}
+            there = {self._target(box) for box in found if (box.start, box.end) == (one.start, one.end)}
+            for target in sorted(one.targets - there):
+                row = known.get(target, -1)
+                found.append(Box(one.start, one.end, () if row >= 0 else target, row))
+        stretches = {place for one in required for place in range(one.start, one.end)}
+        kept = [box for box in found if box.row >= 0 or stretches & {*range(box.start, box.end)}]
+        return sorted(kept + copies(sentence, kept, stretches), key=lambda box: (box.start, box.end))
 
     def _problem(self, length: int, boxes: Sequence[Box], language: NgramModel) -> Problem:
         """What is to be searched."""
@@ -231,11 +267,18 @@ def fixed_text(words: Sequence[str]) -> NgramModel:
     )
 
 
-def copies(sentence: Sequence[str], found: Sequence[Box]) -> list[Box]:
+def _keeps(box: Box, target: Phrase, one: RequiredPhrase) -> bool:
+    """Whether a box around a stretch writes one of its targets."""
+    if box.start > one.start or box.end < one.end:
+        return False
+    return any(target[place : place + len(each)] == each for each in one.targets for place in range(len(target)))
+
+
+def copies(sentence: Sequence[str], found: Sequence[Box], covered: AbstractSet[int] = frozenset()) -> list[Box]:
     """Return boxes for words that have no translation by themselves: neighbours together, or one by one where a phrase
-    knows some of them.
+    knows some of them. Those at the places `covered` have one in any case.
     """
-    alone = {box.start for box in found if box.end == box.start + 1}
+    alone = {box.start for box in found if box.end == box.start + 1} | covered
     inside = {place for box in found for place in range(box.start, box.end)}
     copied, start = list[Box](), 0
     while start < len(sentence):

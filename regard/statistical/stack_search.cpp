@@ -11,6 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "layout.h"
+
 namespace {
 
 struct Language {
@@ -23,6 +25,8 @@ struct Language {
     int64_t start, end;
 };
 
+LAYOUT(Language, firsts, arcs, log_probs, nexts, backoffs, lowers, start, end);
+
 struct Problem {
     int64_t length, options, reach, size, pops, n_best;
     const int32_t *starts, *ends;
@@ -32,6 +36,10 @@ struct Problem {
     const int32_t* groups;
     const double *outlook, *penalties;
 };
+
+LAYOUT(
+    Problem, length, options, reach, size, pops, n_best, starts, ends, word_firsts, words, inside, previous,
+    following, groups, outlook, penalties);
 
 struct Arc {
     int64_t before;  // node

@@ -21,6 +21,8 @@ from regard.tasks.text_predictions import rows_of, text_prediction
 class CaptioningTask(Task):
     """A grid, a row of numbers for each of its cells, row by row (`0.31 1; -0.5 0`) → its caption."""
 
+    aliases = "image_captioning, 图像描述, 图像字幕"
+
     columns: ClassVar[Mapping[str, str]] = {"source": "numbers", "target": "text"}
     model = "captioner"
     metric = "exact_match"

@@ -29,6 +29,26 @@ class ClassificationTask(LabelTask):
         },
         "training": {"learning_rate": 0.002, "patience": 6},
     }
+    # a bag of words and pairs of words: docs/results/understanding.md has what it was measured against
+    default_network: ClassVar[Mapping[str, Any]] = {
+        "model": {
+            "dim": 64,
+            "dropout": 0.3,
+            "position": None,
+            "embedder": {"name": "word_ngrams", "order": 2, "buckets": 50_000, "ngram_std": 0.0},
+            "encoder": "embeddings",
+            "pooling": "mean",
+        },
+        "training": {
+            "batch_tokens": None,
+            "batch_sentences": 64,
+            "learning_rate": 0.005,
+            "schedule": {"name": "inverse_sqrt", "warmup": 50},
+            "max_epochs": 20,
+            "keep_best": 3,  # half of what a run of so wide a table takes on disk
+            "average": 3,
+        },
+    }
 
     def __init__(
         self,

@@ -70,10 +70,13 @@ class Measure(ABC):
 class TextMeasure(Measure):
     """A metric of answers beside references: a row of METRICS."""
 
-    def __init__(self, key: str, metric: Metric, source: str, target: str) -> None:
-        """`source` and `target` are the columns that hold what was given, which may be missing, and the reference."""
+    def __init__(self, key: str, metric: Metric, source: str, target: str, between: str | None = None) -> None:
+        """`source` and `target` are the columns that hold what was given, which may be missing, and the reference.
+
+        `between` stands between several references of an example.
+        """
         self.key, self.name, self.higher_is_better = key, metric.name, metric.higher_is_better
-        self.metric, self.source, self.target = metric, source, target
+        self.metric, self.source, self.target, self.between = metric, source, target, between
 
     def statistics(self, outcome: Outcome) -> Statistics:
         """Return those of the metric."""
@@ -95,7 +98,8 @@ class TextMeasure(Measure):
         self.metric.check(examples[self.target])
 
     def _corpus(self, texts: Sequence[str], examples: Examples) -> Corpus:
-        return corpus_of(texts, examples[self.target], examples.get(self.source))
+        references = [one.split(self.between) if self.between else [one] for one in examples[self.target]]
+        return corpus_of(texts, references, examples.get(self.source))
 
 
 class LikelihoodMeasure(Measure):

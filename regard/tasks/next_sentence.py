@@ -46,6 +46,8 @@ class MaskingOfPairs(Transform):
 class NextSentenceTask(LabelTask):
     """Two sentences → whether the second follows the first; pieces of both are masked and filled in, to learn from."""
 
+    aliases = "nsp, next_sentence_prediction, 下一句预测"
+
     columns: ClassVar[Mapping[str, str]] = {FIRST: "masked_text", SECOND: "masked_text", LABEL: "label"}
     model = "next_sentence"
     contract: ClassVar[Any] = NextSentenceModel

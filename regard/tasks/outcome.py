@@ -1,15 +1,17 @@
 """What a model makes of examples: answers and losses, computed batch by batch when a measure asks for them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
 import torch
 
 from regard.decoding import Engine
+from regard.errors import DataError
 from regard.evaluation.metric import Statistics
 from regard.models import Model
 from regard.records import Batch
 from regard.results import Prediction
-from regard.tasks.examples import Examples
+from regard.tasks.examples import Examples, as_rows
 from regard.tasks.measures import Outcome
 from regard.tasks.task import Task
 
@@ -24,24 +26,43 @@ def outcome_of(
 ) -> Outcome:
     """Return what a model makes of examples, in batches of at most so many tokens.
 
-    `stop` is called before each batch; what it raises ends the work.
+    `stop` is called before each batch; what it raises ends the work. An example whose answer the model cannot give,
+    such as a label that it has never seen, has an answer, but no loss.
     """
-    device = model.device
+    device, rows = model.device, as_rows(examples)
+    known = {place: row for place, one in enumerate(rows) if (row := _known(task, one)) is not None}
+    whole = [*known.values()] == rows
 
-    def batches() -> Iterator[Batch]:
-        for batch in task.held(examples, tokens):
+    def batches(some: Examples) -> Iterator[Batch]:
+        for batch in task.held(some, tokens):
             stop()
             yield batch.to(device)
 
     def answers() -> list[Prediction]:
         found: dict[int, Prediction] = {}
         with torch.inference_mode():
-            for batch in batches():
+            for batch in batches(examples if whole else {name: examples[name] for name in task.inputs}):
                 found |= zip(batch.lines.tolist(), task.predict(engine, batch), strict=True)
         return [found[place] for place in range(len(found))]
 
     def losses() -> Statistics:
         with torch.inference_mode():
-            return task.losses(model, batches(), examples)
+            if whole:
+                return task.losses(model, batches(examples), examples)
+            found, some = np.zeros((len(rows), 2)), {name: [row[name] for row in known.values()] for name in examples}
+            if known:
+                found[[*known]] = task.losses(model, batches(some), some)
+            return found
 
     return Outcome(examples, answers, losses)
+
+
+def _known(task: Task, example: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return an example with an answer that the model could give; None where it has none."""
+    found = task.learnt_from(example) if all(name in example for name in task.columns) else example
+    try:
+        if found is not None:
+            task.check(found)
+    except DataError:
+        return None
+    return found

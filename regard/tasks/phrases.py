@@ -16,12 +16,12 @@ from regard.errors import ConfigError
 from regard.evaluation import METRICS
 from regard.evaluation.metric import Statistics, corpus_of
 from regard.models import Model, PhraseBased
-from regard.pieces import END
+from regard.pieces import BOS, END
 from regard.records import Batch
 from regard.registry import Choice
 from regard.results import AttentionMap, Explanation, Prediction
 from regard.statistical.mert import bleu_values, minimise_errors, random_search
-from regard.statistical.phrase_decoder import Translation
+from regard.statistical.phrase_decoder import RequiredPhrase, Translation
 from regard.statistical.phrase_table import Phrase
 from regard.statistical.phrase_tuning import Round, SearchWeights, tuned
 from regard.tasks.examples import Examples
@@ -34,7 +34,9 @@ SEARCHES: dict[str, SearchWeights] = {"mert": minimise_errors, "random": random_
 
 
 class PhraseEngine:
-    """A stack search; of what it is given it obeys how many translations are wanted, and which lines no longer are."""
+    """A stack search; of what it is given it obeys how many translations are wanted, which lines no longer are, and
+    which terms stretches of the source become.
+    """
 
     width, max_source = 1, None
 
@@ -50,8 +52,18 @@ class PhraseEngine:
                 found.append([Hypothesis([], 0.0, [], False)])
                 continue
             pieces = [self.model.source[one] for one in ids[:-1]]
-            found.append([self._hypothesis(one) for one in self.model.decoder.different(pieces, count)])
+            required = self._required(line)
+            found.append([self._hypothesis(one) for one in self.model.decoder.different(pieces, count, required)])
         return found
+
+    def _required(self, line: int) -> list[RequiredPhrase]:
+        """What stretches of a line's source have to become."""
+        (wanted,) = self.search.requirements.batch([line])
+        known = self.model.target
+        return [
+            RequiredPhrase(*place, {tuple(known[one] for one in phrase.ids if one != BOS) for phrase in term})
+            for place, term in zip(wanted.places, wanted.terms, strict=True)
+        ]
 
     def _hypothesis(self, one: Translation) -> Hypothesis:
         """Log-probabilities are those of the n-gram model, of each piece and the end."""
@@ -90,13 +102,17 @@ class PhrasesTask(TranslationTask):
         """Search with stacks. Raises ConfigError for features, which are of a word-by-word search."""
         if features:
             problem = "are of searches that write word by word, and phrases have features of their own"
-            raise ConfigError("decoding.features", problem, "leave them out")
+            hint = (
+                "decoding.rerank.run=NETWORK, whose weights regard tune finds; those of phrases are tuned in training"
+            )
+            raise ConfigError("decoding.features", problem, hint)
         return PhraseEngine(cast(PhraseBased, model), search, self.ids)
 
     def check_terms(self, option: str = "glossary") -> None:
-        """Raise ConfigError: phrases are found as a whole, and none can be asked for."""
-        problem = "is for models that write word by word, and this one joins phrases of its table"
-        raise ConfigError(option, problem, "leave it out, or use a network")
+        """Raise ConfigError for prefixes: phrases are found in no order of the target."""
+        if option == "prefixes":
+            problem = "are for models that write word by word, and this one joins phrases of its table"
+            raise ConfigError(option, problem, "leave them out, or use a network")
 
     def fit(
         self, model: Model, batches: Stream, examples: Examples | None, say: Callable[[str], None] = lambda line: None

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from regard.attention import fitting, recording
 from regard.data.columns import TextColumn
+from regard.data.readers.squad import BETWEEN
 from regard.decoding import Engine, Hypothesis, Search
 from regard.decoding.features import Feature
 from regard.errors import DataError
@@ -48,7 +49,11 @@ class SpanEngine:
 
 
 class ReadingTask(Task):
-    """A passage and a question → a word, or words in succession, of the passage."""
+    """A passage and a question → a word, or words in succession, of the passage.
+
+    An answer may have several lines: gold answers, of which training takes the first that stands in the passage, and
+    metrics the nearest.
+    """
 
     columns: ClassVar[Mapping[str, str]] = {PASSAGE: "text", QUESTION: "text", ANSWER: "text"}
     model = "reader"
@@ -56,6 +61,7 @@ class ReadingTask(Task):
     metric = "exact_match"
     validates = ("exact_match",)
     answers = "span"
+    between_answers = BETWEEN
     wording = Wording("questions", "words of the passage", "answer questions", "answers")
     defaults: ClassVar[Mapping[str, Any]] = {
         "text": {"tokenizer": {"name": "words"}, "shared": True},
@@ -92,8 +98,8 @@ class ReadingTask(Task):
         return found
 
     def correct_items(self, prediction: Prediction, answer: str) -> list[bool]:
-        """Return whether the stretch is the answer, word by word."""
-        return [self._text.encode(prediction.text) == self._text.encode(answer)]
+        """Return whether the stretch is one of the answers, word by word."""
+        return [self._text.encode(prediction.text) in map(self._text.encode, answer.split(BETWEEN))]
 
     def explain(self, model: Model, batch: Batch) -> list[Explanation]:
         """Return where the head looked for the answer, and each attention between words."""
@@ -110,11 +116,19 @@ class ReadingTask(Task):
             found.append(Explanation(tokens[PASSAGE], tokens[ANSWER], [], weights, maps, tokens))
         return found
 
+    def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return an example with the first of its answers that stands in the passage, word by word."""
+        passage = self._text.encode(texts[PASSAGE])
+        for gold in texts[ANSWER].split(BETWEEN):
+            answer = self._text.encode(gold)
+            ends = range(len(answer), len(passage) + 1)
+            if answer and any(passage[end - len(answer) : end] == answer for end in ends):
+                return {**texts, ANSWER: gold}
+        return None
+
     def check(self, texts: Mapping[str, str]) -> None:
         """Raise DataError for an answer that does not stand in the passage, word by word."""
-        answer, passage = (self._text.encode(texts[name]) for name in (ANSWER, PASSAGE))
-        ends = range(len(answer), len(passage) + 1)
-        if not any(passage[end - len(answer) : end] == answer for end in ends):
+        if self.learnt_from(texts) is None:
             problem = f"'{texts[ANSWER]:.60}' does not stand in the passage"
             raise DataError(ANSWER, problem, hint="words of the passage, or task=question_answering")
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from regard.data.columns import TextColumn
 from regard.errors import RegardError, nearest
 from regard.explain.relevance import Question, Relevance, StateQuestion
+from regard.explain.relevance.question import Progress, no_progress
 from regard.models import Model
 from regard.records import PAD, Batch
 from regard.results import WordRelevance
@@ -18,13 +19,18 @@ JOINT = "+"  # between the names of texts that are read as one
 TOKENS = 2048  # that are read at once: every item of an answer reads the whole example
 
 
-def word_relevance(task: Task, model: Model, batch: Batch, method: Relevance, by: str) -> WordRelevance:
-    """Return what the method `by` finds in the only example of a batch. Raises RegardError where it cannot look."""
+def word_relevance(
+    task: Task, model: Model, batch: Batch, method: Relevance, by: str, progress: Progress = no_progress
+) -> WordRelevance:
+    """Return what the method `by` finds in the only example of a batch. Raises RegardError where it cannot look.
+
+    `progress` is called before every pass through the model.
+    """
     question = question_of(task, model, batch)
     names, reads = question.columns, [ids for _, ids in model.reads(batch)]
     tokens = _tokens_of(task, names, reads)
     portions = question.items.split(max(TOKENS // sum(map(Tensor.numel, reads)), 1))
-    asked = [Question(model, batch, names, items) for items in portions] or [question]
+    asked = [Question(model, batch, names, items, progress) for items in portions] or [question]
     found = [method.of(one) for one in asked]
     with torch.no_grad():
         scores = torch.cat([one.scores(one.vectors) for one in asked])

@@ -63,9 +63,12 @@ class Task(AnswerItems, ABC):
     metric: ClassVar[str]  # key of the measure that steers early stopping unless the config says otherwise
     validates: ClassVar[tuple[str, ...]] = ()  # keys of metrics told at each validation
     defaults: ClassVar[Mapping[str, Any]] = {}  # settings, as a file says them, where others than usual are wise
+    # settings laid over `defaults` while no part of the network is named: what learns most in little time
+    default_network: ClassVar[Mapping[str, Any]] = {}
     # settings of runs of other tasks that start from its model: of their "task", their "training", and their models by
     # row; "rows" names models that stand in for others, "taken" by row further settings of a model that they take over
     starts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    between_answers: ClassVar[str | None] = None  # what stands between several right answers of an example
     answers: ClassVar[str] = "text"  # what its metrics judge: "text", "label", "tags", "span" or "numbers"
     weighed: ClassVar[tuple[str, ...]] = ()  # columns whose words relevance is told of, where it is not of all
     together: ClassVar[str | None] = None  # the column whose equal values should share a batch
@@ -254,8 +257,13 @@ class Task(AnswerItems, ABC):
 
     def check(self, texts: Mapping[str, str]) -> None:
         """Raise DataError for an example that has no ids, as of a label that training has not seen."""
-        for name, text in texts.items():
-            self.vocabularies[name].check(text)
+        for name, column in self.vocabularies.items():
+            if name in texts:
+                column.check(texts[name])
+
+    def learnt_from(self, texts: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return a usable example as training has it, with one answer; None: training leaves it out, and counts it."""
+        return texts
 
     def judged(self, texts: Mapping[str, str]) -> bool:
         """Whether an example of a test part is judged."""
@@ -327,7 +335,7 @@ class Task(AnswerItems, ABC):
             if one.name not in known:
                 problem = f"'{one.name}' judges no answers of this kind"
                 raise ConfigError("evaluation.metrics", problem, f"evaluation.metrics=[{','.join(known)}]")
-        return [TextMeasure(one.name, METRICS.build(one), source, target) for one in choices]
+        return [TextMeasure(one.name, METRICS.build(one), source, target, cls.between_answers) for one in choices]
 
     @classmethod
     def likelihoods(cls) -> list[Measure]:

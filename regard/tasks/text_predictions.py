@@ -24,7 +24,7 @@ def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColum
             source,
             target.decode(one.ids),
             one.score,
-            list(one.log_probs),
+            own_log_probs(one),
             one.finished,
             ids=list(one.ids),
             shares=dict(one.shares),
@@ -32,6 +32,11 @@ def text_prediction(source: str, ranked: Sequence[Hypothesis], target: TextColum
         for one in ranked
     ]
     return best if not rest else TextPrediction(**{**vars(best), "alternatives": rest})
+
+
+def own_log_probs(hypothesis: Hypothesis) -> list[float]:
+    """Return the log-probabilities of what a model wrote: without that of an end that the limit forced."""
+    return list(hypothesis.log_probs if hypothesis.finished else hypothesis.log_probs[: len(hypothesis.ids)])
 
 
 def rows_of(sequences: Sequences) -> list[list[int]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from regard.config import parse_json
 from regard.errors import CheckpointError, DataError, PartError
 from regard.text.clean import clean
 from regard.text.tokenizer import Tokenizer
@@ -47,7 +48,7 @@ class CountedTokenizer(Tokenizer):
     def load(cls, kind: str, cut: Cut, folder: Path) -> "CountedTokenizer":
         """What `save` wrote."""
         try:
-            pieces = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            pieces = parse_json((folder / FILE).read_text(encoding="utf-8"))
             return cls(kind, cut, Vocabulary([str(piece) for piece in pieces]))
         except (OSError, ValueError, TypeError) as error:
             raise CheckpointError(folder / FILE, f"cannot be read as a vocabulary: {error}") from error

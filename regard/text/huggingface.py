@@ -1,12 +1,11 @@
 """The tokenizer of a BERT or a RoBERTa of Hugging Face: a tokenizer.json, read by the library `tokenizers`."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from regard.config import Doc
+from regard.config import Doc, parse_json
 from regard.errors import CheckpointError, PartError, RegardError
 from regard.pieces import MASK_PIECE, SPECIALS, UNK, byte_piece
 from regard.text.clean import clean
@@ -68,7 +67,7 @@ class HuggingFaceTokenizer(Tokenizer):
         self.order = [*specials, *others, mask]  # of each id here the one in the file
         self._here = {other: here for here, other in enumerate(self.order)}
         self.mask = self._last = len(self.order) - 1
-        settings = json.loads(source)
+        settings = parse_json(source)
         self.lossless = _has_bytes(settings, add_prefix_space=False) and settings.get("normalizer") is None
         self.lossless &= vocabulary.keys() >= _BYTES.keys()
         names, shown = {number: token for token, number in vocabulary.items()}, _spelling(settings)

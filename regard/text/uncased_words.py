@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from regard.config import Doc
+from regard.config import Doc, parse_json
 from regard.config.bounds import Count, Pieces
 from regard.errors import CheckpointError
 from regard.pieces import UNK
@@ -94,7 +94,7 @@ class UncasedWordsRecipe(Recipe):
         """A saved one."""
         learnt = CountedTokenizer.load("uncased_words", _cut(signs=True), folder)
         try:
-            signs = json.loads((folder / SIGNS).read_text(encoding="utf-8"))
+            signs = parse_json((folder / SIGNS).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise CheckpointError(folder / SIGNS, f"cannot be read: {error}") from error
         return UncasedWordsTokenizer(learnt.vocabulary, signs=bool(signs))

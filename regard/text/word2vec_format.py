@@ -1,11 +1,12 @@
 """word2vec's files of vectors, text and binary: a line `words dim`, then each word with its numbers.
 
-A file whose name ends in .gz is compressed. Whether one that is read is text or binary is told by its first word.
+fastText's .vec is such a text; GloVe's lack the first line. A file whose name ends in .gz is compressed.
 """
 
 import gzip
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, NoReturn, cast
 
@@ -15,36 +16,47 @@ from numpy.typing import NDArray
 from regard.errors import DataError
 from regard.text.vector_table import VectorTable
 
-Row = tuple[str, NDArray[np.float32]]
+Row = tuple[str, NDArray[np.float32] | None]  # None: of a word that is not wanted
 
 LONGEST = 4096  # bytes of a word or of the header
+LINE = 2**24  # bytes of a row
 WIDEST = 1_000_000  # numbers of a vector
-HEADER = "the first line tells how many words there are and how many numbers each has, as in '20000 300'"
+MOST = 2**33  # bytes of all vectors that are kept
+HEADER = "the first line is a word and its numbers, or says how many words and numbers there are, as in '20000 300'"
 
 
-def read_word2vec(path: Path, *, wanted: Callable[[str], bool] = lambda word: True) -> VectorTable:
-    """Return the words that are wanted and their vectors; of a word that comes twice the first.
+def read_word2vec(path: Path, file: IO[bytes], words: Collection[str] | None, rows: int | None = None) -> VectorTable:
+    """Return the vectors of `words`, None being all, among the first `rows`; of a word that comes twice the first.
 
-    Raises DataError for a file that cannot be read, a wrong header, a row that is too short or too long, and a vector
-    with a number that is none, with the line (in a binary file the row, that of the header being 1).
+    Raises DataError for a wrong header, a row that is too short or too long, and a vector with a number that is none,
+    with the line (in a binary file the row, that of the header being 1).
     """
-    try:
-        with _opened(path, "rb") as file:
-            count, dim = _header(path, file.readline(LONGEST))
-            start = file.tell()
-            rows = _text_rows if _is_text(file.readline()) else _binary_rows
-            file.seek(start)
-            kept = dict[str, NDArray[np.float32]]()
-            for line, (word, vector) in enumerate(rows(path, file, count, dim), start=2):
-                if not np.isfinite(vector).all():
-                    raise DataError(
-                        path, f"the vector of '{word:.60}' has a number that is infinite or none", line=line
-                    )
-                if word not in kept and wanted(word):
-                    kept[word] = vector
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    first = file.readline(LINE)
+    count, dim = _header(path, first)
+    if count is None:
+        file.seek(0)
+        found = enumerate(_text_rows(path, file, None, dim, words), start=1)
+    else:
+        start = file.tell()
+        kind = _text_rows if _is_text(file.readline(LINE)) else _binary_rows
+        file.seek(start)
+        found = enumerate(kind(path, file, count, dim, words), start=2)
+    kept = dict[str, NDArray[np.float32]]()
+    for line, (word, vector) in islice(found, rows):
+        if vector is None or word in kept:
+            continue
+        if not np.isfinite(vector).all():
+            raise DataError(path, f"the vector of '{word:.60}' has a number that is infinite or none", line=line)
+        kept[word] = vector
+        check_size(path, len(kept), dim)
     return VectorTable(list(kept), np.array(list(kept.values()), np.float32).reshape(len(kept), dim))
+
+
+def check_size(path: Path, words: int, dim: int) -> None:
+    """Raise DataError for more vectors than are held in memory."""
+    if 4 * words * dim > MOST:
+        problem = f"has more than {MOST // (4 * dim):,} words of {dim:,} numbers, which are {MOST >> 30} GiB"
+        raise DataError(path, problem, hint="keep the first, most frequent ones")
 
 
 def write_word2vec(path: Path, table: VectorTable, *, binary: bool = False) -> None:
@@ -54,7 +66,7 @@ def write_word2vec(path: Path, table: VectorTable, *, binary: bool = False) -> N
         raise DataError(
             path, f"the word '{broken:.60}' is empty or has a space in it", hint="the format has no such words"
         )
-    with _opened(path, "wb") as file:
+    with opened(path, "wb") as file:
         file.write(f"{len(table)} {table.vectors.shape[1]}\n".encode())
         for word, vector in table:
             numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(_shortest, vector)).encode()
@@ -65,17 +77,21 @@ def _shortest(number: np.float32) -> str:
     return np.format_float_positional(number, trim="-")
 
 
-def _opened(path: Path, mode: str) -> IO[bytes]:
+def opened(path: Path, mode: str = "rb") -> IO[bytes]:
+    """Return a file, unpacked where its name ends in .gz."""
     return cast("IO[bytes]", gzip.open(path, mode) if path.suffix == ".gz" else path.open(mode))
 
 
-def _header(path: Path, line: bytes) -> tuple[int, int]:
-    fields = line.decode(errors="replace").split()
+def _header(path: Path, line: bytes) -> tuple[int | None, int]:
+    """Return how many words there are, None where no line says so, and how many numbers each has."""
+    fields = line.decode(errors="replace").rstrip().split(" ")
+    if 2 < len(fields) <= WIDEST and _is_text(line):
+        return None, len(fields) - 1
     if len(fields) != 2 or not all(
         field.isascii() and field.isdigit() and len(field) < 20 and int(field) for field in fields
     ):
         found = line.decode(errors="replace").strip()
-        raise DataError(path, f"is no file of vectors: it begins with '{found:.40}'", line=1, hint=HEADER)
+        raise DataError(path, f"is not a file of vectors: it begins with '{found:.40}'", line=1, hint=HEADER)
     count, dim = map(int, fields)
     if dim > WIDEST:
         raise DataError(path, f"the header says {fields[1]:.40} numbers for each word", line=1, hint=HEADER)
@@ -83,7 +99,7 @@ def _header(path: Path, line: bytes) -> tuple[int, int]:
 
 
 def _is_text(line: bytes) -> bool:
-    """Whether the line behind the header is a word and numbers in digits."""
+    """Whether a line is a word and numbers in digits."""
     try:
         _, *fields = line.decode().rstrip().split(" ")
         return bool(fields) and all(map(_is_number, fields))
@@ -99,26 +115,37 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _text_rows(path: Path, file: IO[bytes], count: int, dim: int) -> Iterator[Row]:
-    """Words and vectors of a text file."""
-    line = 1
-    for line, row in enumerate(file, start=2):
-        word, *fields = row.decode(errors="replace").rstrip().split(" ")
-        if line > count + 1:
+def _text_rows(
+    path: Path, file: IO[bytes], count: int | None, dim: int, words: Collection[str] | None
+) -> Iterator[Row]:
+    """Words and vectors of a text file; without a `count` a word may have spaces, as some of GloVe's do."""
+    line = before = 1 if count is not None else 0
+    for line, row in enumerate(iter(partial(file.readline, LINE), b""), start=before + 1):
+        if len(row) == LINE:
+            raise DataError(path, f"more than {LINE:,} bytes without an end of line", line=line)
+        if count is not None and line > count + 1:
             _refuse_count(path, count, line)
-        if len(fields) != dim:
-            raise DataError(path, f"'{word:.60}' has {len(fields)} numbers and the header says {dim}", line=line)
+        fields = row.decode(errors="replace").rstrip().split(" ")
+        if count is None and len(fields) > dim + 1:
+            fields = [" ".join(fields[:-dim]), *fields[-dim:]]
+        word, *numbers = fields
+        if len(numbers) != dim:
+            says = "the first line has" if count is None else "the header says"
+            raise DataError(path, f"'{word:.60}' has {len(numbers)} numbers and {says} {dim}", line=line)
+        if words is not None and word not in words:
+            yield word, None
+            continue
         try:
-            vector = np.array(fields, np.float32)
+            vector = np.array(numbers, np.float32)
         except ValueError:
-            wrong = next(field for field in fields if not _is_number(field))
-            raise DataError(path, f"'{wrong:.60}' is no number", line=line) from None
+            wrong = next(field for field in numbers if not _is_number(field))
+            raise DataError(path, f"'{wrong:.60}' is not a number", line=line) from None
         yield word, vector
-    if line < count + 1:
+    if count is not None and line < count + 1:
         _refuse_count(path, count, line)
 
 
-def _binary_rows(path: Path, file: IO[bytes], count: int, dim: int) -> Iterator[Row]:
+def _binary_rows(path: Path, file: IO[bytes], count: int, dim: int, words: Collection[str] | None) -> Iterator[Row]:
     """Words and vectors of a binary file; a line end before a word is no part of it."""
     for line in range(2, count + 2):
         word = bytearray()
@@ -129,7 +156,8 @@ def _binary_rows(path: Path, file: IO[bytes], count: int, dim: int) -> Iterator[
         numbers = file.read(4 * dim)
         if len(numbers) < 4 * dim:
             _refuse_count(path, count, line - 1)
-        yield word.decode(errors="replace"), np.frombuffer(numbers, "<f4")
+        name = word.decode(errors="replace")
+        yield name, None if words is not None and name not in words else np.frombuffer(numbers, "<f4")
     if file.read(2) not in (b"", b"\n"):
         _refuse_count(path, count, count + 2)
 

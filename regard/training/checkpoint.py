@@ -13,8 +13,10 @@ from safetensors.torch import load as load_bytes
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn, optim
 
+from regard.config import parse_json
 from regard.data.sealed import making, publish, seal, unseal
 from regard.errors import CheckpointError
+from regard.training.older_checkpoints import upgraded_objective
 from regard.training.shards import load_whole, sharded_like, whole
 from regard.training.world import ALONE, World
 
@@ -116,7 +118,7 @@ def load(folder: Path, *, training: bool = True) -> Checkpoint:
     if content.get("format") != FORMAT:
         raise CheckpointError(folder, f"has format {content.get('format')}, this version reads {FORMAT}")
     try:
-        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        state = parse_json((folder / STATE).read_text(encoding="utf-8"))
         model = _read(folder / MODEL)
         model.update({alias: model[name] for alias, name in state["aliases"].items()})
         rest = [_read(path) if training and path.exists() else {} for path in _rest(folder)]
@@ -139,7 +141,8 @@ def load_training(
 ) -> None:
     """Puts back what only training needs: objective, optimizers and the generators of torch, those of a process."""
     try:
-        load_whole(objective, checkpoint.objective)
+        known = objective.state_dict()
+        load_whole(objective, upgraded_objective(checkpoint.objective, checkpoint.model, known))
         for turn, optimizer in optimizers.items():
             groups = checkpoint.state["groups"][turn]
             states = _states(

@@ -28,15 +28,18 @@ class EarlyStopping:
         self.latest: list[int] = []  # updates, the last one at the end
         self.waited = 0
 
-    def add(self, score: float, update: int, loss: float | None = None) -> bool:
-        """Notes a validation; True if it is the best so far. A score that is not a number is never kept."""
+    def add(self, score: float, update: int, loss: float | None = None, *, waiting: bool = True) -> bool:
+        """Notes a validation; True if it is the best so far. A score that is not a number is never kept.
+
+        Unless it is `waiting`, as while the learning rate still rises, patience does not run out.
+        """
         if math.isnan(score):
-            self.waited += 1
+            self.waited += waiting
             return False
         self.latest = [*self.latest, update][-self.keep_last :] if self.keep_last else []
         before = self.ranked[:1]
         better = not before or self._place(Ranked(score, 0))[0] < self._place(before[0])[0]
-        self.waited = 0 if better else self.waited + 1
+        self.waited = 0 if better else self.waited + waiting
         self.ranked = sorted([*self.ranked, Ranked(score, update, loss)], key=self._place)[: self.keep]
         return self.ranked[:1] != before
 

@@ -1,7 +1,12 @@
-"""The limits of a training: whether one is reached, and how long it may still take."""
+"""The limits of a training: whether one is reached, how long it may still take, and how long a warm-up they allow."""
+
+from collections.abc import Callable
 
 from regard.training.clock import Spent
 from regard.training.settings import TrainingSettings
+
+WARMUP = 0.25  # of the updates that the limits allow: the longest warm-up
+MEASURED = 0.02  # of a time limit, after which the pace so far tells how many updates it allows
 
 
 def limit_reached(settings: TrainingSettings, update: int, epoch: int, spent: Spent) -> str:
@@ -36,3 +41,24 @@ def seconds_left(settings: TrainingSettings, update: int, spent: Spent, recent: 
     if settings.max_core_minutes is not None:
         guesses.append((settings.max_core_minutes * 60 - spent.core) * pace)
     return max(0.0, min(guesses)) if guesses else None
+
+
+def allowed_updates(settings: TrainingSettings, of_epochs: Callable[[int], int]) -> int | None:
+    """Return the updates that the limits of updates and epochs allow, the latter by `of_epochs`; None without one."""
+    found = [] if settings.max_updates is None else [settings.max_updates]
+    if settings.max_epochs is not None:
+        found.append(of_epochs(settings.max_epochs))
+    return min(found, default=None)
+
+
+def updates_in_time(settings: TrainingSettings, update: int, spent: Spent) -> int | None:
+    """Return the updates that the time limits allow, at the pace so far; None without one, or while it is too early."""
+    limits = ((settings.max_minutes, spent.wall), (settings.max_core_minutes, spent.core))
+    shares = [seconds / (60 * limit) for limit, seconds in limits if limit]
+    share = max(shares, default=0.0)
+    return round(update / share) if update and share >= MEASURED else None
+
+
+def longest_warmup(allowed: int) -> int:
+    """Return the most updates in which the learning rate may rise, where so many are allowed in all."""
+    return max(1, int(WARMUP * allowed))

@@ -72,10 +72,10 @@ class ModelSelection:
             self.model.train()
         return None if should_stop() else scores
 
-    def rank(self, scores: Scores, place: Mapping[str, Any]) -> None:
-        """Rank the update of `place` by its scores, and log them."""
+    def rank(self, scores: Scores, place: Mapping[str, Any], *, waiting: bool = True) -> None:
+        """Rank the update of `place` by its scores, and log them; patience runs out only where it is `waiting`."""
         self.due, self.judged = False, place["update"]
-        self._rank(scores, place, self.best)
+        self._rank(scores, place, self.best, waiting=waiting)
 
     def ranking_with(self, scores: Scores, place: Mapping[str, Any]) -> EarlyStopping:
         """Return the ranking with one more update.
@@ -100,6 +100,6 @@ class ModelSelection:
         self.best.restore(state["best"])
         self.due, self.judged = state["due"], state["validated"]
 
-    def _rank(self, scores: Scores, place: Mapping[str, Any], best: EarlyStopping) -> None:
-        first = best.add(scores[self.settings.metric], place["update"], scores.get("loss"))
+    def _rank(self, scores: Scores, place: Mapping[str, Any], best: EarlyStopping, *, waiting: bool = True) -> None:
+        first = best.add(scores[self.settings.metric], place["update"], scores.get("loss"), waiting=waiting)
         self.progress.validation({**place, **scores}, first)

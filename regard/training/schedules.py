@@ -12,14 +12,25 @@ from regard.registry import Registry
 
 
 class Schedule(ABC):
-    """Built with (peak,). Updates count from 1."""
+    """Built with (peak,). Updates count from 1.
 
-    def __init__(self, peak: float) -> None:
-        self.peak = peak
+    It rises to its peak over `rise` updates, `warmup` unless that is shortened; what falls later falls as it would.
+    """
+
+    def __init__(self, peak: float, warmup: int = 0) -> None:
+        self.peak, self.warmup, self.rise = peak, warmup, warmup
 
     @abstractmethod
     def value(self, update: int) -> float:
         """The number at an update."""
+
+    def shorten_rise(self, most: int) -> None:
+        """Reach the peak after so many updates at most, and stay there for the rest of the warm-up."""
+        self.rise = min(self.warmup, most)
+
+    def risen(self, update: int) -> float:
+        """Return the share of the peak that is reached: min(1, update / rise)."""
+        return min(1.0, update / max(1, self.rise))
 
     @property
     def ended(self) -> str:
@@ -46,24 +57,22 @@ class ConstantSchedule(Schedule):
     """The peak, reached in a line over `warmup` updates."""
 
     def __init__(self, peak: float, *, warmup: Warmup = 0) -> None:
-        super().__init__(peak)
-        self.warmup = warmup
+        super().__init__(peak, warmup)
 
     def value(self, update: int) -> float:
         """peak · min(1, update / warmup)."""
-        return self.peak * min(1.0, update / max(1, self.warmup))
+        return self.peak * self.risen(update)
 
 
 class InverseSqrtSchedule(Schedule):
     """peak · min(update / warmup, sqrt(warmup / update)): https://arxiv.org/abs/1706.03762, equation 3, by its peak."""
 
     def __init__(self, peak: float, *, warmup: Warmup = 1000) -> None:
-        super().__init__(peak)
-        self.warmup = max(1, warmup)
+        super().__init__(peak, max(1, warmup))
 
     def value(self, update: int) -> float:
         """Rises in a line, falls as one over the root."""
-        return self.peak * min(update / self.warmup, math.sqrt(self.warmup / update))
+        return self.peak * min(self.risen(update), math.sqrt(self.warmup / update))
 
 
 class NoamSchedule(Schedule):
@@ -76,12 +85,13 @@ class NoamSchedule(Schedule):
         dim: Annotated[Size, Doc("Width of the model in the formula.")] = 512,
         warmup: Warmup = 4000,
     ) -> None:
-        super().__init__(peak)
-        self.dim, self.warmup = dim, max(1, warmup)
+        super().__init__(peak, max(1, warmup))
+        self.dim = dim
 
     def value(self, update: int) -> float:
         """Equation 3."""
-        return float(self.peak * self.dim**-0.5 * min(update**-0.5, update * self.warmup**-1.5))
+        rising = update * self.warmup**-1.5 * (self.warmup / max(1, self.rise))
+        return float(self.peak * self.dim**-0.5 * min(max(update, self.warmup) ** -0.5, rising))
 
 
 class DelayedSchedule(Schedule):
@@ -107,13 +117,13 @@ class LinearSchedule(Schedule):
         warmup: Warmup = 0,
         floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
     ) -> None:
-        super().__init__(peak)
-        self.updates, self.warmup, self.floor = updates, warmup, floor
+        super().__init__(peak, warmup)
+        self.updates, self.floor = updates, floor
 
     def value(self, update: int) -> float:
         """Two lines."""
         fall = 1.0 - (1.0 - self.floor) * _share(update, self.warmup, self.updates)
-        return self.peak * min(1.0, update / max(1, self.warmup)) * fall
+        return self.peak * self.risen(update) * fall
 
 
 class CosineSchedule(Schedule):
@@ -127,13 +137,13 @@ class CosineSchedule(Schedule):
         warmup: Warmup = 0,
         floor: Annotated[NotNegative, Doc("Share of the peak where the fall ends.")] = 0.0,
     ) -> None:
-        super().__init__(peak)
-        self.updates, self.warmup, self.floor = updates, warmup, floor
+        super().__init__(peak, warmup)
+        self.updates, self.floor = updates, floor
 
     def value(self, update: int) -> float:
         """A line, then half a cosine."""
         fall = 0.5 * (1 + math.cos(math.pi * _share(update, self.warmup, self.updates)))
-        return self.peak * min(1.0, update / max(1, self.warmup)) * (self.floor + (1 - self.floor) * fall)
+        return self.peak * self.risen(update) * (self.floor + (1 - self.floor) * fall)
 
 
 class PlateauSchedule(Schedule):
@@ -151,14 +161,14 @@ class PlateauSchedule(Schedule):
         warmup: Warmup = 0,
         stop: Annotated[NotNegative, Doc("End training once the learning rate is below it.")] = 0.0,
     ) -> None:
-        super().__init__(peak)
-        self.factor, self.patience, self.warmup, self.stop = factor, patience, warmup, stop
+        super().__init__(peak, warmup)
+        self.factor, self.patience, self.stop = factor, patience, stop
         self.best: float | None = None
         self.waited, self.scale = 0, 1.0
 
     def value(self, update: int) -> float:
         """peak · factor^(how often it stalled)."""
-        return self.peak * self.scale * min(1.0, update / max(1, self.warmup))
+        return self.peak * self.scale * self.risen(update)
 
     @property
     def ended(self) -> str:
@@ -200,13 +210,13 @@ class StepDecaySchedule(Schedule):
         factor: Annotated[Share, Doc("What a fall multiplies by.")] = 0.5,
         warmup: Warmup = 0,
     ) -> None:
-        super().__init__(peak)
-        self.every, self.after, self.factor, self.warmup = every, after, factor, warmup
+        super().__init__(peak, warmup)
+        self.every, self.after, self.factor = every, after, factor
 
     def value(self, update: int) -> float:
         """peak · factor^(how often `every` updates were done since `after`)."""
         falls = max(0, update - 1 - self.after) // self.every
-        return self.peak * min(1.0, update / max(1, self.warmup)) * float(self.factor**falls)
+        return self.peak * self.risen(update) * float(self.factor**falls)
 
 
 def _share(update: int, warmup: int, updates: int) -> float:

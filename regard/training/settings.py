@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from regard.config import Doc
-from regard.config.bounds import Count, NotNegative, Positive, Share, Size, Threads
+from regard.config.bounds import Count, NotNegative, Positive, Seed, Share, Size, Threads
 from regard.ops.machine import Products
 from regard.registry import Choice
 
@@ -89,7 +89,7 @@ class TrainingSettings:
     save_every_minutes: Annotated[NotNegative, Doc("Minutes after which training saves so that it can be resumed.")] = (
         10.0
     )
-    seed: Annotated[Count, Doc("Number that all random draws come from.")] = 1
+    seed: Annotated[Seed, Doc("Number that all random draws come from.")] = 1
     precision: Annotated[
         Literal["auto", "float32", "bf16"], Doc("Numbers that are computed with; auto: bf16 on a GPU, else float32.")
     ] = "auto"

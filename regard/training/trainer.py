@@ -19,7 +19,14 @@ from regard.training.best_checkpoints import BestCheckpoints
 from regard.training.clock import Clock, Spent, Starvation
 from regard.training.early_stopping import EarlyStopping
 from regard.training.interrupt import Interrupted, Interruption, listening
-from regard.training.limits import limit_reached, seconds_left
+from regard.training.limits import (
+    WARMUP,
+    allowed_updates,
+    limit_reached,
+    longest_warmup,
+    seconds_left,
+    updates_in_time,
+)
 from regard.training.model_selection import ModelSelection, Scores, Validate
 from regard.training.older_checkpoints import upgraded_state
 from regard.training.progress import Progress, remaining
@@ -28,6 +35,9 @@ from regard.training.settings import TrainingSettings
 from regard.training.updater import Updater
 from regard.training.window import Window
 from regard.training.world import ALONE, World
+
+NEVER = 0  # in place of the updates that are allowed: a run of an earlier version goes on with its own warm-up
+SLOWER = 0.8  # of the updates that a time seemed to allow: a warm-up is shortened again where it allows fewer
 
 
 class Report(NamedTuple):
@@ -57,9 +67,11 @@ class Trainer:
         progress: Progress | None = None,
         world: World = ALONE,
         halvings: int = 0,
+        validate_start: bool = False,
     ) -> None:
         """`higher_is_better` tells of the metric in the settings; a loss is better the smaller it is. With `halvings`
         each batch is learnt from in so many times halved pieces, since a whole one would not fit into memory.
+        `validate_start` ranks the weights before the first update, too.
 
         With several processes, all of them build one, with the same weights.
         """
@@ -72,8 +84,10 @@ class Trainer:
             model, validate, settings, self.progress, world, higher_is_better=higher_is_better
         )
         self.best_checkpoints = BestCheckpoints(model, settings, run, self.progress, world)
+        self.validate_start = validate_start
         self.update, self.clock, self.starvation = 0, Clock(), Starvation()
         self.place: Place | None = None  # in the stream; None: its beginning
+        self.allowed: int | None = None  # updates that the limits allow, where warm-ups were shortened to fit
         self.window = Window()  # updates since the last line of the log
         self._interruption = Interruption()  # of this process
         self._asked = False  # whether any process was asked to end, as of their last meeting
@@ -98,6 +112,7 @@ class Trainer:
             torch.manual_seed(self.world.seed(self.settings.seed))
         if self.updater.halvings:
             self._tell_halved()
+        self._fit_warmup(allowed_updates(self.settings, self._updates_of_epochs))
         shard = Shard(self.world.rank, self.world.size)
         stream = self.batches.stream(self.place, workers=self.settings.workers, shard=shard)
         self._stream: Iterator[tuple[Place, Batch]] = self._open.enter_context(closing(stream))
@@ -123,7 +138,8 @@ class Trainer:
         self.objective.train()
         self.clock.restart()
         self._meet()
-        if self.selection.due:
+        if self.selection.due or (self.validate_start and not self.update and self.selection.lacks(0)):
+            self.selection.due = True
             self._after_update()
         while not (reason := self._over()):
             self._take_update()
@@ -135,6 +151,24 @@ class Trainer:
         """Return why training ends here; "" where it goes on."""
         reached = limit_reached(self.settings, self.update, epoch_of(self.place), self.clock.spent)
         return reached or self.selection.best.ended or self.updater.turns.ended
+
+    def _updates_of_epochs(self, epochs: int) -> int:
+        """Return the updates in so many epochs, or a number for which no warm-up is too long."""
+        size = self.settings.accumulate * self.world.size
+        return self.batches.count(epochs, int(self.updater.turns.rise / WARMUP + 1) * size) // size
+
+    def _fit_warmup(self, allowed: int | None) -> None:
+        """Shorten warm-ups that would take too much of the updates that are allowed; they stay so in this run."""
+        rise, turns = self.updater.turns.rise, self.updater.turns
+        if not allowed or self.allowed == NEVER or longest_warmup(allowed) >= rise:
+            return
+        if self.allowed and allowed > SLOWER * self.allowed:
+            return
+        self.allowed = allowed
+        turns.shorten_rise(longest_warmup(allowed))
+        if self.update < rise:
+            limits = f"the limits allow about {allowed:,} updates"
+            self.progress.say(f"the warm-up of {rise:,} updates is shortened to {turns.rise:,}: {limits}")
 
     def _draw(self) -> list[tuple[Place, Batch]]:
         """Batches of one update, each with the place behind it."""
@@ -161,6 +195,8 @@ class Trainer:
             if warning := self.starvation.warning(self.window.spent, threads):
                 self.progress.warn(warning)
             self.window = Window()
+        if self.update < self.updater.turns.rise:
+            self._fit_warmup(updates_in_time(self.settings, self.update, self.clock.spent))
 
     def _tell_halved(self) -> None:
         pieces = 2**self.updater.halvings
@@ -185,7 +221,7 @@ class Trainer:
         """Validate and rank this update, and save it. An interruption leaves it to be done again."""
         if (scores := self._scores()) is None:
             return
-        self.selection.rank(scores, self._place())
+        self.selection.rank(scores, self._place(), waiting=self.update >= self.updater.turns.rise)
         for schedules in (self.updater.turns, self.scheduled):
             schedules.observe(scores[self.settings.metric], self.selection.best.higher_is_better)
         if not self._save():
@@ -243,6 +279,7 @@ class Trainer:
             "core_seconds": self.clock.spent.core,
             "turns": self.updater.turns.state(),
             "halvings": self.updater.halvings,
+            "allowed": self.allowed,
             "schedules": self.scheduled.state(),
             "metrics": self.progress.position(),
             "window": asdict(self.window),
@@ -272,6 +309,10 @@ class Trainer:
         self.selection.restore(state)
         self.updater.turns.restore(state["turns"])
         self.updater.halvings = state.get("halvings", 0)  # a checkpoint of before has none
+        if state.get("allowed", NEVER) == NEVER:
+            self.allowed = NEVER
+        else:
+            self._fit_warmup(state["allowed"])
         self.scheduled.restore(state["schedules"])
         self.scheduled.apply(max(1, self.update))  # a validation may come before the next update
         self.best_checkpoints.forget_damaged(self.selection.best)

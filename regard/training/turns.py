@@ -96,6 +96,16 @@ class Turns(Mapping[str, Turn]):
             return "nothing is left to learn"
         return next((turn.schedule.ended for turn in self.values() if turn.schedule.ended), "")
 
+    @property
+    def rise(self) -> int:
+        """Updates until the last learning rate has risen to its peak."""
+        return max((turn.schedule.rise for turn in self.values()), default=0)
+
+    def shorten_rise(self, most: int) -> None:
+        """Let all learning rates rise in so many updates at most."""
+        for turn in self.values():
+            turn.schedule.shorten_rise(most)
+
     def observe(self, score: float, higher_is_better: bool) -> None:
         """Tell all schedules of a validation."""
         for turn in self.values():

@@ -12,6 +12,9 @@ from regard.attention.kernel_view import (
     chebyshev_kernel,
     exponential,
     gram,
+    is_positive_semidefinite,
+    orthogonality_defect,
+    smallest_eigenvalue,
     smoothed,
 )
 from regard.models import AttentionSettings, build_attention
@@ -55,12 +58,12 @@ def test_gram_matrices_are_symmetric_and_positive_semidefinite(kernel):
     for points in (within(4, 30, DIM), within(4, 3, 1), within(1, 6, DIM)[:, [0, 0, 1, 2, 2, 2]]):
         matrix = gram(points, kernel)
         assert_close(matrix, matrix.mT)
-        assert float(torch.linalg.eigvalsh(matrix).min()) > -1e-6 * float(matrix.diagonal(dim1=-2, dim2=-1).max())
+        assert bool(is_positive_semidefinite(matrix).all())
 
 
 def test_not_every_likeness_is_a_kernel():
     """What is larger for what is further apart has no features: the test above can fail."""
-    assert float(torch.linalg.eigvalsh(gram(within(10, DIM), torch.cdist)).min()) < -0.1
+    assert float(smallest_eigenvalue(gram(within(10, DIM), torch.cdist))) < -0.1
 
 
 @pytest.mark.parametrize("degree", [0, 1, 5])
@@ -84,12 +87,21 @@ def test_the_polynomial_kernel_is_the_product_of_features_by_loops(assert_agrees
 
 @pytest.mark.parametrize(("num_nodes", "enough"), [(7, True), (4, False)])
 def test_features_of_different_degree_are_orthogonal_on_enough_nodes(num_nodes, enough):
-    """Under the weight 1 / sqrt(1 - x²) a sum over the nodes cos((2k - 1) π / 2N) is the integral up to degree 2N."""
-    nodes = torch.cos((torch.arange(num_nodes, dtype=torch.float64) + 0.5) * math.pi / num_nodes)
-    features = chebyshev(nodes, 6)
-    products = features.T @ features * (math.pi / num_nodes)
-    defect = float((products - products.diagonal().diag()).abs().max())
+    defect = orthogonality_defect(6, num_nodes)
     assert defect < 1e-12 if enough else defect > 0.1
+
+
+def test_orthogonality_defect_by_hand():
+    """On the one node x = 0: T_0 = 1, T_1 = 0, T_2 = -1, so T_0 and T_2 have the product -π."""
+    assert orthogonality_defect(1, 1) == pytest.approx(0.0, abs=1e-12)
+    assert orthogonality_defect(2, 1) == pytest.approx(math.pi)
+
+
+def test_smallest_eigenvalue_by_hand():
+    """[[2, 1], [1, 2]] has 1 and 3, [[0, 1], [1, 0]] has -1 and 1; a matrix of ones has 0."""
+    matrices = torch.tensor([[[2.0, 1.0], [1.0, 2.0]], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]]).double()
+    assert_close(smallest_eigenvalue(matrices), torch.tensor([1.0, -1.0, 0.0]).double())
+    assert is_positive_semidefinite(matrices).tolist() == [True, False, True]
 
 
 def test_gradients_are_those_of_finite_differences_also_at_the_borders():

@@ -12,7 +12,7 @@ from regard.attention.recipes import RECIPES
 from regard.config import as_values, parse_changes, read_settings
 from regard.errors import ConfigError
 from regard.experiment import IN_PYTHON, MECHANISMS, PARTS, TABLES, Experiment, schema
-from regard.experiment.names import NAMES, look_up, look_up_place, names_of
+from regard.experiment.names import NAMES, clashes, look_up, look_up_place, names_of
 from regard.experiment.places import PLACES
 from regard.models import build_attention
 
@@ -202,3 +202,47 @@ def test_the_schema_knows_the_names():
     assert [name for name in ALIASES if f'"{name}"' not in told] == []
     for kind in TABLES.keys() - IN_PYTHON.keys():
         assert [name for name in PARTS[kind].aliases() if f'"{name}"' not in told] == []
+
+
+SOURCES = {  # names that the sources use → the part that they stand for
+    "后验正则化": "posterior_regularisation",
+    "posterior regularisation": "posterior_regularisation",
+    "层级相关性传播": "lrp",
+    "长度奖励": "length",
+    "two-pass decoding": "two_pass",
+    "长短期记忆网络": "lstm",
+    "门控循环单元": "gru",
+    "Attention-Based BCNN-2": "bcnn",
+    "forced": "forced_forward",
+    "next sentence prediction": "next_sentence",
+    "下一句预测": "next_sentence",
+    "双向 RNN": "recurrent",
+    "循环神经网络": "recurrent",
+    "扩张卷积": "bytenet",
+    "Dynamic Unfolding": "unfolded",
+    "Gated Linear Units": "convolutional",
+    "image captioning": "captioning",
+    "神经图灵机": "neural_turing_machine",
+    "NTM": "neural_turing_machine",
+    "MemN2N": "memory_network",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_name_of_the_sources_is_found(name):
+    assert SOURCES[name] in {one.part for one in look_up(name)}
+
+
+@pytest.mark.parametrize("name", ["back translation", "回译", "multi-task learning", "多任务学习"])
+def test_a_technique_without_a_part_says_what_to_set(name):
+    assert "=" in look_up_place(name).use or "data." in look_up_place(name).use
+
+
+def test_no_name_is_taken_from_another_part_in_silence():
+    """A score that is called as the alias of a layer is: here a kernel's."""
+    index = {bare(name): look_up(name) for name, _ in NAMES}
+    assert clashes(index) == []
+    (kernel,) = look_up("chebyshev")
+    taken = {**index, "chebyshev": [kernel._replace(kind="score", part="chebyshev"), kernel]}
+    (said,) = clashes(taken)
+    assert "'chebyshev' means a score 'chebyshev' and a" in said and kernel.part in said

@@ -61,7 +61,7 @@ def test_short_attention_is_the_formula(span, heads, dim, queries, keys, calls):
 @pytest.mark.parametrize("build", BUILDS)
 def test_other_processors_find_the_same(build, monkeypatch, calls):
     made = build_for(build, monkeypatch)(short.SOURCE)
-    monkeypatch.setattr(short, "library", lambda source: made)
+    monkeypatch.setattr(short, "library", lambda *_: made)
     module, states = attention(64, 2), torch.randn(3, 13, 64, requires_grad=True)
     mask = torch.arange(13) < torch.tensor([[13], [4], [0]])
     found = learned(module, states, states, mask)

@@ -186,4 +186,4 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(corpu
 
 
 def test_a_line_that_is_not_utf_8_on_stdin(run):
-    assert unsaid(regard("predict", run, given=b"ok\n\xff\n"), "stdin:2", "byte 1") == []
+    assert unsaid(regard("predict", run, given=b"ok\n\xff\n"), "stdin:2", "byte 0xff", "1 of the line") == []

@@ -1,6 +1,7 @@
 """What a user can get wrong in labelled texts: one clear line each, with file and line."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,14 @@ from small_runs import Done, regard, unsaid
 from typer.testing import CliRunner
 
 from regard.cli.app import app
+from regard.config import read_settings
 from regard.errors import DataError
+from regard.experiment import Experiment
 from regard.explain import to_json
 from regard.predictor import load
+from regard.registry import Choice
 from regard.reports import evaluate
+from regard.runs.texts import check_languages
 from regard.tasks.label_task import NOTHING
 
 TINY = ["task=classification", "model.encoder=embeddings", "model.dim=8", "training.max_updates=2",
@@ -37,16 +42,19 @@ def train(folder: Path, *changes: str) -> Done:
     return regard("train", folder / "a.tsv", *TINY, *changes, "--run", folder / "run")
 
 
-def test_a_label_that_training_has_not_seen_is_told_with_its_line(folder):
+@pytest.mark.filterwarnings("default:.*cannot answer")
+def test_a_label_that_training_has_not_seen_is_told_with_its_number(folder):
     (folder / "dev.tsv").write_text("good\tx\nbad\ty\ngodo\tz\n")
     done = train(folder, f"data.dev={folder / 'dev.tsv'}")
-    assert unsaid(done, "dev.tsv:3: column label: there is no 'godo'", "did you mean 'good'?") == []
+    assert done.code == 0, done.said
+    assert "cannot answer 1 of 3 examples: there is no 'godo' in example 3 (did you mean 'good'?)" in done.said
 
 
+@pytest.mark.filterwarnings("default:.*cannot answer")
 def test_a_label_whose_examples_are_all_held_out_is_told(folder):
     (folder / "a.tsv").write_text("".join([*ROWS, *(f"rare{number}\tan only text {number}\n" for number in range(20))]))
     done = train(folder, "data.dev_share=0.3")
-    assert unsaid(done, "a.tsv:", "there is no 'rare", "to learn from", "all its examples are held out") == []
+    assert done.code == 0 and "a.tsv: the model cannot answer" in done.said and "there is no 'rare" in done.said
 
 
 def test_a_class_with_one_example_is_told_before_training(folder):
@@ -80,11 +88,12 @@ def test_a_line_without_a_tab_is_left_out_and_gives_no_label(folder):
     assert json.loads((folder / "run" / "text" / "label" / "labels.json").read_text()) == ["bad", "good"]
 
 
-def test_an_empty_text_is_answered_with_a_warning(trained, tmp_path):
+def test_an_empty_text_is_answered_with_nothing_and_a_warning(trained, tmp_path):
     (tmp_path / "texts").write_text("text number 3\n\n")
     done = CliRunner().invoke(app, ["predict", str(trained)], input="text number 3\n\n")
-    assert (done.exit_code, len(done.stdout.splitlines())) == (0, 2)
-    assert ":2: the text is empty, so its label tells only which labels are common" in done.stderr
+    first, second = done.stdout.splitlines()
+    assert (done.exit_code, bool(first), second) == (0, True, "")
+    assert ":2: its text is empty" in done.stderr
     assert ":1:" not in done.stderr
 
 
@@ -97,7 +106,7 @@ def test_texts_of_unknown_words_are_answered_with_a_warning(folder, command, sig
     done = CliRunner().invoke(app, [command, *told.pop("args")], **told)
     said = " ".join(done.output.split())
     unread = "the model knows no word of the text, so the label rests on none"
-    assert (done.exit_code, said.count(unread), said.count("the text is empty")) == (0, 2, 1), said
+    assert (done.exit_code, said.count(unread), said.count("text is empty")) == (0, 2, 1), said
     data = to_json(load(run).predict(given))["predictions"]
     assert [one["details"].get("warning") for one in data] == [None, unread, unread, NOTHING]
 
@@ -128,6 +137,18 @@ def test_an_unknown_label_of_a_test_part_is_told_by_its_number(trained, tmp_path
         evaluate([trained], changes=[f"data.test={reader}"])
 
 
+def test_a_part_without_any_known_label_is_no_figure(trained, tmp_path):
+    path = tmp_path / "test.tsv"
+    path.write_text("x\t1\ny\t0\n")
+    reader = f"data.test={{name: tsv, file: '{path}', fields: {{label: 2, text: 1}}}}"
+    done = regard("evaluate", trained, reader)
+    assert (done.code, "%" in done.said) == (2, False)
+    (tmp_path / "texts").write_text("x\ny\n")
+    (tmp_path / "labels").write_text("1\n0\n")
+    with pytest.raises(DataError, match="cannot answer 2 of 2 examples: there is no '1'"):
+        evaluate([trained], {"text": tmp_path / "texts", "label": tmp_path / "labels"})
+
+
 def test_a_test_part_whose_label_stands_elsewhere_is_told(trained, tmp_path):
     path = tmp_path / "test.tsv"
     path.write_text("a first text\tgood\na second one\tbad\n")
@@ -148,3 +169,34 @@ def test_a_table_given_as_texts_alone_is_told_where_labels_are_missing(trained, 
     (tmp_path / "test.tsv").write_text("good\tx\nbad\ty\n")
     done = regard("evaluate", trained, "--text", tmp_path / "test.tsv")
     assert "data.test.label: must be given (data.test=table.tsv, or a file for each column" in done.said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "calibrate"])
+def test_examples_of_which_none_can_be_judged_have_no_figure(trained, tmp_path, command):
+    (tmp_path / "test.tsv").write_text("".join(row.replace("good", "yes").replace("bad", "no") for row in ROWS))
+    done = regard(command, trained / "run", f"data.test={tmp_path / 'test.tsv'}")
+    assert done.code == 2 and done.said.count("error:") == 1
+
+
+@pytest.mark.slow
+def test_compared_runs_of_which_none_can_be_judged_have_no_figure(folder):
+    (folder / "test.tsv").write_text("".join(row.replace("good", "yes").replace("bad", "no") for row in ROWS))
+    for name, size in (("one", 4), ("two", 8)):
+        (folder / f"{name}.yaml").write_text(
+            f"task: classification\nmodel: {{encoder: embeddings, dim: {size}}}\n"
+            f"data: {{train: {folder / 'a.tsv'}, test: {folder / 'test.tsv'}}}\n"
+            "training: {max_updates: 1, validate_every: 1, average: 1}\n"
+        )
+    done = regard("compare", folder / "one.yaml", folder / "two.yaml", "--seeds", 1, "--run", folder / "compared")
+    assert done.code == 2 and "error: one-seed1: label: one-seed1 cannot answer 60 of 60 examples" in done.said
+
+
+@pytest.mark.parametrize(
+    ("endings", "judged"), [("fr es", False), ("en fr", True), ("de en", True), ("src ref", True), ("en-GB x", True)]
+)
+def test_texts_in_two_other_languages_judge_nothing(tmp_path, endings, judged):
+    """Codes that are not of two letters may name the same language otherwise."""
+    files = dict(zip(("source", "target"), (f"{tmp_path}/test.{one}" for one in endings.split()), strict=True))
+    experiment = read_settings(Experiment, {"data": {"languages": ["en", "de"]}})
+    with nullcontext() if judged else pytest.raises(DataError, match="from fr to es"):
+        check_languages(experiment, Choice("parallel", {"files": files}))

@@ -151,7 +151,7 @@ def test_what_is_right_or_wrong_has_a_name():
 
 def test_lines_that_are_not_sure_enough_have_no_answer(classifier):
     run_of("calibrate", classifier)
-    lines = "a fine film\n\na dull film\n"
+    lines = "a fine film\na film\na dull film\n"
     everything = run_of("predict", classifier, given=lines)
     assert run_of("predict", classifier, "--abstain", 0, given=lines).stdout == everything.stdout
     found = run_of("predict", classifier, "--abstain", 1, given=lines)

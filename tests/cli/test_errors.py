@@ -177,8 +177,16 @@ def test_who_says_nothing_is_shown_what_there_is():
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (MemoryError(), "out of memory: try decoding.batch_tokens=2048"),
+        (MemoryError(), "out of memory: close other programs"),
+        (MemoryError("out of memory: try 7"), "out of memory: try 7"),
+        (RuntimeError("unable to mmap 4 bytes from file <a>: Cannot allocate memory (12)"), "out of memory"),
+        (ImportError("libm.so: failed to map segment from shared object"), "out of memory while a library was loaded"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "out of memory"),
+        (
+            RuntimeError("Storage size calculation overflowed with sizes=[10, 10]"),
+            "out of memory",
+        ),
+        (OverflowError("int too big to convert"), "out of memory"),
         (RuntimeError("can't start new thread"), "no further thread can be started"),
     ],
 )

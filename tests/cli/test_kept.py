@@ -93,3 +93,16 @@ def test_a_glossary_that_cannot_be_used_is_one_line(runs, tmp_path, text, told):
     terms.write_text(text, encoding="utf-8")
     assert unsaid(regard("predict", runs / "a", "--glossary", terms, given=LINES), told) == []
     assert unsaid(regard("predict", runs / "a", "--glossary", tmp_path / "none.tsv", given=LINES), "none.tsv") == []
+
+
+def test_numerals_are_kept_unless_lines_are_raw(runs):
+    given = "It is -5 °C, or +33 1 23 45 67 89.\n价格是€1,234.56。\n"
+    wanted = (("-5 °C", "+33 1 23 45 67 89"), ("€1,234.56",))
+    code, lines, said = predicted(runs / "a", given=given)
+    assert (code, len(lines), "is lost" in said) == (0, 2, False)
+    assert all(one in line for line, some in zip(lines, wanted, strict=True) for one in some)
+    code, lines, _ = predicted(runs / "a", "--search", "beam", "--n-best", "2", given=given)
+    assert (code, len(lines)) == (0, 3)  # what is only copied has no second answer
+    assert all(one in line for line in lines for one in wanted[int(line[0])])
+    code, _, said = predicted(runs / "a", "--raw", given=given)
+    assert (code, "stdin:1: " in said, "'-5 °C' of the source is lost" in said) == (0, True, True)

@@ -214,8 +214,16 @@ def test_files_instead_of_pipes(loads, tmp_path):
 def test_text_that_is_not_utf8_is_told_by_line_and_byte(loads):
     done = predict(text="gut\nGrüße\n".encode("latin-1"))
     assert (done.exit_code, done.stdout) == (2, "GUT\n")
-    hint = "if it is Latin-1: iconv -f latin1 -t utf-8 stdin; lines answered before it: 1"
-    assert done.stderr == f"error: stdin:2: byte 3 of the line is not UTF-8 ({hint})\n"
+    hint = "save it as UTF-8, for example: iconv -f latin1 -t utf-8 FILE; lines answered before it: 1"
+    assert done.stderr == f"error: stdin:2: byte 0xfc, 3 of the line, is not UTF-8 ({hint})\n"
+    assert "iconv -f cp1252 " in predict(text="Grüße\n“so”\n".encode("cp1252")).stderr
+
+
+def test_a_control_character_of_a_wrong_encoding_is_warned_of_once(loads):
+    done = predict(text="gut\nd\x92accord\nd\x92or\n".encode())
+    assert done.exit_code == 0
+    assert done.stderr.startswith("warning: stdin:2: holds the control character U+0092")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"x" * 2 * BLOCK])

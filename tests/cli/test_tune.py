@@ -137,3 +137,61 @@ def test_bad_input_is_one_line(run, texts, tmp_path):
     phrases.write_text("▁one ||| ▁eins ||| 0.5 0.5", encoding="utf-8")
     cut = f"decoding.features={{name: phrases, file: {phrases}}}"
     assert unsaid(regard("predict", run[0], cut, given="one\n"), "cut.txt:1", "cut off") == []
+
+
+class Slow:
+    """A model that takes a second of `now` for each sentence."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def translated(self, sources, search):
+        self.now += len(sources)
+        return [*sources]
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    model = Slow()
+    monkeypatch.setattr(tuning, "time", model)
+    return model
+
+
+def test_of_the_dev_part_is_taken_what_all_rounds_have_time_for(slow):
+    said, lines = [], {"source": ["a"] * 1000, "target": ["b"] * 1000}
+    part = tuning._Clock(600.0, said.append).affordable(slow, tuning.DevPart(lines), None, rounds=4)
+    assert len(part.sources) == len(part.references) == (600 - tuning.PIECE) // 5
+    assert "112 of 1,000 dev sentences" in said[0]
+    assert len(tuning._Clock(9e9, said.append).affordable(slow, tuning.DevPart(lines), None, rounds=4).sources) == 1000
+
+
+def test_progress_is_told_and_an_end_comes_in_time(slow):
+    said, part = [], tuning.DevPart({"source": ["a"] * 120, "target": ["b"] * 120})
+    assert len(tuning._Clock(121.0, said.append).translated(slow, part, None, "round 1")) == 120
+    assert said[0] == "round 1: 40 of 120 sentences, about 80 s left of it"
+    with pytest.raises(tuning._TimeOver):
+        tuning._Clock(50.0, said.append).translated(slow, part, None, "round 1")
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_an_interruption_keeps_the_best_round_so_far(run, monkeypatch, rounds):
+    """Calls: what time is measured by, without features, rounds."""
+    calls, translated = [], tuning._LogLinear.translated
+
+    def interrupted(model, sources, search):
+        calls.append(search)
+        if len(calls) == 3 + rounds:
+            raise KeyboardInterrupt
+        return translated(model, sources, search)
+
+    monkeypatch.setattr(tuning._LogLinear, "translated", interrupted)
+    said = []
+    if rounds:
+        found = tuning.tune(run[0], [], n_best=4, lines=6, say=said.append)
+        assert found.after >= found.before and "stopped: keeps the best of 1 rounds" in said[-1]
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            tuning.tune(run[0], [], n_best=4, lines=6)

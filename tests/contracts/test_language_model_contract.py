@@ -127,7 +127,7 @@ def test_a_greedy_continuation_is_the_argmax_again_and_again(model, assert_agree
     prompt, search = [4, 9, 5], GreedySearch(max_extra=6)
     (found,) = search.run(model, batch_of([prompt], given=3))[0]
     text = list(prompt)
-    for _ in range(6):
+    for _ in range(5):  # the sixth piece is the end
         scores = log_probs(model, batch_of([[*text, PAD + 3]]))[0, len(text)]
         scores[[PAD, BOS]] = -torch.inf
         text.append(int(scores.argmax()))

@@ -71,6 +71,11 @@ def test_any_texts_survive_whatever_the_size_of_a_chunk(tmp_path_factory, write,
     assert built.report.kept + sum(built.report.skipped.values()) == len(pairs)
 
 
+def test_c1_control_characters_are_counted_and_told_by_number(tmp_path, corpus_of):
+    built = corpus_of(tmp_path, [("a", "b"), ("d\x92accord", "b"), ("naïve", "b"), ("a", "\x80")])
+    assert str(built.report).startswith("4 examples, none skipped; C1 control characters in 2 (lines 2, 4): cp1252 ")
+
+
 def test_skipped_lines_are_counted_and_told_by_number(tmp_path, corpus_of):
     pairs = [("a", "b"), ("", ""), ("a", ""), (" \u3000", "\t"), ("", "b"), ("aaaa", "b"), ("aaa", "bbb")]
     pairs += [("a", "")] * 6

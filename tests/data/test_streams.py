@@ -41,6 +41,14 @@ def test_shards_go_on_from_their_common_place(stream):
             assert_same_batches(take(stream, 12 - stop, found[stop - 1][0], shard=Shard(rank, 2)), found[stop:])
 
 
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_batches_of_epochs_are_counted(stream, epochs):
+    ends = [epoch_of(place) for place, _ in take(stream, 200)]
+    whole = 1 + next(number for number, epoch in enumerate(ends) if epoch >= epochs)
+    assert stream.count(epochs, 1000) == stream.count(epochs, whole) == whole
+    assert stream.count(epochs, whole - 1) == whole and stream.count(epochs, 2) == 3
+
+
 def test_a_shard_makes_no_batch_of_others(corpus, monkeypatch):
     made, make = [], Batches._make
     monkeypatch.setattr(Batches, "_make", lambda self, *plan: made.append(plan) or make(self, *plan))

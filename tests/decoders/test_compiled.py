@@ -299,7 +299,7 @@ def test_eight_bits_round_every_weight_by_its_row(model, batch):
 
 
 def test_eight_bits_without_a_compiler_are_a_warning(model, monkeypatch):
-    monkeypatch.setattr("regard.ops.kernels.packing.library", lambda source: None)
+    monkeypatch.setattr("regard.ops.kernels.packing.library", lambda *_: None)
     with pytest.warns(UserWarning, match="no compiled code"):
         set_precision(model, "int8")
     assert {cache.precision for cache in caches_of(model)} == {"float32"}

@@ -115,8 +115,8 @@ def test_the_probabilities_of_listed_words_sum_to_one(model, batch, shortlist):
 
 def test_it_comes_back_from_a_file(shortlist, batch, tmp_path):
     path = tmp_path / "shortlist.safetensors"
-    shortlist.save(path)
-    again = Shortlist.load(path, VOCAB, VOCAB)
+    shortlist.save(path, "ours")
+    again = Shortlist.load(path, VOCAB, VOCAB, "ours")
     source = batch.sequences("source")
     assert torch.equal(again.allowed(source), shortlist.allowed(source))
 
@@ -127,7 +127,14 @@ def test_it_comes_back_from_a_file(shortlist, batch, tmp_path):
         (lambda path: path.unlink(), r"is missing \(learn it from the training texts: regard shortlist"),
         (lambda path: path.write_bytes(path.read_bytes()[:20]), "cannot be read"),
         (lambda path: Shortlist(torch.zeros(3, 1), torch.zeros(1), VOCAB).save(path), "is no shortlist of this run"),
-        (lambda path: Shortlist(torch.full((VOCAB, 1), VOCAB), torch.zeros(1), VOCAB).save(path), "ids outside"),
+        (
+            lambda path: Shortlist(torch.full((VOCAB, 1), VOCAB), torch.zeros(1), VOCAB).save(path, "ours"),
+            "ids outside",
+        ),
+        (
+            lambda path: Shortlist(torch.zeros(VOCAB, 1), torch.zeros(1), VOCAB).save(path, "theirs"),
+            "other vocabularies",
+        ),
     ],
 )
 def test_a_damaged_file_is_told(shortlist, tmp_path, damage, said):
@@ -135,4 +142,4 @@ def test_a_damaged_file_is_told(shortlist, tmp_path, damage, said):
     shortlist.save(path)
     damage(path)
     with pytest.raises(CheckpointError, match=said):
-        Shortlist.load(path, VOCAB, VOCAB)
+        Shortlist.load(path, VOCAB, VOCAB, "ours")

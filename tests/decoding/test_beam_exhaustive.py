@@ -7,6 +7,7 @@ import torch
 
 from regard.decoding import GreedySearch
 from regard.decoding.beam import BeamSearch
+from regard.decoding.features.length import LengthFeature
 from regard.records import EOS, PAD, UNK
 
 VOCAB, LIMIT = 6, 5
@@ -22,13 +23,13 @@ def divisor(kind: str, power: float, length: int) -> float:
 def best_of(writers, tree, source, kind="length", power=1.0, least=0):
     """All finished targets with their scores, best first."""
     whole = writers.every(tree, source, LIMIT, VOCAB, least)
-    ended = [one._replace(score=one.score / divisor(kind, power, len(one.log_probs))) for one in whole if one.finished]
+    ended = [one._replace(score=one.score / divisor(kind, power, len(one.log_probs))) for one in whole if one.has_end]
     return sorted(ended, key=lambda one: -one.score)
 
 
 def plain(hypotheses, near=lambda value: value):
     """Hypotheses as values to compare; `near` allows for rounding."""
-    return [(one.ids, one.finished, near(one.score), near(one.log_probs)) for one in hypotheses]
+    return [(one.ids, one.has_end, near(one.score), near(one.log_probs)) for one in hypotheses]
 
 
 def about(hypotheses):
@@ -120,7 +121,7 @@ def test_the_whole_beam_is_never_worse_than_greedy(writers):
     tree, batch = writers.drawn(VOCAB, 7, 1.0), writers.batch_of(writers.sources_of(50, VOCAB, 6))
     greedy = GreedySearch(**SHORT).run(tree, batch)
     beam = BeamSearch(size=HUGE, length_penalty=0.0, **SHORT).run(tree, batch)
-    pairs = [(g[0].score, b[0].score) for g, b in zip(greedy, beam, strict=True) if g[0].finished]
+    pairs = [(g[0].score, b[0].score) for g, b in zip(greedy, beam, strict=True) if g[0].has_end]
     assert all(score <= best + 1e-12 for score, best in pairs)
     assert any(score < best - 1e-3 for score, best in pairs)
 
@@ -137,7 +138,7 @@ def test_the_score_is_the_writers_own(writers):
     tree, sources = writers.drawn(VOCAB, 9), writers.sources_of(40, VOCAB, 6)
     for found, source in zip(BeamSearch(size=4, n_best=4).run(tree, writers.batch_of(sources)), sources, strict=True):
         for one in found:
-            told = [*one.ids, EOS] if one.finished else one.ids
+            told = [*one.ids, EOS] if one.has_end else one.ids
             each = [tree.log_probs(tuple(source), tuple(one.ids[:place]))[word] for place, word in enumerate(told)]
             assert one.log_probs == each
             assert one.score == pytest.approx(sum(each) / len(each), abs=1e-12)
@@ -151,3 +152,32 @@ def test_bigger_batches_change_nothing(writers):
     alone = [search.run(tree, writers.batch_of([source]))[0] for source in sources]
     assert together == alone
     assert torch.equal(search.limits(tree, writers.batch_of(sources)), torch.tensor([2 * len(s) + 10 for s in sources]))
+
+
+@pytest.mark.parametrize("weight", [-1.0, 0.5, 40.0])
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_what_reaches_the_limit_ends_there_with_a_length_reward_too(writers, weight, power):
+    """A huge beam finds the best of all targets; one of 5 as many words where the reward decides."""
+    tree, sources = writers.drawn(VOCAB, 3), writers.sources_of(6, VOCAB, 6)
+    for size in [HUGE, 5][: 1 + (weight == 40.0)]:
+        search = BeamSearch(size=size, length_penalty=power, **SHORT)
+        found = search.run(tree, writers.batch_of(sources), features=[LengthFeature(weight=weight)])
+        for [best], source in zip(found, sources, strict=True):
+            ended = [one for one in writers.every(tree, source, LIMIT, VOCAB) if one.has_end]
+            scores = {
+                tuple(one.ids): (one.score + weight * len(one.ids)) / len(one.log_probs) ** power for one in ended
+            }
+            wanted = max(scores, key=scores.__getitem__)
+            assert best.has_end and len(best.log_probs) == len(best.ids) + 1
+            if size == HUGE:
+                assert (tuple(best.ids), best.score) == (wanted, pytest.approx(scores[wanted], abs=1e-9))
+            else:
+                assert len(best.ids) == len(wanted) == LIMIT - 1
+                assert best.score == pytest.approx(scores[tuple(best.ids)], abs=1e-9)
+
+
+@pytest.mark.parametrize("sure", [0.4, 0.6])
+def test_an_end_at_the_limit_is_the_models_own_from_one_half_on(writers, sure):
+    tree = writers.constant([0.0, 0.0, sure, *[(1 - sure) / 3] * 3])
+    [[one]] = BeamSearch(size=2, min_length=2, max_ratio=0.0, max_extra=3).run(tree, writers.batch_of([[EOS]]))
+    assert (len(one.ids), one.has_end, one.finished) == (2, True, sure > 0.5)

@@ -44,7 +44,7 @@ def holds(ids, requirement):
 
 def best_of(writers, tree, source, requirement, extra=EXTRA):
     limit = requirement.size + extra if requirement.size else extra
-    ended = [one for one in writers.every(tree, source, limit, VOCAB) if one.finished and holds(one.ids, requirement)]
+    ended = [one for one in writers.every(tree, source, limit, VOCAB) if one.has_end and holds(one.ids, requirement)]
     ended = [one._replace(score=one.score / len(one.log_probs)) for one in ended]
     return sorted(ended, key=lambda one: -one.score)
 
@@ -76,7 +76,7 @@ def test_a_huge_beam_finds_the_best_of_all_targets_that_hold_it(writers, require
     tree, source = writers.drawn(VOCAB, 3), [A, EOS]
     [found] = search(HUGE, [required], n_best=5).run(tree, writers.batch_of([source]))
     wanted = best_of(writers, tree, source, required)[:5]
-    assert [(one.ids, one.finished) for one in found] == [(one.ids, True) for one in wanted]
+    assert [(one.ids, one.has_end) for one in found] == [(one.ids, True) for one in wanted]
     for one, other in zip(found, wanted, strict=True):
         assert one.score == pytest.approx(other.score, abs=1e-12)
         assert one.log_probs == pytest.approx(other.log_probs, abs=1e-12)
@@ -93,7 +93,7 @@ def test_small_beams_hold_it_too_whatever_their_batch_mates(writers, size):
     ]
     tree, sources = writers.drawn(VOCAB, 5, 1.0), writers.sources_of(12, VOCAB, 6)
     together = search(size, given, max_extra=12).run(tree, writers.batch_of(sources))
-    assert all(holds(found[0].ids, one) and found[0].finished for found, one in zip(together, given, strict=True))
+    assert all(holds(found[0].ids, one) and found[0].has_end for found, one in zip(together, given, strict=True))
     for one, source, found in zip(given, sources, together, strict=True):
         assert search(size, [one], max_extra=12).run(tree, writers.batch_of([source])) == [found]
 
@@ -104,7 +104,7 @@ def test_without_requirements_it_is_beam_search_that_stops_when_full(writers):
         beam = BeamSearch(size=size, n_best=n_best, stop="full")
         found = ConstrainedBeamSearch(beam, requirements([])).run(tree, batch)
         for mine, other in zip(found, beam.run(tree, batch), strict=True):
-            assert [(one.ids, one.finished) for one in mine] == [(one.ids, one.finished) for one in other]
+            assert [(one.ids, one.has_end) for one in mine] == [(one.ids, one.has_end) for one in other]
             assert [one.score for one in mine] == pytest.approx([one.score for one in other], abs=1e-12)
 
 
@@ -115,7 +115,7 @@ def test_an_early_stop_finds_what_a_full_search_has_found_by_then(writers):
     for early in (False, True):
         search = ConstrainedBeamSearch(beam, requirements(given), n_best=20, early=early)
         found = search.run(tree, batch)
-        both.append([{tuple(one.ids): one.score for one in some if one.finished} for some in found])
+        both.append([{tuple(one.ids): one.score for one in some if one.has_end} for some in found])
     full, soon = both
     for some, all_of_them in zip(soon, full, strict=True):
         longest = max(map(len, some))
@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_answered_by_what_has_most_of_it(writers):
     tree = writers.drawn(VOCAB, 7)
     tree.most = 4
     [[found]] = search(3, [Requirement([term([B, C, A]), term([C, C, C])])]).run(tree, writers.batch_of([[EOS]]))
-    assert not found.finished
+    assert not found.has_end
     assert len(found.ids) == 4
     assert times(found.ids, term([B, C, A])) + times(found.ids, term([C, C, C])) == 1
 
@@ -138,7 +138,7 @@ def test_a_line_that_nobody_wants_is_given_up(writers):
     tree, batch = writers.drawn(VOCAB, 8), writers.batch_of(writers.sources_of(3, VOCAB, 6))
     beam = BeamSearch(size=3).until(lambda: {1})
     found = ConstrainedBeamSearch(beam, requirements([Requirement([term([B, C])])] * 3)).run(tree, batch)
-    assert [some[0].finished for some in found] == [True, False, True]
+    assert [some[0].has_end for some in found] == [True, False, True]
     assert len(found[1][0].ids) == 1
 
 
@@ -167,5 +167,14 @@ def test_it_asks_half_precision_writers(writers):
     model = writers.translator("transformer", "transformer", vocab=VOCAB).bfloat16()
     with torch.inference_mode():
         [[found]] = search(2, [Requirement([term([B, C])])], max_extra=12).run(model, writers.batch_of([[A, EOS]]))
-    assert found.finished
+    assert found.has_end
     assert times(found.ids, term([B, C])) == 1
+
+
+def test_cells_bound_the_arrays_of_an_automaton():
+    draws = random.Random(2)
+    for _ in range(20):
+        phrases = [Phrase(tuple(draws.choices(range(5, 12), k=draws.randint(1, 4)))) for _ in range(8)]
+        required = Requirement([tuple(phrases[:3]), tuple(phrases[3:]), tuple(phrases[:3])])
+        tracker = PhraseTracker([required], np.ones(20, np.bool_))
+        assert max(tracker.next.size - len(tracker.next), tracker.left.size) <= required.cells

@@ -70,7 +70,7 @@ def test_a_huge_beam_finds_the_best_without_repetition(writers, size):
     search = BeamSearch(size=800, n_best=5, length_penalty=0.0, **SHORT)
     found = search.run(tree, writers.batch_of(sources), features=[NoRepeatFeature(size=size)])
     for row, source in zip(found, sources, strict=True):
-        every = [one for one in writers.every(tree, source, LIMIT, VOCAB) if one.finished]
+        every = [one for one in writers.every(tree, source, LIMIT, VOCAB) if one.has_end]
         wanted = sorted((one for one in every if not repeats(one.ids, size)), key=lambda one: -one.score)
         assert [one.ids for one in row] == [one.ids for one in wanted[:5]]
 
@@ -85,7 +85,7 @@ def test_a_log_linear_sum_by_hand(writers, weight, penalty):
     for row, source in zip(search.run(tree, writers.batch_of(sources), features=features), sources, strict=True):
         wanted = []
         for one in writers.every(tree, source, LIMIT, VOCAB):
-            if one.finished:
+            if one.has_end:
                 total = (one.score + 0.7 * len(one.ids)) / len(one.log_probs) ** penalty
                 wanted.append(one._replace(score=total + covered(writers, source, one, weight)))
         wanted.sort(key=lambda one: -one.score)
@@ -109,7 +109,7 @@ def test_states_follow_their_rows_through_a_narrow_beam(writers):
     features = [CoverageFeature(weight=0.4), NoRepeatFeature(size=2), LengthFeature(weight=0.1)]
     found = BeamSearch(size=4, n_best=4).run(tree, writers.batch_of(sources), features=features)
     for row, source in zip(found, sources, strict=True):
-        for one in (one for one in row if one.finished):
+        for one in (one for one in row if one.has_end):
             total = (sum(one.log_probs) + 0.1 * len(one.ids)) / len(one.log_probs)
             assert one.score == pytest.approx(total + covered(writers, source, one, 0.4), abs=1e-5)
             assert not repeats(one.ids, 2)

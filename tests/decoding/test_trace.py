@@ -34,7 +34,8 @@ def enumerated(tree, source, size, steps):
     held, best, told = [()], -float("inf"), []
     sums = {(): 0.0}
     for length in range(1, steps + 1):
-        logs = {(*path, word): tree.log_probs(tuple(source), path)[word] for path in held for word in WORDS}
+        words = [EOS] if length == LIMIT else WORDS
+        logs = {(*path, word): tree.log_probs(tuple(source), path)[word] for path in held for word in words}
         sums |= {path: sums[path[:-1]] + log for path, log in logs.items()}
         order = sorted(logs, key=lambda path: -sums[path])
         ends = {path for path in order[:size] if path[-1] == EOS and sums[path] / length > best}

@@ -1,8 +1,11 @@
 """Glossaries: what is read, what is refused, and where terms stand."""
 
+import random
+
 import pytest
 
 from regard.documents.glossary import Entry, Glossary, uses
+from regard.documents.words import word_spans
 from regard.errors import DataError
 
 
@@ -33,9 +36,18 @@ def test_a_file_is_read(tmp_path):
         (b"dog\tHund\ncat\tKatze\ndog\tK\xc3\xb6ter\n", ":3: 'dog' is translated otherwise than in line 1"),
         (b"dog\tHund\tnoun\n", ":1: 3 columns"),
         (b"dog\tHund\nm\xfcde\ttired\n", ":2: byte 2 of the line is not UTF-8"),
-        (b"dog,Hund\ncat,Katze\n", ":1: no line has a tab"),
-        (b"IBM\ndog = Hund\n", ":2: has '=' where a tab belongs"),
-        ("dog → Hund\n".encode(), ":1: has '→' where a tab belongs"),
+        ("dog\tHund\nl'\x92art\tKunst\n".encode(), ":2: holds the control character U+0092"),
+        (b"dog=Hund\nIBM\n", ":1: 'dog=Hund' is a term to copy or a term with its translation"),
+        (b"dog,Hund;a\n", ":1: each line has a comma and a semicolon"),
+        (b"dog,Hund,noun\n", ":1: 3 columns"),
+        (b'dog,Hund\ncat,"Katze\nfox,Fuchs\n', ":2: is not CSV with ','"),
+        (b"dog = Hund = Tier\n", ":1: 3 columns"),
+        (b"<?xml version='1.0'?><martif><text><body><termEntry>", ":1: not TBX"),
+        (b"<!DOCTYPE martif [<!ENTITY a 'b'>]><martif/>", ":1: declares the entity"),
+        (
+            b"<tbx><conceptEntry><langSec xml:lang='en'><term>a</term></langSec></conceptEntry></tbx>",
+            ": has terms in 1 languages",
+        ),
         (b"PK\x03\x04\x00\x00\tHund\n", ":1: holds signs that cannot be written"),
     ],
 )
@@ -46,6 +58,52 @@ def test_what_is_no_glossary_is_told_in_one_line(tmp_path, data, told):
         Glossary.read(path)
     assert f"terms.tsv{told}" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+DOG = [Entry("dog", ("Hund", "Köter")), Entry("hot dog", ("Wurst",))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dog\tHund|Köter\nhot dog\tWurst",
+        "dog = Hund|Köter\nhot dog = Wurst\n",
+        "dog=Hund|Köter\r\nhot dog=Wurst\r\n",
+        "dog → Hund | Köter\nhot dog -> Wurst",
+        "dog,Hund|Köter\nhot dog,Wurst",
+        "Source Term,Target Term\ndog,Hund|Köter\nhot dog,Wurst",
+        "source;target\n\ndog;Hund|Köter\nhot dog;Wurst",
+        'EN,de\n"dog","Hund|Köter"\nhot dog,Wurst',
+        'dog;Hund|Köter\n"hot dog";Wurst',
+    ],
+)
+def test_one_parser_reads_all_formats_of_lines(text):
+    assert Glossary.of_text(text, languages=("en", "de")).entries == DOG
+
+
+def test_lists_of_names_may_have_commas_and_equals_signs_between_spaces():
+    assert Glossary.of_text("Regard\nWashington, D.C.").entries[1] == Entry("Washington, D.C.", ("Washington, D.C.",))
+    assert Glossary.of_text("IBM\ndog = Hund").entries == [Entry("IBM", ("IBM",)), Entry("dog", ("Hund",))]
+
+
+TBX = """<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">
+<martif type="TBX"><text><body>{}</body></text></martif>"""
+OLD = """<termEntry id="c{}"><langSet xml:lang="{}"><tig><term>{}</term></tig></langSet>
+<langSet xml:lang="{}"><ntig><termGrp><term>{}</term></termGrp></ntig></langSet></termEntry>"""
+NEW = """<tbx xmlns="urn:iso:std:iso:30042:ed-2" xml:lang="en"><text><body><conceptEntry id="1">
+<langSec xml:lang="de"><termSec><term>Hund</term></termSec><termSec><term>K\u00f6ter</term></termSec></langSec>
+<langSec xml:lang="en-GB"><termSec><term>dog</term></termSec></langSec>
+<langSec xml:lang="fr"><termSec><term>chien</term></termSec></langSec></conceptEntry></body></text></tbx>"""
+
+
+def test_tbx_gives_the_terms_of_two_languages():
+    old = OLD.format(1, "en", "dog", "de", "Hund") + OLD.format(2, "de", "K\u00f6ter", "en", "dog")
+    old += OLD.format(3, "en", "hot\n  <hi>dog</hi>", "de-AT", "Wurst")
+    assert Glossary.of_text(TBX.format(old), languages=("en", "de")).entries == DOG
+    assert Glossary.of_text(NEW, languages=("en", "de")).entries == DOG[:1]
+    assert Glossary.of_text(NEW, languages=("fr", "en")).entries == [Entry("chien", ("dog",))]
+    with pytest.raises(DataError, match=r"has no terms in 'zh'.*de, en-gb, fr"):
+        Glossary.of_text(NEW, languages=("en", "zh"))
 
 
 def test_the_hint_for_two_translations_can_be_pasted():
@@ -83,3 +141,50 @@ def test_each_term_needs_a_place_of_its_own_in_the_translation():
 )
 def test_a_translation_is_used_as_whole_words(text, used_):
     assert used(["dog\tHund"], "dog", text) == [used_]
+
+
+def longest_terms(entries, text):
+    """Every term is tried at every word that no term before it has taken."""
+    spans, behind, found = word_spans(text), 0, []
+    ends = {span.end for span in spans}
+    for start, _ in spans:
+        fit = [one for one in entries if text.startswith(one, start) and start + len(one) in ends]
+        if start >= behind and fit:
+            behind = start + max(map(len, fit))
+            found.append((start, behind))
+    return found
+
+
+def test_terms_stand_where_trying_all_of_them_finds_them():
+    draws = random.Random(4)
+    words = ["a", "b", "a-b", "c.", "(d)", "猫", "e'", "f", "naïve"]
+    for _ in range(100):
+        terms = {draws.choice([" ", ""]).join(draws.choices(words, k=draws.randint(1, 4))) for _ in range(12)}
+        texts = [draws.choice([" ", "", "  "]).join(draws.choices(words, k=30)) for _ in range(4)]
+        glossary = Glossary(Entry(term, (term,)) for term in terms)
+        some = glossary.within(texts[:2])
+        for text in texts:
+            places = [(one.start, one.end) for one in glossary.found(text)]
+            assert places == longest_terms(terms, text)
+            if text in texts[:2]:
+                assert [(one.start, one.end) for one in some.found(text)] == places
+
+
+def test_each_of_a_thousand_uses_has_a_place_of_its_own():
+    glossary, count = Glossary.of_lines(["old\talt"]), 1000
+    told = uses(glossary.found("old " * count), "alt " * (count - 1))
+    places = [one.target_place for one in told]
+    assert places == [*([4 * number, 4 * number + 3] for number in range(count - 1)), None]
+
+
+def test_the_terms_of_a_concept_are_limited():
+    """Each of the source would get all of the target: the square of what is sent."""
+    sides = ("".join(f"<tig><term>{side}{number}</term></tig>" for number in range(201)) for side in "ab")
+    old = "<termEntry><langSet xml:lang='en'>{}</langSet><langSet xml:lang='de'>{}</langSet></termEntry>".format(*sides)
+    with pytest.raises(DataError, match="201 terms of one concept"):
+        Glossary.of_text(TBX.format(old), languages=("en", "de"))
+
+
+def test_long_runs_of_spaces_are_read_in_linear_time():
+    """In quadratic time these would take minutes."""
+    assert len(Glossary.of_text("a" + " " * 200_000 + "b")) == 1

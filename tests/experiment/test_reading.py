@@ -84,6 +84,12 @@ def test_bounds_of_parts_are_told_at_once_and_with_their_place(files):
     ]
 
 
+@pytest.mark.parametrize("seed", [2**63, -1])
+def test_a_seed_is_a_number_of_eight_bytes(files, seed):
+    with pytest.raises(ConfigError, match=r"training\.seed: must be"):
+        read_experiment(None, [*files, f"training.seed={seed}"])
+
+
 def test_the_languages_that_names_tell_are_written_down(files, tmp_path):
     """So that who reads the settings of a run need not know how files are named."""
     assert read_experiment(None, files).data.located().languages == ("en", "de")

@@ -43,7 +43,7 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
     updates = round(SECONDS * time_plan.TRAINING * 1_000 / 1_024)
     training = experiment.training
     assert (training.max_minutes, training.max_updates, training.max_epochs) == (4, None, None)
-    assert training.schedule.settings["warmup"] == 50 and training.validate_every == 50
+    assert training.schedule.settings["warmup"] == updates // 10 and training.validate_every == 50
     assert told == [
         "measuring how fast this machine trains, to plan 4 minutes",
         f"planned: 2 + 2 layers of 128, 2,000 pieces, about {updates:,} updates or "
@@ -52,24 +52,99 @@ def test_a_plan_is_told_and_fits_the_time(files, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        [],
-        ["training.max_minutes=4", "model.dim=64"],
-        ["training.max_minutes=4", "training.batch_tokens=100"],
-        ["training.max_minutes=4", "text.tokenizer.size=100"],
-        ["training.max_minutes=4", "training.batch_sentences=16", "training.batch_tokens=null"],
-        ["training.max_minutes=4", "training.accumulate=2"],
-        ["training.max_minutes=4", "device=cuda"],
-        ["training.max_updates=4"],
-    ],
-    ids=str,
+    "changes", [[], ["training.max_minutes=4", "device=cuda"], ["training.max_updates=4"]], ids=str
 )
-def test_what_a_person_decides_is_not_planned(files, monkeypatch, changes):
-    monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
+def test_without_a_time_of_this_machine_nothing_is_planned(files, monkeypatch, changes):
+    for name in ("measured_speed", "measured_pace"):
+        monkeypatch.setattr(time_plan, name, pytest.fail)
     told = []
     read_experiment(None, [*files, *changes], say=told.append)
     assert told == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["model.dim=64"],
+        ["training.batch_tokens=100"],
+        ["text.tokenizer.size=100"],
+        ["training.batch_sentences=16", "training.batch_tokens=null"],
+        ["training.accumulate=2"],
+    ],
+    ids=str,
+)
+def test_what_a_person_decides_is_left_and_paced(files, monkeypatch, changes):
+    monkeypatch.setattr(time_plan, "measured_speed", pytest.fail)
+    monkeypatch.setattr(time_plan, "measured_pace", lambda experiment: time_plan.Pace(1.02, 15))
+    told = []
+    usual = read_experiment(None, [*files, *changes])
+    experiment = read_experiment(None, [*files, *changes, "training.max_minutes=4"], say=told.append)
+    assert told == ["planned: about 200 updates or 100.0 epochs in 4 minutes (1.0 updates/s)"]
+    assert (experiment.model, experiment.text) == (usual.model, usual.text)
+    assert (experiment.training.schedule.settings["warmup"], experiment.training.validate_every) == (20, 25)
+
+
+@pytest.mark.parametrize(
+    ("usual", "updates", "warmup"), [(400, 10_000, 400), (400, 600, 60), (50, 600, 50), (400, 3, 1)]
+)
+def test_a_planned_warmup_is_a_tenth_at_most(usual, updates, warmup):
+    assert time_plan.planned_warmup(usual, updates) == warmup
+
+
+TABLES = {
+    "classification": ("tsv", "good\tnice film\nbad\tdull film\n"),
+    "tagging": ("conll", "a\tDET\ndog\tNOUN\n\nit\tPRON\nruns\tVERB\n\n"),
+    "pairs": ("tsv", "yes\ta dog\tan animal\nno\ta dog\ta cat\n"),
+    "reading": ("tsv", "The cat sat .\tWho sat ?\tcat\nA dog ran .\tWho ran ?\tdog\n"),
+}
+
+
+@pytest.mark.parametrize("task", TABLES)
+def test_every_kind_of_task_has_a_pace(tmp_path, monkeypatch, task):
+    monkeypatch.setattr(time_plan, "SECONDS", 0.02)
+    kind, rows = TABLES[task]
+    path = tmp_path / "a.tsv"
+    path.write_text(rows * 20, encoding="utf-8")
+    fields = ", fields: {passage: 1, question: 2, answer: 3}" if task == "reading" else ""
+    told = []
+    words = [f"task={task}", f"data.train={{name: {kind}, file: '{path}'{fields}}}", "training.max_minutes=0.2"]
+    experiment = read_experiment(None, words, say=told.append)
+    assert any("planned: about" in line for line in told)
+    assert experiment.training.schedule.settings["warmup"] >= 1
+
+
+def test_a_classifier_whose_network_is_open_counts_words_and_pairs(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(TABLES["classification"][1] * 20, encoding="utf-8")
+    words = ["task=classification", f"data.train={path}"]
+    usual, small = (read_experiment(None, [*words, *more]) for more in ([], ["model.dim=16", "model.embedder.order=3"]))
+    assert small.model.settings["embedder"].settings["order"] == 3
+    for experiment, dim in ((usual, 64), (small, 16)):
+        settings = experiment.model.settings
+        assert (settings["encoder"].name, settings["embedder"].name) == ("embeddings", "word_ngrams")
+        assert settings["dim"] == dim
+        assert (experiment.training.batch_sentences, experiment.training.batch_tokens) == (64, None)
+
+
+@pytest.mark.parametrize("named", ["encoder=transformer", "pooling=max", "embedder=words", "position=learned"])
+def test_who_names_a_part_of_a_network_gets_no_bag(tmp_path, named):
+    path = tmp_path / "a.tsv"
+    path.write_text(TABLES["classification"][1] * 20, encoding="utf-8")
+    experiment = read_experiment(None, ["task=classification", f"data.train={path}", f"model.{named}"])
+    part, _, name = named.partition("=")
+    settings = experiment.model.settings
+    assert settings[part].name == name and settings["embedder"].name == "words"
+    assert settings["encoder"].name == ("transformer" if part == "encoder" else "recurrent")
+    assert experiment.training.batch_tokens
+
+
+def test_tokens_of_a_batch_take_the_place_of_sentences(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(TABLES["classification"][1] * 20, encoding="utf-8")
+    training = read_experiment(
+        None, ["task=classification", f"data.train={path}", "training.batch_tokens=900"]
+    ).training
+    assert (training.batch_tokens, training.batch_sentences) == (900, None)
 
 
 def test_the_speed_of_this_machine_is_measured(files, monkeypatch):

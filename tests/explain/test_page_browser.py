@@ -107,7 +107,8 @@ def test_a_text_without_a_source_is_called_no_translation(visit, house):
     assert seen.texts(".warnings p") == warnings[:1]
     for told in (("Text", "Inside the text", "Translation"), ("文本", "文本内部", "译文")):
         text, inside, translation = told
-        assert seen.all(".side-title").all_text_contents() == [text, text]
+        assert seen.all(".stage .side-title").all_text_contents() == [text, text]
+        assert seen.all("#texts h2").all_text_contents()[1] == text
         assert not [title for title in seen.all("h2, .note").all_text_contents() if translation in title]
         assert seen.all(".controls select").first.locator("option").all_inner_texts() == [inside]
         assert translation not in seen.all("figcaption").first.inner_text()
@@ -128,7 +129,7 @@ def test_one_cell_follows_the_arrows(visit, house):
 def test_two_languages(visit, house):
     seen = visit(house)
     assert seen.all(".map-card h2").inner_text() == "Where it looked"
-    assert seen.all("#language").inner_text() == "简体中文"
+    assert seen.all("#language").inner_text() == "中文"
     seen.all("#language").click()
     assert seen.all(".map-card h2").inner_text() == "关注了哪里"
     assert seen.all("html").get_attribute("lang") == "zh-CN"
@@ -198,6 +199,15 @@ def test_pages_with_little_to_show(visit):
     assert bare.all(".note:not(#empty)").is_visible()
     empty = visit(Prediction("", "", 0.0, explanation=Explanation([], [], [], [])))
     assert empty.all(".heat .cell").count() == 0
+
+
+def test_the_texts_stand_at_the_top_to_be_read(visit, house):
+    seen = visit(house)
+    assert seen.texts("#texts p") == ["das alte Haus ist klein", "the old house is small"]
+    seen.all(".candidates button").nth(1).click()
+    assert seen.texts("#texts p")[1] == "the old house is small also"
+    seen.all("#language").click()
+    assert seen.texts("#texts h2") == ["原文", "译文"]
 
 
 def test_right_to_left_runs_so(visit, make):

@@ -31,6 +31,8 @@ def faults(source: str, target: str) -> list[tuple[str, str, str]]:
         ("The dog of Boston runs", "Der Hund Bostons läuft"),
         ("The dog rarely runs", "Der Hund rennt"),  # too rare a word to be judged
         ("The dog runs, the dog", "Der Hund rennt, der Hund"),
+        ("Two cats, the dog runs, two cats.", "Zwei Katzen, der Hund läuft, zwei Katzen."),
+        ("Two cats, the dog runs.", "Zwei Katzen, die der Hund, die der alte, die läuft."),
         ("The dog runs.", "Der Hund, Katzen."),  # maybe a free translation
         ("", ""),
     ],
@@ -44,6 +46,7 @@ def test_good_translations_are_left_alone(source, target):
     [
         ("The dog runs.", "Der Hund.", ("dropped", "runs", "läuft")),
         ("The dog runs.", "Der Hund Hund läuft.", ("repeated", "Hund", "")),
+        ("The dog runs, the two old.", "Der Hund läuft die zwei alte alten der Hund.", ("repeated", "Hund", "")),
         ("The dog runs.", "Der der Hund läuft.", ("repeated", "der", "")),
         ("Two cats", "Drei Katzen", ("number", "Drei", "zwei")),
         ("17 cats", "71 Katzen", ("number", "71", "17")),

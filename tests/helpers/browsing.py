@@ -27,12 +27,19 @@ def chromium() -> Iterator[Any]:
 
 
 class Visit:
-    """One tab. `faults` holds console messages, errors, dialogs and requests beyond what `allowed` begins with."""
+    """One tab. `faults` holds console messages, errors, dialogs and requests beyond what `allowed` begins with.
 
-    def __init__(self, browser: Any, address: str, *, allowed: tuple[str, ...] = (), **settings: Any) -> None:
+    `before` is a script that runs before those of the page.
+    """
+
+    def __init__(
+        self, browser: Any, address: str, *, allowed: tuple[str, ...] = (), before: str = "", **settings: Any
+    ) -> None:
         self.faults: list[str] = []
         self.allowed = ("file:", "data:", "blob:", "about:", *allowed)
         self.context = browser.new_context(**{"locale": "en-GB", **settings})
+        if before:
+            self.context.add_init_script(before)
         self.tab = self.context.new_page()
         self.tab.set_default_timeout(PATIENCE)
         self.tab.on("console", lambda told: self.faults.append(told.text))

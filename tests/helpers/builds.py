@@ -12,14 +12,14 @@ from regard.ops.processor import processor
 BUILDS = {"AVX2": ("-mavx2", "-mfma"), "any processor": ()}
 
 
-def build_for(name: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], ctypes.CDLL]:
+def build_for(name: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ctypes.CDLL]:
     """Return what compiles a source for a row of `BUILDS`. Skips the test where that cannot be run."""
     if BUILDS[name] and not processor().has("avx2"):
         pytest.skip("this processor lacks AVX2")
     monkeypatch.setattr(building, "TRIES", (BUILDS[name],))
 
-    def build(source: Path) -> ctypes.CDLL:
-        found = building.library.__wrapped__(source)  # not the one of this process
+    def build(source: Path, mirrors: tuple[type[ctypes.Structure], ...] = ()) -> ctypes.CDLL:
+        found = building.library.__wrapped__(source, mirrors)  # not the one of this process
         return found or pytest.skip("no compiler here")
 
     return build

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,11 @@ def tiny_run_in(folder: Path) -> Path:
     done = regard("train", *write_texts(folder), "--run", folder / "run", "--quiet", *SMALL, search)
     assert done.code == 0, done.said
     return folder / "run"
+
+
+def sleeping(_: object) -> None:
+    """In place of a model's process: hears nothing for a minute."""
+    time.sleep(60)
 
 
 async def until(true: Callable[[], bool]) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from regard.data.collate import collate
 from regard.models import ROUTE, Generator
 from regard.models.model import Distributions
-from regard.ops.topk import top
+from regard.ops.topk import best_words
 from regard.records import BOS, EOS, PAD, UNK, Batch, Decoded, Encoded, Step
 
 VOCAB, LONGEST = 6, 2  # ids; words of a target: the limit of a search cuts it off there
@@ -63,11 +63,9 @@ class TableWriter(Generator):
     def decode(self, batch: Batch, *, need_weights: bool = False) -> tuple[Decoded, Encoded | None]:
         raise NotImplementedError
 
-    def best(self, ids: Tensor, state: Any, count: int, forbidden: Any = ()) -> Any:
+    def best(self, ids: Tensor, state: Any, count: int, forbidden: Any = (), asked: Any = ()) -> Any:
         step, after = self.step(ids, state)
-        step.log_probs[:, list(forbidden)] = float("-inf")
-        found, words = top(step.log_probs, count)
-        return words, found, after
+        return *best_words(step.log_probs, count, forbidden, asked), after
 
     def longest(self, batch: Batch) -> int:
         return LONGEST

@@ -45,6 +45,7 @@ class KnownEngine:
         self.hold = False  # for ever, where no event can be made
         self.seconds = 0.0  # that an answer takes
         self.cancelled = 0
+        self.next: KnownEngine | None = None  # that a reload puts in its place
 
     def say(self, text: str) -> str:
         known = KNOWN.get((self.source, self.target), {})
@@ -82,6 +83,9 @@ class KnownEngine:
 
     def pairs(self) -> list["KnownEngine"]:
         return [self]
+
+    def renewed(self) -> "KnownEngine | None":
+        return self.next
 
     async def stop(self) -> None:
         self.ready, self.stopped = False, True

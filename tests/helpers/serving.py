@@ -17,11 +17,13 @@ PATIENCE = 240.0  # seconds; the machine may have much else to do
 class Process:
     """`regard serve`, as a shell starts it."""
 
-    def __init__(self, folder: Path, *words: object) -> None:
+    def __init__(self, folder: Path, *words: object, stdin: int | None = subprocess.DEVNULL) -> None:
         self.log = folder / "log"
         with self.log.open("wb") as log:
             command = [sys.executable, "-m", "regard", "serve", *map(str, words)]
-            self.process = subprocess.Popen(command, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"})
+            self.process = subprocess.Popen(
+                command, stdin=stdin, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            )
 
     @property
     def said(self) -> str:

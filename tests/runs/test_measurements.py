@@ -1,5 +1,7 @@
 """Grades that a run keeps: of these weights alone, those of the same lines together."""
 
+import pytest
+
 from regard.runs.measurements import GRADES, keep_grades, kept_grades
 
 
@@ -31,9 +33,10 @@ def test_grades_of_other_weights_say_nothing(tmp_path):
     assert kept_grades(trained) == {"lines": 40, "methods": {"saliency": 2}}
 
 
-def test_damaged_grades_are_none(tmp_path):
+def test_damaged_grades_are_warned_of_and_not_used(tmp_path):
     run = Folder(tmp_path, "abc")
     keep_grades(run, 40, {"lrp": 1})
     path = tmp_path / GRADES
     path.write_text(path.read_text("utf-8").replace("40", "41"), "utf-8")
-    assert kept_grades(run) is None
+    with pytest.warns(UserWarning, match=r"grades\.json: cannot be read.* regard explain .* --grade"):
+        assert kept_grades(run) is None

@@ -257,22 +257,3 @@ def test_interrupted_it_says_how_to_go_on_and_exits_with_75(tmp_path, number):
     assert f"go on with: regard train --run '{run}' --resume" in rest
     assert last(run) >= 1
     assert load_experiment(run / "experiment.yaml").training.max_updates == 100000
-
-
-def test_a_run_that_ends_in_its_warmup_says_how_to_go_on(tmp_path):
-    words = [*SMALL, *write_texts(tmp_path), "--run", tmp_path / "run"]
-    said = " ".join(regard("train", *words, "training.schedule.warmup=10").said.split())
-    assert "the learning rate was still rising after 2 of 10 updates, so it may learn much more" in said
-    assert f"go on with: regard train {tmp_path}/run --resume training.max_updates=null training.max_minutes=30" in said
-    assert "rising" not in regard("train", "--run", tmp_path / "run", "--resume", "training.max_updates=10").said
-
-
-def test_a_run_without_a_fault_is_not_told_to_go_on(tmp_path):
-    rows = [f"{label}\t{label} {number}\n" for number in range(60) for label in ("good", "bad")]
-    (tmp_path / "a.tsv").write_text("".join(rows))
-    settings = ["task=classification", "model.encoder=embeddings", "model.dim=16", "training.learning_rate=0.05",
-                "training.max_updates=30", "training.validate_every=10",
-                "training.schedule={name: inverse_sqrt, warmup: 40}"]  # fmt: skip
-    said = regard("train", tmp_path / "a.tsv", *settings, "--run", tmp_path / "run").said
-    assert "best score 100.00" in said
-    assert "rising" not in said

@@ -21,7 +21,7 @@ from small_runs import PAIRS, regard
 
 from benchmarks import benchmark
 
-load = benchmark("load")
+load, hostile = benchmark("load"), benchmark("hostile_requests")
 
 WORDS = sorted({word for source, _ in PAIRS for word in source.split()})
 OPTIONS = ("--metrics", "--batch-wait-ms", 20)
@@ -159,7 +159,7 @@ def ready(server):
 def test_a_model_that_hangs_is_told_and_replaced(tiny):
     """In time for those who wait, and long before it would end by itself."""
     with load.serving(tiny, "--request-timeout", 9) as server:
-        (model,) = load.children(server.process.pid)
+        (model,) = server.models()
         said(asyncio.run(load.each_once(server, ["yes"], 1)))
         assert ready(server) == 200
         os.kill(model, signal.SIGSTOP)
@@ -177,7 +177,7 @@ def test_a_model_that_hangs_is_told_and_replaced(tiny):
         assert all(int(answer.retry_after) >= 1 and answer.seconds < 9 for answer in answers)
         watching.join()
         assert (set(seen), seen[-1]) == ({200, 503}, 200)
-        assert load.children(server.process.pid) != [model]
+        assert server.models() != [model]
         said(asyncio.run(load.each_once(server, ["yes"], 1)))
         assert server.end() == 0
 
@@ -280,6 +280,26 @@ def test_five_minutes_of_requests_that_ask_for_too_much(demo, text):
         assert max(answer.seconds for answer in honest) <= 1.0
         assert {answer.status for answer in others} <= {200, 429, 503}
         assert all(answer.retry_after for answer in others if answer.status != 200)
+
+
+@pytest.fixture(scope="module")
+def besieged(demo):
+    with load.serving(demo / "model") as server:
+        asyncio.run(load.at_once(server, sentences(demo, 1000), hostile.CLIENTS, 3.0))
+        yield server
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", hostile.SHAPES)
+def test_one_request_of_any_shape_keeps_nobody_else_waiting(demo, besieged, shape):
+    """In five minutes of all shapes sixteen others have all their answers; the model's process is never ended."""
+    (model,) = besieged.models()
+    seconds = 300.0 / len(hostile.SHAPES)
+    honest, said = asyncio.run(hostile.beside(besieged, hostile.SHAPES[shape](), sentences(demo, 1000), seconds))
+    assert {answer.status for answer in honest} == {200}
+    assert load.figures(honest, seconds)["p99"] <= 1000
+    assert {one[:3] for one in said} <= {"200", "400", "413", "429", "503"}
+    assert besieged.models() == [model]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from regard.ops.kernels.library import library
 from regard.ops.plain import plain
 from regard.statistical import stack_search
 from regard.statistical.kneser_ney import kneser_ney
-from regard.statistical.phrase_decoder import FEATURES, Box, PhraseDecoder, SearchLimits, copies
+from regard.statistical.phrase_decoder import FEATURES, Box, PhraseDecoder, RequiredPhrase, SearchLimits, copies
 from regard.statistical.phrase_table import PhraseEntry, PhraseTable
 
 SOURCES, TARGETS = "abcd", "wxyz"
@@ -65,11 +65,15 @@ def scored(decoder, chosen, length):
     return total, words
 
 
-def enumerated(decoder, sentence, *, jump):
+def known_pairs(decoder, sentence):
+    """Every phrase pair of each stretch."""
+    spans = [(start, end) for start in range(len(sentence)) for end in range(start + 1, len(sentence) + 1)]
+    return [(*span, entry) for span in spans for entry in decoder.table.entries(sentence[slice(*span)])]
+
+
+def enumerated(decoder, sentence, *, jump, pairs=None):
     """Every derivation as (score, words), the best first."""
-    length = len(sentence)
-    spans = [(start, end) for start in range(length) for end in range(start + 1, length + 1)]
-    pairs = [(*span, entry) for span in spans for entry in decoder.table.entries(sentence[slice(*span)])]
+    length, pairs = len(sentence), known_pairs(decoder, sentence) if pairs is None else pairs
 
     def walk(chosen, free, last):
         if not free:
@@ -101,6 +105,45 @@ def test_equal_to_enumeration(jump):
                 found = decoder.translate(sentence, 10)
             assert [one.score for one in found] == pytest.approx([score for score, _ in every[:10]])
             assert list(found[0].words) == every[0][1]
+
+
+def holds(target, part):
+    return any(target[place : place + len(part)] == part for place in range(len(target)))
+
+
+def test_required_phrases_equal_enumeration():
+    """The best of all derivations in which each stretch is inside one phrase pair that writes one of its targets."""
+    for seed in range(40):
+        decoder, sentence = drawn_decoder(seed)
+        draws = random.Random(seed)
+        first = draws.randint(0, 1)
+        required = [
+            RequiredPhrase(first, first + 1, {("w",), ("y", "z", "w")}),
+            RequiredPhrase(first + 1, draws.randint(first + 2, 4), {("x", "x", "x"), ("z",)}),
+        ][seed % 2 :]
+        pairs = []
+        for start, end, entry in known_pairs(decoder, sentence):
+            met = [one for one in required if one.start < end and start < one.end]
+            around = len(met) == 1 and start <= met[0].start and met[0].end <= end
+            if not met or (around and any(holds(entry.target, target) for target in met[0].targets)):
+                pairs.append((start, end, entry))
+        for one in required:
+            there = {entry.target for start, end, entry in pairs if (start, end) == (one.start, one.end)}
+            pairs += [(one.start, one.end, PhraseEntry(target, (0.0,) * 4, (), ())) for target in one.targets - there]
+        every = enumerated(decoder, sentence, jump=4, pairs=pairs)
+        for way in ways():
+            with way():
+                found = decoder.translate(sentence, 10, required)
+            assert [one.score for one in found] == pytest.approx([score for score, _ in every[:10]])
+            assert all(any(holds(one.words, target) for target in each.targets) for one in found for each in required)
+
+
+def test_words_beside_a_required_phrase_are_copied_when_unknown():
+    decoder, _ = drawn_decoder(1)
+    sentence = ["?", "a", "!", "!"]
+    (found,) = decoder.translate(sentence, 1, [RequiredPhrase(1, 3, {("new",)})])
+    assert set(found.words) == {"?", "new", "!"}
+    assert [(box.start, box.end) for box in sorted(found.boxes)] == [(0, 1), (1, 3), (3, 4)]
 
 
 def test_a_score_is_the_weighted_sum_of_features():

@@ -46,7 +46,7 @@ def predictor(folder: Path) -> Predictor:
 @pytest.fixture(scope="module")
 def open_run(folder: Path) -> Path:
     """A translator that knows its sentences, and a second pass in large steps: the text of a sentence tells."""
-    more = ["training.schedule=constant", "training.validate_every=40", "training.max_updates=80", "model.dropout=0"]
+    more = ["training.schedule=constant", "training.validate_every=40", "training.max_updates=120", "model.dropout=0"]
     more += ["training.learning_rate=0.02", "data.languages=[de,en]"]
     reader = f"{{name: tsv, file: '{folder / 'talks.tsv'}', fields: {{source: 2, target: 3}}}}"
     data = [f"data.{part}={reader}" for part in ("train", "dev")]

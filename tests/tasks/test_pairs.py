@@ -18,6 +18,7 @@ from regard.data.examples import Example
 from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
+from regard.serve.engine import looking
 from regard.tasks.pairs import PairsTask
 
 COLOURS = ["red", "blue", "green"]
@@ -144,11 +145,11 @@ def test_two_networks_are_compared_with_p_values(folder):
     assert told["systems"][1]["scores"]["accuracy"]["p_value"] is not None
 
 
-def test_an_unknown_label_is_told_with_its_line(folder, tmp_path):
+@pytest.mark.filterwarnings("default:.*cannot answer")
+def test_an_unknown_dev_label_is_warned_of(folder, tmp_path):
     (tmp_path / "dev.tsv").write_text("a\tb\tyes\na\tb\tmaybe\n")
     done = command("train", folder / "siamese.yaml", f"data.dev.file={tmp_path / 'dev.tsv'}", "--run", tmp_path / "r")
-    assert done.code == 2
-    assert f"{tmp_path / 'dev.tsv'}:2: column label: there is no 'maybe'" in done.said
+    assert "dev.tsv: the model cannot answer 1 of 2 examples: there is no 'maybe' in example 2" in done.said
 
 
 def test_a_missing_column_is_told_with_its_line(folder, tmp_path):
@@ -175,10 +176,24 @@ def test_a_text_that_is_empty_is_skipped_and_told(folder, tmp_path):
     [
         ("the car is red", "has 1 field, and 2 are read"),
         ("the car\tis\tred", "has 3 fields, and 2 are read"),
-        ("the car is red\t ", "has an empty field 2, the second text"),
-        ("\tred car", "has an empty field 1, the first text"),
     ],
 )
 def test_a_line_that_is_no_pair_is_told(folder, line, fault):
     done = command("predict", folder / "run", given=f"the car is red\tred car\n{line}\n")
     assert unsaid(done, "stdin:2: ", fault, "first, a tab, second") == []
+
+
+def test_an_empty_text_keeps_no_other_pair_from_its_answer(folder):
+    pair = "the car is red\tred car\n"
+    done = command("predict", folder / "run", given=f"{pair}the car is red\t \n{pair}\tred car\n{pair}no pair\n")
+    assert unsaid(done, "stdin:6: has 1 field", "lines answered before it: 5") == []
+    assert "stdin:2: its second is empty" in done.said and "stdin:4: its first is empty" in done.said
+
+
+@pytest.mark.parametrize(("most", "shown"), [(500_000, True), (1, False)])
+def test_texts_that_are_too_long_for_maps_say_so(folder, monkeypatch, most, shown):
+    monkeypatch.setattr(looking, "MOST_SHOWN", most)
+    model = regard.load(folder / "run")
+    (found,) = looking.Looking(model).explained(model.predict(["the car is red\tred car"]), maps=False)
+    assert bool(found.explanation.maps) is shown
+    assert ("too long for maps" in found.details().get("warning", "")) is not shown

@@ -1,5 +1,7 @@
 """Translation by phrases: a run that is counted, and all that is asked of a run."""
 
+import shutil
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from regard.errors import ConfigError
 from regard.experiment import read_experiment
 from regard.models.phrase_based import CountedArrays
 from regard.predictor import load
+from regard.recipes.rerank_tuning import GAIN, tune_weights
 from regard.recipes.tuning import tune
 from regard.registry import Choice
 from regard.reports import evaluate
@@ -49,6 +52,47 @@ def predictor(run):
 def test_all_sentences_are_translated(run, predictor):
     assert [one.text for one in predictor.predict([source for source, _ in PAIRS])] == [target for _, target in PAIRS]
     assert {score.name: score.value for score in evaluate([run]).systems[0].scores}["BLEU"] == pytest.approx(100)
+
+
+@pytest.fixture(scope="module")
+def network(run, tmp_path_factory):
+    """A network of the same texts with a vocabulary of its own, hardly trained."""
+    data = read_experiment(run / "experiment.yaml", []).data
+    files = [
+        f"data.{part}.{side}={getattr(data, part).settings['files'][side]}"
+        for part in ("train", "dev")
+        for side in ("source", "target")
+    ]
+    blocks = "{num_layers: 1, feedforward_dim: 16}"
+    small = ["text.tokenizer=characters", "model.dim=16", f"model.encoder={blocks}", f"model.decoder={blocks}"]
+    folder = tmp_path_factory.mktemp("network") / "run"
+    assert train_run(read_experiment(None, [*files, *small, "training.max_updates=20", f"run={folder}"]), quiet=True)
+    return folder
+
+
+def test_network_ranks_translations_of_phrases_anew(run, predictor, network):
+    weight, words, count = 2.0, 0.5, 5
+    rerank = f"decoding.rerank={{run: {network}, weight: {weight}, words: {words}, n_best: {count}}}"
+    sources = [source for source, _ in PAIRS[:4]]
+    wide = predictor.predict(sources, search=SEARCHES.build(Choice("beam", {"n_best": count})))
+    other = load(network)
+    for before, after in zip(wide, load(run, [rerank]).predict(sources), strict=True):
+        listed = [before, *before.alternatives]
+        scored = other.score([before.source] * len(listed), [one.text for one in listed])
+        sums = [
+            one.score + weight * sum(network.log_probs) + words * len(one.text.split(" "))
+            for one, network in zip(listed, scored, strict=True)
+        ]
+        assert after.text == listed[sums.index(max(sums))].text
+        assert after.score == pytest.approx(max(sums))
+
+
+def test_tuned_weights_of_a_network_are_no_worse(run, network, tmp_path):
+    mine = tmp_path / "run"
+    shutil.copytree(run, mine)
+    found = tune_weights(mine, [f"decoding.rerank.run={network}"], n_best=5)
+    assert found.after >= found.before
+    assert (found.path is not None) == (found.after > found.before + GAIN)
 
 
 def test_unknown_words_are_copied(predictor):
@@ -112,12 +156,20 @@ def test_tuning_of_features_is_refused_before_tables_are_learnt(run):
     assert not (run / "tuning").exists()
 
 
-def test_terms_and_prefixes_are_refused(predictor):
-    """Phrases are found as a whole: none can be asked for, so nothing is left out in silence."""
-    with pytest.raises(ConfigError, match="glossary: is for models that write word by word"):
-        predictor.predict(["der Hund"], glossary=Glossary.of_lines(["Hund\tcat"]))
-    with pytest.raises(ConfigError, match="prefixes: is for models that write word by word"):
-        predictor.predict(["der Hund"], prefixes=["a"])
+def test_prefixes_are_refused(predictor):
+    """The target is not found from its beginning on, so nothing is left out in silence."""
+    for glossary in (None, Glossary.of_lines(["Hund\tcat"])):
+        with pytest.raises(ConfigError, match="prefixes"):
+            predictor.predict(["der Hund"], prefixes=["a"], glossary=glossary)
+
+
+def test_terms_are_kept_and_reported(predictor):
+    glossary = Glossary.of_lines(["Hund\tfat cat", "läuft\tmoves", "Baum\ttree"])
+    found = predictor.predict(["der Hund läuft heute .", "der Baum fällt gern .", "der Mann"], glossary=glossary)
+    assert found[0].text == "the fat cat today moves ."
+    assert [use.target_place for use in found[0].terms.uses] == [[4, 11], [18, 23]]
+    assert found[1].text == "the tree gladly falls ."
+    assert found[2].terms is None
 
 
 def test_given_translations_have_no_probability(predictor):

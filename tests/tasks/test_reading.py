@@ -18,6 +18,7 @@ from regard.models import MODELS
 from regard.registry import Choice
 from regard.reports import evaluate
 from regard.results import SpanPrediction
+from regard.tasks.outcome import outcome_of
 from regard.tasks.reading import ReadingTask
 
 NAMES = ("passage", "question", "answer")
@@ -184,6 +185,46 @@ def test_a_passage_without_the_answer_is_one_line_with_its_place(folder):
     )
     assert done.code == 2
     assert "bad.txt:2: column answer" in done.said and "'park' does not stand in the passage" in done.said
+
+
+def test_the_first_answer_that_stands_in_the_passage_is_learnt(parts):
+    _, task = parts
+    (first, *_) = examples()
+    assert task.learnt_from({**first, "answer": "the park\nhall\nthe hall"}) == {**first, "answer": "hall"}
+    assert task.learnt_from({**first, "answer": "park\nsofa"}) is None
+
+
+def test_the_nearest_of_several_answers_counts_and_one_not_there_is_wrong(parts):
+    model, task = parts
+    answers = [one.text for one in task.predict(task.engine(model, None), task.batch(task.encode(examples())))]
+    golds = ["park\n" + answers[0], "sofa", answers[2]]
+    rows = {name: [row[name] for row in examples()] for name in NAMES} | {"answer": golds}
+    outcome = outcome_of(task, model, task.engine(model, None), rows, 64)
+    (measure,) = task.measures([Choice("exact_match")])
+    assert measure.statistics(outcome)[:, 0].tolist() == [1, 0, 1]
+    assert outcome.losses[1].tolist() == [0, 0]  # no loss can be told of it
+    alone = {name: [values[2]] for name, values in rows.items()}
+    assert outcome.losses[2] == pytest.approx(outcome_of(task, model, task.engine(model, None), alone, 64).losses[0])
+
+
+@pytest.mark.filterwarnings("default:.*cannot answer")
+def test_squad_trains_and_is_judged_with_one_file_each(tmp_path):
+    def squad(name, *golds):
+        asked = [{"question": "Where is Mary?", "answers": [{"text": one} for one in some]} for some in golds]
+        content = {"data": [{"paragraphs": [{"context": "Mary is in the hall.", "qas": asked}]}]}
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+        return str(tmp_path / name)
+
+    train, dev = (
+        squad("train.json", ["hall"], [], ["sofa"], ["hall"]),
+        squad("dev.json", ["sofa"], ["hall", "the hall"]),
+    )
+    small = ["model.dim=8", "training.max_updates=1", "training.validate_every=1", "device=cpu"]
+    done = command("train", "--text", train, f"data.dev={dev}", *small, f"run={tmp_path / 'run'}")
+    assert "cannot answer 1 of 2 examples" in done.said
+    assert done.code == 0
+    assert "skipped: 1 empty on one side only (line 2)" in done.said
+    assert "1 examples whose answer is not in the passage are left out (lines 3)" in done.said
 
 
 def test_a_question_that_is_missing_is_told(folder):

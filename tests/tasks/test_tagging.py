@@ -209,7 +209,6 @@ def test_conllu_trains_without_settings(tmp_path):
 @pytest.mark.parametrize(
     ("dev", "parts"),
     [
-        ("a\tX\tO\n\ncat\tX\tB-B\n", ("dev.conll:3: column labels: there is no 'B-B', which word 1 has",)),
         ("a\tX\tO\ncat\tX\n", ("dev.conll:2: fields: 2; 'tags' is field 3",)),
         ("", ("dev.conll: the file is empty",)),
     ],

@@ -123,8 +123,15 @@ def test_whichever_limit_comes_first(trainer):
 
 
 def test_after_patience(trainer):
-    report = trainer([5.0, 4.0, 4.0, math.nan, 4.5, 1.0], patience=3, max_updates=99).prepare().train()
+    scores = [5.0, 4.0, 4.0, math.nan, 4.5, 1.0]
+    report = trainer(scores, patience=3, max_updates=99, schedule=Choice("constant")).prepare().train()
     assert (report.updates, report.reason, report.score) == (5, "no better loss in 3 validations", 4.0)
+
+
+def test_patience_begins_after_the_warmup(trainer):
+    rising = Choice("constant", {"warmup": 4})
+    report = trainer([5.0] * 9, patience=2, max_updates=99, schedule=rising).prepare().train()
+    assert (report.updates, report.reason) == (5, "no better loss in 2 validations")  # the 4th and the 5th
 
 
 def test_below_a_learning_rate(trainer):

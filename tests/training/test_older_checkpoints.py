@@ -1,9 +1,10 @@
 """The state of training of earlier versions, by today's names."""
 
 import pytest
+import torch
 
 from regard.data.streams import saved_place
-from regard.training.older_checkpoints import upgraded_state
+from regard.training.older_checkpoints import upgraded_objective, upgraded_state
 from regard.training.window import TurnWindow, Window
 
 OLD = {
@@ -42,3 +43,11 @@ def test_what_the_first_version_did_not_count_is_guessed():
 def test_a_state_of_today_is_left_as_it_is():
     state = {"seconds": 1.0, "core_seconds": 1.0, "turns": {}}
     assert upgraded_state(state) is state
+
+
+def test_copies_of_the_model_in_an_objective_are_left_out():
+    names = ["model.head.weight", "objective.model.head.weight", "critic.weight", "critic.model.head.weight"]
+    saved = {name: torch.zeros(1) for name in names}
+    known = {"critic.weight", "critic.model.head.weight"}
+    assert set(upgraded_objective(saved, {"head.weight"}, known)) == known
+    assert set(upgraded_objective({"critic.weight": torch.zeros(1)}, {"weight"}, {})) == {"critic.weight"}

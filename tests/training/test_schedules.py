@@ -11,7 +11,7 @@ from pytest import approx
 from regard.registry import Choice
 from regard.training.schedules import SCHEDULES
 
-NEEDS = {"delayed": {"updates": 3}, "linear": {"updates": 100}, "cosine": {"updates": 100}, "step_decay": {"every": 10}}
+NEEDS = {"delayed": {"updates": 3}, "linear": {"updates": 100}, "cosine": {"updates": 100}, "step_decay": {"every": 30}}
 
 
 def build(name, peak=2.0, **settings):
@@ -138,6 +138,17 @@ def test_plateau_rises_to_what_it_has_been_lowered_to():
 def test_plateau_takes_what_is_no_number_for_no_progress(higher):
     better = 2.0 if higher else 0.5
     assert told(build("plateau", patience=2), math.nan, 1, better, math.nan, math.nan, higher=higher) == [2, 2, 2, 2, 1]
+
+
+@pytest.mark.parametrize("name", sorted({*SCHEDULES} - {"delayed"}))
+def test_a_shortened_rise_reaches_the_peak_and_leaves_the_rest(name):
+    whole, short = (build(name, warmup=20) for _ in range(2))
+    peak = whole.value(20)
+    short.shorten_rise(5)
+    assert values(short, 1, 4, 5, 12, 20) == approx([0.2 * peak, 0.8 * peak, peak, peak, peak])
+    assert values(short, 21, 50, 99) == values(whole, 21, 50, 99)
+    short.shorten_rise(50)
+    assert values(short, *range(1, 40)) == values(whole, *range(1, 40))
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

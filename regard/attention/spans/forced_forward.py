@@ -36,7 +36,7 @@ class ForcedForwardSpan(Span):
     """
 
     aliases = (
-        "forced_forward_soft, 强制前向, 强制向前",
+        "forced, forced_forward_soft, 强制前向, 强制向前",
         alias("forced_forward_hard", {"mode": "hard"}),
     )
     sequential = True

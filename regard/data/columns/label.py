@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.config import parse_json
 from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError, nearest
 from regard.registry import Choice
@@ -92,7 +93,7 @@ def save_labels(folder: Path, labels: Sequence[str]) -> None:
 def load_labels(folder: Path) -> list[str]:
     """Read labels. Raises CheckpointError where they are missing or damaged."""
     try:
-        labels = json.loads((folder / LABELS).read_text(encoding="utf-8"))
+        labels = parse_json((folder / LABELS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(folder / LABELS, f"cannot be read: {error}") from error
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
@@ -106,7 +107,7 @@ def _load_counts(folder: Path, labels: int) -> list[int] | None:
     if not path.exists():
         return None
     try:
-        counts = json.loads(path.read_text(encoding="utf-8"))
+        counts = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(path, f"cannot be read: {error}") from error
     if not isinstance(counts, list) or len(counts) != labels or not all(isinstance(one, int) for one in counts):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from regard.config import parse_json
 from regard.data.columns.column import Column
 from regard.errors import CheckpointError, DataError
 from regard.records import Sequences
@@ -62,7 +63,7 @@ class NumbersColumn(Column):
     def load(cls, folder: Path) -> "NumbersColumn":
         """Read what `save` wrote; runs of older versions do not say whether all were bits. Raises CheckpointError."""
         try:
-            shape = json.loads((folder / SHAPE).read_text(encoding="utf-8"))
+            shape = parse_json((folder / SHAPE).read_text(encoding="utf-8"))
             return cls(int(shape["width"]), int(shape["rows"]), bits=bool(shape.get("bits", True)))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise CheckpointError(folder / SHAPE, f"cannot be read: {error}") from error

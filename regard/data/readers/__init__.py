@@ -20,7 +20,9 @@ from regard.data.readers.parallel import ParallelReader
 from regard.data.readers.part import Fold, Part
 from regard.data.readers.reader import Reader
 from regard.data.readers.sentence_order import SentenceOrderReader
+from regard.data.readers.squad import SquadReader
 from regard.data.readers.stretch import Stretch
+from regard.data.readers.suggestions import SuggestionsReader
 from regard.data.readers.tmx import TmxReader
 from regard.data.readers.tsv import TsvReader
 from regard.registry import Registry
@@ -45,6 +47,8 @@ READERS: Registry[Reader] = Registry(
         "numbered": NumberedReader,
         "parallel": ParallelReader,
         "sentence_order": SentenceOrderReader,
+        "suggestions": SuggestionsReader,
+        "squad": SquadReader,
         "tmx": TmxReader,
         "tsv": TsvReader,
     },

@@ -12,12 +12,20 @@ Texts = Mapping[str, str]  # of an example, by column
 class CheckedReader(Reader):
     """The examples of a reader. Raises DataError, with file and line, for one for which `check` raises one.
 
-    Those that are not usable are left to whoever leaves them out.
+    Of a usable example `learnt` returns what is learnt from, or None: it is left out, and its line kept; where all are,
+    the first is checked as it is. Those that are not usable are left to others.
     """
 
-    def __init__(self, reader: Reader, usable: Callable[[Texts], bool], check: Callable[[Texts], None]) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        usable: Callable[[Texts], bool],
+        check: Callable[[Texts], None],
+        learnt: Callable[[Texts], Texts | None] = lambda texts: texts,
+    ) -> None:
         self.columns, self.files = reader.columns, reader.files
-        self._reader, self._usable, self._check = reader, usable, check
+        self._reader, self._usable, self._check, self._learnt = reader, usable, check, learnt
+        self.left_out: list[int] = []  # lines, of the last reading
 
     def key(self) -> str:
         return self._reader.key()
@@ -27,10 +35,21 @@ class CheckedReader(Reader):
 
     def grouped(self) -> Iterator[tuple[str, Example]]:
         """The examples as the reader groups them."""
+        self.left_out, first, kept = [], None, False
         for key, example in self._reader.grouped():
+            texts: Texts | None = example.texts
             if self._usable(example.texts):
-                self._look(example)
-            yield key, example
+                texts = self._learnt(example.texts)
+                if texts is not None:
+                    self._look(Example(example.line, texts))
+            if texts is None:
+                self.left_out.append(example.line)
+                first = first or example
+            else:
+                kept = True
+                yield key, Example(example.line, texts)
+        if first is not None and not kept:
+            self._look(first)
 
     def _look(self, example: Example) -> None:
         try:

@@ -19,6 +19,7 @@ DOCUMENT = "-DOCSTART-"  # the word of a line that begins a document
 NO_WORD = re.compile(r"\d+[-.]\d+")  # the number of a token of several words (1-2), or of an empty node (1.1)
 LOOKED_AT = 20_000  # sentences whose tags are collected
 CONLLU = 10  # fields of CoNLL-U: a number, the word, its lemma, its universal tag …
+CONLLU_FIELDS = (2, 4)  # of them the word and its universal tag
 SPAN = re.compile(r"O|[BIESLU](-.*)?")  # a tag of a span, or of none
 
 
@@ -26,7 +27,8 @@ class ConllReader(Reader):
     """A sentence is an example; its columns hold a value for each word, parted by spaces. `fields` counts from 1.
 
     Spaces within a field become `_`. Lines with # before the first word of a sentence are comments, unless the file
-    has tabs and the line, too: so `#tag<TAB>X` is a word. -DOCSTART- lines are left out, and where no column reads the
+    has tabs and the line, too: so `#tag<TAB>X` is a word. Without `fields` they are taken in order, and of CoNLL-U
+    the word and its universal tag, 2 and 4. -DOCSTART- lines are left out, and where no column reads the
     first field, lines with 1-2 or 1.1 in it. Raises DataError for a line that lacks a field. An example has the
     number of its first word's line.
     """
@@ -49,8 +51,10 @@ class ConllReader(Reader):
     ) -> None:
         if delimiter is not None and len(delimiter) != 1:
             raise PartError(f"is '{delimiter}'", "one character, or leave it out", setting="delimiter")
-        self.columns, self._places = tuple(columns), field_places(columns, fields)
         self.files = (Path(file).expanduser(),)
+        if fields is None and len(columns) == len(CONLLU_FIELDS) and _is_conllu(self.files[0], delimiter):
+            fields = dict(zip(columns, CONLLU_FIELDS, strict=True))
+        self.columns, self._places = tuple(columns), field_places(columns, fields)
         self._delimiter, self._numbered = delimiter, 0 not in self._places.values()
 
     def key(self) -> str:
@@ -124,10 +128,24 @@ def _is_comment(line: str, delimiter: str | None) -> bool:
     return line.startswith("#") and not word
 
 
+def _is_conllu(path: Path, delimiter: str | None) -> bool:
+    """Whether the first sentence of a file has the fields of CoNLL-U; a file that cannot be read has not."""
+    try:
+        return _are_conllu([row.cells for row in next(conll_sentences(path, delimiter), [])])
+    except DataError:
+        return False  # told where the file is read
+
+
+def _are_conllu(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether each row begins with a number, and has as many fields as CoNLL-U."""
+    full = (len(row) >= CONLLU and (row[0].isdigit() or NO_WORD.fullmatch(row[0])) for row in rows)
+    return bool(rows) and all(full)
+
+
 def _places(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     """The fields, from 1, of the word and of its tag."""
     least = min(map(len, rows), default=2)
-    if least >= CONLLU and all(row[0].isdigit() or NO_WORD.fullmatch(row[0]) for row in rows):
-        return 2, 4
+    if _are_conllu(rows):
+        return CONLLU_FIELDS
     spans = least > 2 and all(SPAN.fullmatch(row[-1]) for row in rows)
     return 1, least if spans else 2

@@ -1,9 +1,11 @@
 """Comma-separated values with quotes, as spreadsheets write them."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Annotated
 
@@ -65,15 +67,39 @@ class CsvReader(Reader):
 
 
 def csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row, with the number of its last line. Raises DataError for what is not CSV."""
+    """Yield the cells of each row, with the number of its last line. Raises DataError for a line that is not CSV.
+
+    A quote that does not end names the line in which it opens.
+    """
     csv.field_size_limit(LONGEST)
-    rows = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=delimiter, strict=True)
+    lines = chain((f"{line}\n" for line in read_lines(path)), [""])  # the last one tells that the file has ended
+    rows = csv.reader(takewhile(bool, lines), delimiter=delimiter, strict=True)
+    before = 0
     try:
         for row in rows:
             yield rows.line_num, row
+            before = rows.line_num
     except csv.Error as error:
+        last = rows.line_num - (next(lines, None) is not None)  # the line before the fault, or all of the file
+        opened = _open_quote(path, delimiter, before, last)
+        if opened is not None:
+            problem = f"the quote that opens in this line is not closed: {error} (line {rows.line_num})"
+            hint = 'close it; a quote inside of a quoted text is doubled: ""'
+            raise DataError(path, problem, line=opened, hint=hint) from error
         problem = f"not CSV with the delimiter {delimiter!r}: {error}"
         raise DataError(path, problem, line=rows.line_num, hint=_other_delimiter(path)) from error
+
+
+def _open_quote(path: Path, delimiter: str, before: int, last: int) -> int | None:
+    """Return the line of the quote that is open where line `last` ends; the row begins behind line `before`."""
+    opens, closes = re.compile(rf'(?:^|{re.escape(delimiter)})"'), re.compile(r'(?:[^"]|"")*+"')
+    opened = None
+    for number, line in enumerate(islice(read_lines(path), before, last), start=before + 1):
+        found = closes.match(line) if opened else opens.search(line)
+        while found:
+            opened = None if opened else number
+            found = closes.match(line, found.end()) if opened else opens.search(line, found.end())
+    return opened
 
 
 def found_delimiter(path: Path) -> str:
@@ -87,10 +113,9 @@ def found_delimiter(path: Path) -> str:
 
 def _evenness(path: Path, delimiter: str) -> tuple[int, int]:
     """Count the first rows with the usual number of fields, and, below zero, the fields that open with a space."""
-    try:
-        rows = [row for _, row in islice(csv_rows(path, delimiter), SAMPLE) if row]
-    except DataError:  # quotes that do not stand beside this delimiter
-        return 0, 0
+    rows = list[list[str]]()
+    with suppress(DataError):  # quotes that do not stand beside this delimiter, or one that does not end
+        rows += (row for _, row in islice(csv_rows(path, delimiter), SAMPLE) if row)
     ((usual, count),) = Counter(map(len, rows)).most_common(1) or [(0, 0)]
     if usual < 2:
         return 0, 0

@@ -11,10 +11,14 @@ from regard.data.readers.fields import FileName
 from regard.data.readers.lines import read_lines
 from regard.data.readers.reader import Reader
 from regard.errors import DataError, PartError, nearest
+from regard.text.clean import without_surrogates
 
 
 class JsonlReader(Reader):
-    """`fields` says under which name a column stands; by default under its own. A whole number is read as a text."""
+    """`fields` says under which name a column stands; by default under its own. A whole number is read as a text.
+
+    Half of a surrogate pair ("\\ud800") becomes U+FFFD.
+    """
 
     tells = "label"
 
@@ -63,7 +67,7 @@ class JsonlReader(Reader):
                 value = str(value)
             if not isinstance(value, str):
                 raise DataError(path, f"'{name}' must be a string, this is {_kind(value)}", line=number)
-            texts[column] = value
+            texts[column] = without_surrogates(value)
         return texts
 
 

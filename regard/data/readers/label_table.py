@@ -166,6 +166,7 @@ def _found(
     *texts, last = columns
     label = label or _likely(fields)
     others = [one for one in fields if one is not label]
+    _check_varied(path, fields, last)
     if label is None or len(others) < len(texts):
         problem = f"no field looks like a {last} (a few short values that come again) beside {', '.join(texts)}"
         example = ", ".join(f"{column}: {number}" for number, column in enumerate((last, *texts), start=1))
@@ -174,6 +175,20 @@ def _found(
     longest = sorted(others, key=lambda one: one.characters, reverse=True)[: len(texts)]
     chosen = named if len(named) == len(texts) else [one for one in others if one in longest]
     return {**dict(zip(texts, chosen, strict=True)), last: label}
+
+
+def _check_varied(path: Path, fields: Sequence[_Field], last: str) -> None:
+    """Raise DataError for a table of one label, or of equal texts: nothing can be learnt from them."""
+    equal = [one for one in fields if one.rows > 1 and len(one.values) == 1]
+    texts = [one for one in fields if one.is_text]
+    if texts and all(one in equal for one in texts):
+        (text,) = texts[0].values
+        problem = f"the texts of all {texts[0].rows:,} rows are equal: '{text:.60}'"
+        raise DataError(path, problem, hint="equal texts stay together, so none could be held out")
+    if equal and not any(one.may_be_label for one in fields):
+        (label,) = equal[0].values
+        problem = f"all {equal[0].rows:,} rows have one {last}, '{label:.60}' (field {equal[0].key})"
+        raise DataError(path, problem, hint=f"two different {last}s at least are needed")
 
 
 def _add(fields: Sequence[_Field], row: Sequence[str]) -> None:

@@ -3,9 +3,10 @@
 import codecs
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -14,7 +15,12 @@ from regard.errors import DataError
 
 LONGEST = 2**26  # bytes of a line; what is longer is no text, and would have to be held in memory
 GZIP, UTF16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-FIRST_LATIN1 = 0xA0  # the first letter; Windows-1252 has quotes and dashes below it
+SAMPLE = 2**20  # bytes that tell an encoding
+C1 = re.compile("[\x80-\x9f]")  # control characters that no text needs: cp1252 has quotes and dashes there
+_CP1252 = re.compile("[\udc80-\udc9f]")  # these bytes, where they are not UTF-8
+_CUT_LETTER = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")  # how a letter of several bytes begins in UTF-8
+_LETTER = re.compile("[^\x00-\x7f\udc80-\udcff\ufeff]")  # one of them that is whole: other lines are UTF-8
+C1_HINT = "cp1252 that was read as latin1? iconv -f utf-8 -t latin1 {} | iconv -f cp1252 -t utf-8"
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:
@@ -67,6 +73,21 @@ def told(path: Path) -> Iterator[None]:
         raise DataError(path, f"cannot be read: {error.strerror or error}") from error
 
 
+def encoding_hint(path: Path | str, found: bytes, reason: str, data: bytes) -> str:
+    """Return the command that makes UTF-8 of a file of one byte a letter; "" where its bytes look like damaged UTF-8.
+
+    `found` are the bad byte and the next one, `reason` is the fault of their decoding; `data` are whole lines of the
+    file: it is cp1252, whose quotes and dashes are the bytes 0x80 to 0x9f, where any of these is no UTF-8, else latin1.
+    """
+    decoded = data.decode("utf-8", "surrogateescape")
+    if _CUT_LETTER.match(found) or reason == "unexpected end of data" or _LETTER.search(decoded):
+        return ""
+    encoding = "cp1252" if _CP1252.search(decoded) else "latin1"
+    command = f"iconv -f {encoding} -t utf-8"
+    packed = str(path).endswith(".gz")
+    return f"save it as UTF-8, for example: {f'gzip -dc {path} | {command}' if packed else f'{command} {path}'}"
+
+
 def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
     start = len(codecs.BOM_UTF8) if number == 1 and raw.startswith(codecs.BOM_UTF8) else 0
     end = len(raw) - raw.endswith(b"\n")
@@ -77,8 +98,16 @@ def _decode(path: Path, number: int, offset: int, raw: bytes) -> str:
     except UnicodeDecodeError as error:
         place = start + error.start
         problem = f"not UTF-8: byte 0x{raw[place]:02x} at byte {offset + place:,} of the file, {place + 1} of the line"
-        hint = (_likely(raw) if number == 1 else "") or _other_encoding(path, raw[place : place + 2], error.reason)
+        found = raw[place : place + 2]
+        hint = (_likely(raw) if number == 1 else "") or encoding_hint(path, found, error.reason, _sample(path, raw))
         raise DataError(path, problem, line=number, hint=hint) from error
+
+
+def _sample(path: Path, raw: bytes) -> bytes:
+    """Whole lines of a file behind one of them; that line alone where they cannot be read."""
+    with suppress(OSError, EOFError, zlib.error), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        return raw + b"\n" + file.read(SAMPLE).rpartition(b"\n")[0]
+    return raw
 
 
 def _likely(first: bytes) -> str:
@@ -88,13 +117,3 @@ def _likely(first: bytes) -> str:
     if first.startswith(UTF16):
         return "this looks like UTF-16: save it as UTF-8"
     return ""
-
-
-def _other_encoding(path: Path, found: bytes, reason: str) -> str:
-    """How to save as UTF-8 a file of one byte a letter; "" for a bad byte (and the next one) that look like none."""
-    if found[1:] >= b"\x80" or reason == "unexpected end of data":
-        return ""
-    encoding = "windows-1252" if found[0] < FIRST_LATIN1 else "latin1"
-    command = f"iconv -f {encoding} -t utf-8"
-    example = f"gzip -dc {path} | {command}" if path.suffix == ".gz" else f"{command} {path}"
-    return f"save it as UTF-8, for example: {example}"

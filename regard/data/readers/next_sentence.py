@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 
 from regard.config import Doc
-from regard.config.bounds import Count, Size
+from regard.config.bounds import Seed, Size
 from regard.data.examples import Example
 from regard.data.readers.documents import DocumentsReader
 from regard.data.readers.fields import FileName
@@ -52,7 +52,7 @@ class NextSentenceReader(Reader):
         ] = EVERY,
         sentences: Annotated[Size, Doc("Sentences of each text: BERT's are spans of several.")] = 1,
         rounds: Annotated[Size, Doc("Times that all pairs are drawn.")] = 1,
-        seed: Annotated[Count, Doc("Number that pairs are drawn from.")] = 1,
+        seed: Annotated[Seed, Doc("Number that pairs are drawn from.")] = 1,
     ) -> None:
         if len(columns) != 3:
             problem = f"makes two texts and a label, and the task has the columns {', '.join(columns)}"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from regard.data.readers.csv import csv_rows, found_delimiter
 from regard.data.readers.lines import read_lines
 from regard.errors import DataError
+from regard.text.clean import without_surrogates
 
 FIRST_ROWS = 100_000  # that are read: a table may be sorted by its labels
 SHOWN = 5  # lines that are told
@@ -58,7 +59,7 @@ def _objects(path: Path) -> TableRows:
     names = tuple(next(objects(), {}))
     if not names:
         raise DataError(path, "holds no JSON object", hint="one object a line, no array around them")
-    return TableRows(names, ([str(row.get(name, "")) for name in names] for row in objects()))
+    return TableRows(names, ([without_surrogates(str(row.get(name, ""))) for name in names] for row in objects()))
 
 
 _KINDS: Mapping[str, Callable[[Path], TableRows]] = {

@@ -2,22 +2,21 @@
 
 import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Annotated, cast
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from regard.config import Doc
 from regard.data.examples import Example
 from regard.data.readers.fields import FileName
 from regard.data.readers.lines import check
 from regard.data.readers.reader import Reader
+from regard.data.readers.xml_units import language_of, xml_units
 from regard.errors import DataError, PartError
 
 CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the text's own format
 LINE_ENDS = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # with the indents that editors set
-LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class TmxReader(Reader):
@@ -48,23 +47,12 @@ class TmxReader(Reader):
         (path,) = self.files
         check(path)
         languages = self._languages
-        try:
-            with _opened(path) as file:
-                for number, unit in enumerate(_units(file), start=1):
-                    texts = {name: text for name, text in _variants(unit) if name}
-                    languages = languages or self._first(path, tuple(texts))
-                    sides = zip(self.columns, languages, strict=True)
-                    yield Example(number, {column: _text(texts, language) for column, language in sides})
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(path, f"damaged gzip file: {error}") from error
-        except (ValueError, LookupError) as error:  # an encoding that the parser does not read
-            raise DataError(path, f"cannot be read: {error}", hint="save it as UTF-8") from error
-        except ElementTree.ParseError as error:
-            if not path.stat().st_size:
-                raise DataError(path, "the file is empty") from error
-            raise DataError(path, f"not TMX: {error.msg}", line=error.position[0]) from error
-        except OSError as error:
-            raise DataError(path, f"cannot be read: {error.strerror or error}") from error
+        with _opened(path) as file:
+            for number, (_, unit) in enumerate(xml_units(file, path, ("tu",), "TMX"), start=1):
+                texts = {name: text for name, text in _variants(unit) if name}
+                languages = languages or self._first(path, tuple(texts))
+                sides = zip(self.columns, languages, strict=True)
+                yield Example(number, {column: _text(texts, language) for column, language in sides})
         if languages is None:
             raise DataError(path, "there is no unit (<tu>) in it")
 
@@ -76,31 +64,20 @@ class TmxReader(Reader):
 
 
 def _opened(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    try:
+        return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+    except OSError as error:
+        raise DataError(path, f"cannot be read: {error.strerror or error}") from error
 
 
-def _units(file: IO[bytes]) -> Iterator[ElementTree.Element]:
-    """The units, one at a time: what was read is forgotten, so memory does not grow."""
-    around: list[ElementTree.Element] = []
-    for event, element in ElementTree.iterparse(file, events=("start", "end")):
-        if event == "start":
-            around.append(element)
-            continue
-        around.pop()
-        if element.tag == "tu":
-            yield element
-            around[-1].clear()
-
-
-def _variants(unit: ElementTree.Element) -> Iterator[tuple[str, str]]:
+def _variants(unit: Element) -> Iterator[tuple[str, str]]:
     """Language and text of each variant; markup inside of a segment is left out."""
     for variant in unit.iter("tuv"):
         segment = variant.find("seg")
-        text = "" if segment is None else LINE_ENDS.sub(" ", "".join(_words(segment))).strip(" ")
-        yield (variant.get(LANGUAGE) or variant.get("lang") or "").lower(), text
+        yield language_of(variant), "" if segment is None else LINE_ENDS.sub(" ", "".join(_words(segment))).strip(" ")
 
 
-def _words(element: ElementTree.Element) -> Iterator[str]:
+def _words(element: Element) -> Iterator[str]:
     """The text of a segment without the codes of its program."""
     yield element.text or ""
     for inner in element:

@@ -14,6 +14,8 @@ from regard.records import EOS, Batch, Step
 class LengthFeature(Feature):
     """`weight` nats for each word but EOS: above 0 longer targets win, below 0 shorter ones."""
 
+    aliases = "length_reward, 长度奖励"
+
     name = "length"
     weight: float
 

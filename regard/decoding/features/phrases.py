@@ -86,12 +86,16 @@ class PhrasesFeature(Feature):
         last = zip(state.written, ids[:, 0].tolist(), strict=True)
         written = tuple((*before, piece)[-most:] if most and piece != BOS else () for before, piece in last)
         added = torch.full(step.log_probs.shape, self.lowest)
+        rows, pieces, values = list[int](), list[int](), list[float]()
         for row, (found, before) in enumerate(zip(state.found, written, strict=True)):
             best: dict[int, float] = {}
             for start in range(len(before) + 1):
                 for piece, value in found.get(before[start:], {}).items():
                     best[piece] = max(value, best.get(piece, self.lowest))
-            added[row, [*best]] = torch.tensor([*best.values()])
+            rows += [row] * len(best)
+            pieces += best
+            values += best.values()
+        added[torch.tensor(rows, dtype=torch.long), torch.tensor(pieces, dtype=torch.long)] = torch.tensor(values)
         added[:, EOS] = 0.0
         return self.weight * added.to(step.log_probs), state._replace(written=written)
 

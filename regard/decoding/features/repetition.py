@@ -34,6 +34,8 @@ class RepetitionFeature(Feature):
         """Look up which pieces would repeat an n-gram."""
         state = state.extended(ids)
         added = torch.zeros_like(step.log_probs)
-        for row, repeats in enumerate(state.repeats(self.size)):
-            added[row, repeats] = -self.weight
+        found = [(row, piece) for row, repeats in enumerate(state.repeats(self.size)) for piece in repeats]
+        if found:
+            rows, pieces = torch.tensor(found, device=added.device).unbind(dim=-1)
+            added[rows, pieces] = -self.weight
         return added, state

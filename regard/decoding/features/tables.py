@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, NamedTuple, cast
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from regard.config import Doc
 from regard.data.columns import TextColumn
+from regard.data.manifest import verify_file
 from regard.decoding.features.feature import Surroundings
 from regard.errors import ConfigError, DataError
 from regard.pieces import SPECIALS
@@ -21,11 +23,16 @@ LexiconFile = Annotated[Path | None, Doc("Lexicon as regard align --lexicon writ
 
 
 def learnt_file(file: Path | None, run: Surroundings, name: str) -> Path:
-    """Return the file that a setting names, or the learnt one. Raises DataError where it is missing."""
+    """Return the file that a setting names, or the learnt one.
+
+    Raises DataError where it is missing, CheckpointError for a learnt one that is not as it was written.
+    """
     path = run.learnt / name if file is None else file
     if not path.is_file():
         hint = "learn it from the training texts: regard tune RUN" if file is None else "check decoding.features"
         raise DataError(path, "there is no such file", hint=hint)
+    if file is None:
+        verify_file(path, f"make it again: regard tune {quote(str(run.learnt.parent))}")
     return path
 
 

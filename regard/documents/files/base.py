@@ -1,7 +1,7 @@
 """What all kinds of files share: FileDocument, FileError, the size budget and the decoding of text."""
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +43,7 @@ class FileDocument:
     texts: list[str]
     explain: bool  # whether alignments help to place placeholders and formatting
     rebuild: Rebuild
+    checked: Callable[[Sequence[Prediction]], list[Prediction]]  # with warnings on numerals, as Document.checked
 
 
 def file_budget() -> SizeBudget:
@@ -54,12 +55,16 @@ def join_documents(documents: Sequence[Document], rebuild: Rebuild) -> FileDocum
     """Return a file that consists of several documents."""
     texts = [text for document in documents for text in document.texts]
 
-    def checked(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
+    def complete(predictions: Sequence[Prediction], pair: tuple[str, str] | None = None) -> bytes:
         if len(predictions) != len(texts):
             raise ValueError(f"{len(predictions)} predictions for {len(texts)} texts")
         return rebuild(predictions, pair)
 
-    return FileDocument(texts, any(document.explain for document in documents), checked)
+    def checked(predictions: Sequence[Prediction]) -> list[Prediction]:
+        waiting = iter(predictions)
+        return [one for each in documents for one in each.checked([next(waiting) for _ in each.texts])]
+
+    return FileDocument(texts, any(document.explain for document in documents), complete, checked)
 
 
 def rebuild_each(

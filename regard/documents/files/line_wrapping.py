@@ -2,6 +2,7 @@
 
 import re
 
+from regard.documents.placeholders import placeholders
 from regard.documents.words import in_word
 
 _TAG = re.compile(r"<[^<>]{0,240}+>|\{[^{}]{0,240}+\}")
@@ -9,15 +10,18 @@ _MOST = 12  # lines
 
 
 def wrap_lines(text: str, lines: int) -> str:
-    """Return `text` in at most `lines` lines, broken at spaces or in scripts without spaces, never inside a tag."""
+    """Return `text` in at most `lines` lines, broken at spaces or in unspaced scripts, not in tags and numerals."""
     lines = min(lines, _MOST)
     if lines < 2 or not text.strip():
         return text
     shown = _shown(text)
     broken, cursor = [], 0
+    inside = {place for one in placeholders(text) if one.numeral for place in range(one.start + 1, one.end)}
     for line in range(1, lines):
         wanted = shown[-1] * line / lines
-        breaks = [place for place in range(cursor + 1, len(text)) if _may_break(text, place, shown)]
+        breaks = [
+            place for place in range(cursor + 1, len(text)) if place not in inside and _may_break(text, place, shown)
+        ]
         if not breaks:
             break
         best = min(breaks, key=lambda place: abs(shown[place] - wanted))

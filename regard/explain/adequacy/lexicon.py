@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from regard.config import Doc
 from regard.config.bounds import Count, Share
+from regard.data.manifest import verify_file
 from regard.errors import CheckpointError
 from regard.explain.adequacy.adequacy import Adequacy
 from regard.results import Place, Prediction
@@ -31,10 +33,7 @@ class LexiconAdequacy(Adequacy):
         ] = 0.9,
         least: Annotated[Count, Doc("Occurrences of a word in training that have it judged.")] = 5,
     ) -> None:
-        if not (folder / FILE).exists():
-            hint = f"learn it from the training texts: regard adequacy {folder}"
-            raise CheckpointError(folder / FILE, "is missing", hint)
-        self.usual = usual_translations(Translations.read(folder / FILE), certain=certain, least=least)
+        self.usual = usual_translations(kept_translations(folder), certain=certain, least=least)
 
     def uncovered(self, prediction: Prediction) -> list[Place]:
         """Look all words up."""
@@ -44,6 +43,15 @@ class LexiconAdequacy(Adequacy):
             for word, place in folded_words(prediction.source)
             if word in self.usual and word not in written and not any(one <= written for one in self.usual[word])
         ]
+
+
+def kept_translations(run: Path) -> Translations:
+    """Return what `regard adequacy RUN` counted. Raises CheckpointError where it has not, or the file is damaged."""
+    path, again = run / FILE, f"regard adequacy {quote(str(run))}"
+    if not path.exists():
+        raise CheckpointError(path, "is missing", f"learn it from the training texts: {again}")
+    verify_file(path, f"make it again: {again}")
+    return Translations.read(path)
 
 
 def usual_translations(translations: Translations, *, certain: float, least: int) -> dict[str, list[frozenset[str]]]:

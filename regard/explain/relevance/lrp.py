@@ -33,7 +33,7 @@ class LayerwiseRelevance(Relevance):
     """
 
     aliases = (
-        "layer_wise_relevance_propagation, layerwise_relevance, relevance_propagation",
+        "layer_wise_relevance_propagation, layerwise_relevance, relevance_propagation, 层级相关性传播",
         alias("ding", {"products": "shared", "epsilon": 0.0}),
     )
     quick = True

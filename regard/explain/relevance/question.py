@@ -13,10 +13,15 @@ from regard.attention import is_hidden
 from regard.errors import RegardError, nearest
 from regard.layers.embedders.embedder import Embedder
 from regard.models import Model
-from regard.ops.plain import plain
+from regard.ops.plain import plain, uncompiled
 from regard.records import UNK, Batch
 
 Baseline = Literal["unknown", "zero"]
+Progress = Callable[[], None]
+
+
+def no_progress() -> None:
+    """Tell nobody."""
 
 
 class Question:
@@ -26,11 +31,21 @@ class Question:
     words of a translation, the label of a text, the tag of each word; what is explained of one is its log-probability.
     """
 
-    def __init__(self, model: Model, batch: Batch, columns: Sequence[str], items: Tensor | None = None) -> None:
-        """`batch` has one example; `items` (item,) are places of the second axis of the model's losses, None: all."""
+    def __init__(
+        self,
+        model: Model,
+        batch: Batch,
+        columns: Sequence[str],
+        items: Tensor | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
+        """`batch` has one example; `items` (item,) are places of the second axis of the model's losses, None: all.
+
+        `progress` is called before every pass through the model; what it raises ends the explanation.
+        """
         if len(batch.lines) != 1:
             raise ValueError(f"one example at a time is explained, not {len(batch.lines)}")
-        self.model, self.columns = model, tuple(columns)
+        self.model, self.columns, self.progress = model, tuple(columns), progress
         counted = model.counted(batch)[0].nonzero().squeeze(-1)
         self.items = counted if items is None else items
         self.batch = batch.select(torch.zeros_like(self.items))
@@ -60,7 +75,8 @@ class Question:
 
     def answer(self, vectors: Sequence[Tensor]) -> Tensor:
         """Return the log-probabilities (row, item) of all items, read from these vectors."""
-        with plain(), torch.compiler.set_stance("force_eager"), _substituted(self.reads, vectors):
+        self.progress()
+        with plain(), uncompiled(), _substituted(self.reads, vectors):
             return -self.model.nll(self.batch)
 
     def chosen(self, answer: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Annotated
 import torch
 
 from regard.config import Doc
-from regard.config.bounds import AnyInt, Positive, Size
+from regard.config.bounds import Positive, Seed, Size
 from regard.explain.relevance.gradients import gradients
 from regard.explain.relevance.method import Relevance, Relevances
 from regard.explain.relevance.question import Question
@@ -24,7 +24,7 @@ class SmoothGrad(Relevance):
         *,
         samples: Annotated[Size, Doc("Points around the text where gradients are taken.")] = 16,
         noise: Annotated[Positive, Doc("Width of the noise, as a share of the spread of a word's vector.")] = 0.15,
-        seed: Annotated[AnyInt, Doc("What the noise is drawn from.")] = 1,
+        seed: Annotated[Seed, Doc("What the noise is drawn from.")] = 1,
     ) -> None:
         self.samples, self.noise, self.seed = samples, noise, seed
 

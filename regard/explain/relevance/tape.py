@@ -48,6 +48,11 @@ class Tape(TorchDispatchMode):
         self.steps: list[Step] = []
         self.marked: set[int] = set()  # numbers of values that somebody marked
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: nothing in here is compiled; to skip the compiler torch would first import it, with 80 MB."""
+        return False
+
     def start(self, value: Tensor) -> "Traced":
         """Return a tensor whose operations are written down."""
         self.values.append(value)

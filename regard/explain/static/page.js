@@ -3,7 +3,7 @@ import { answerCard } from "./answer.js";
 import { button, element, keepingFocus } from "./elements.js";
 import { gradesLine } from "./methods.js";
 import { connectSettings, tellAll } from "./settings.js";
-import { speaker } from "./strings.js";
+import { sideName, speaker } from "./strings.js";
 import { visible } from "./text.js";
 import { Viewer } from "./viewer.js";
 
@@ -21,7 +21,7 @@ const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 let index = 0;
 
-const viewer = new Viewer(byId("viewer"));
+const viewer = new Viewer(byId("viewer"), { open: true });
 Object.assign(viewer, { grades: data.grades ?? null, model: data.model ?? "" });
 viewer.speak(connectSettings(byId("language"), byId("theme"), TEXTS, (language) => {
   tellAll(speaker(language, TEXTS));
@@ -29,6 +29,8 @@ viewer.speak(connectSettings(byId("language"), byId("theme"), TEXTS, (language) 
   drawAnswer();
 }));
 tellAll(speaker(viewer.language, TEXTS));
+
+viewer.whenChosen = drawAnswer;
 
 function drawSentences() {
   const list = byId("sentences");
@@ -50,9 +52,19 @@ function drawAnswer() {
   const card = prediction && answerCard(prediction, speaker(viewer.language));
   const line = card ? gradesLine(viewer) : "";
   byId("answer").replaceChildren(...(card ? [card] : []));
+  drawTexts(card ? null : prediction);
   if (line) card.append(element("p", { class: "quiet" }, line));
   const nothing = Boolean(card) && !prediction.explanation?.maps.length;
   byId("viewer").hidden = document.querySelector(".panels > .keys").hidden = nothing;
+}
+
+// What was given and what was written, as texts to read and to copy; a card of an answer has its own.
+function drawTexts(prediction) {
+  byId("texts").hidden = !prediction;
+  if (!prediction) return;
+  const line = (name, text) => (text ? [element("div", {}, element("h2", { class: "side-title" }, sideName(viewer.t, name)), element("p", { dir: "auto" }, visible(text, false)))] : []);
+  const given = viewer.wording === "alone" ? "given" : "source"; // what was gone on with is no source
+  byId("texts").replaceChildren(...line(given, prediction.source.replaceAll("\t", " · ")), ...line("target", viewer.current().text));
 }
 
 byId("main").hidden = !data.predictions.length;

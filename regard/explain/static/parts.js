@@ -9,10 +9,9 @@ export function build(viewer) {
   const title = (name) => element("h2", { id: prefix + name }, t(name));
   const card = (name, ...children) => part(`${name}Box`, "section", { class: `card ${name}-card`, "aria-labelledby": prefix + name }, ...children);
   const words = card("words",
-    element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet", title: t("scoreTip") }),
+    element("div", { class: "bar" }, title("words"), part("score", "span", { class: "quiet", title: t("scoreTip") }), part("means", "span", { class: "quiet" }),
       part("unfinished", "span", { class: "badge", hidden: "" }, t("unfinished")),
       element("span", { class: "choices" },
-        part("methodLabel", "label", { class: "method" }, element("span", {}, t("method")), " ", part("method", "select")),
         part("across", "span", { class: "choice", role: "group", "aria-label": t("across") }),
         part("unit", "span", { class: "choice", role: "group", "aria-label": t("unit") }),
         part("save", "span"))),
@@ -44,10 +43,17 @@ export function build(viewer) {
   const overview = card("overview", element("div", { class: "bar" }, title("overview")), part("tiles", "div", { class: "tiles" }),
     element("p", { class: "quiet" }, t("tiles")));
   viewer.host.classList.add("viewer");
-  viewer.host.replaceChildren(element("div", { class: "view" }, words, part("none", "p", { class: "note" }, t("none")), reasons, search, map,
-    element("div", { class: "beside" }, candidates, overview)));
+  viewer.host.replaceChildren(element("div", { class: "view" },
+    row([words, part("none", "p", { class: "note" }, t("none"))], [candidates]),
+    part("why", "details", { class: "why", open: viewer.opened ? "" : null }, element("summary", {}, element("h2", {}, t("why")), " ", element("span", { class: "quiet" }, t("whyMore"))),
+      row([reasons, search, map], [overview]))));
   for (const box of [parts.heat, parts.table, parts.reasons]) connectScrolling(box);
   return parts;
+}
+
+// Two columns where there is room; what stands beside comes last where there is none.
+function row(column, beside) {
+  return element("div", { class: "row" }, element("div", { class: "column" }, ...column), element("div", { class: "beside" }, ...beside));
 }
 
 function stage(viewer, part, parts) {
@@ -59,7 +65,7 @@ function stage(viewer, part, parts) {
 
 function controls(part, t) {
   const select = (name) => part(`${name}Label`, "label", {}, element("span", {}, t(name)), " ", part(name, "select"));
-  return element("div", { class: "bar controls" }, select("kind"), select("layer"), select("head"), select("join"),
+  return element("div", { class: "bar controls" }, select("kind"), select("layer"), select("head"), select("join"), select("method"),
     element("label", {}, element("span", {}, t("share")), " ", part("share", "input", { type: "range", min: "5", max: "100", step: "5" }),
       " ", part("shareTold", "output")),
     element("label", { class: "check" }, part("end", "input", { type: "checkbox" }), " ", element("span", {}, t("end"))));
@@ -67,5 +73,5 @@ function controls(part, t) {
 
 function legend(part, t) {
   return part("legend", "ul", { class: "legend", "aria-label": t("confidence") },
-    ...["sure", "fair", "poor"].map((kind) => element("li", {}, element("span", { class: kind }, t(kind)))));
+    element("li", {}, element("span", { class: "poor" }, t("poor"))));
 }

@@ -12,6 +12,18 @@ export function keep(key, value) {
   try { localStorage.setItem(`regard.${key}`, value); } catch { /* nothing is lost but a preference */ }
 }
 
+// As long as the tab is open, and no longer.
+export function keptInTab(key) {
+  try { return sessionStorage.getItem(`regard.${key}`); } catch { return null; }
+}
+
+export function keepInTab(key, value) {
+  try {
+    if (value) sessionStorage.setItem(`regard.${key}`, value);
+    else sessionStorage.removeItem(`regard.${key}`);
+  } catch { /* then it is as it is at first */ }
+}
+
 export function firstLanguage() {
   const asked = document.documentElement.dataset.language || kept("language");
   if (languages().includes(asked)) return asked;

@@ -1,10 +1,11 @@
 // Words of the viewer in two languages. A value may be a function of what it tells about.
 const STRINGS = {
   en: {
-    name: "English", tag: "en",
+    name: "EN", tag: "en",
     words: "Word by word", unit: "Show", unitWords: "Words", unitPieces: "Pieces", across: "Arrangement", lines: "Lines", columns: "Columns",
     source: "Source", target: "Translation", score: (value) => `${value} sure`,
     scoreTip: "How sure the model was: the mean probability of the pieces it wrote. Not calibrated: it is no promise",
+    scoreMeans: "(the model’s own estimate)", calibratedMeans: "(expected share of right words)",
     calibratedTip: "How sure the model is, calibrated: the share of these words that a person is expected to have chosen, too",
     calibratedLabels: "Calibrated: of answers with 80%, eight of ten are right", uncalibratedLabels: "What the model believes; not calibrated (regard calibrate RUN)",
     unfinished: "cut off at the length limit",
@@ -14,6 +15,7 @@ const STRINGS = {
     looks: (word) => `“${word}” looks at`, seen: (word) => `“${word}” is looked at by`, nothing: "nothing",
     chance: (value) => `probability ${value}`, unknown: "unknown to the model",
     pair: (query, key, value) => `“${query}” looks at “${key}”: ${value}`,
+    why: "Why?", whyMore: "the methods, the search, and where the model looked",
     map: "Where it looked", kind: "Attention", layer: "Layer", head: "Head", end: "End symbol </s>", join: "Joined by", share: "Strongest",
     alignment: "Alignment", cross: "Translation → source", encoder: "Inside the source", decoder: "Inside the translation",
     all: "All", some: "Some", average: "Average", strongest: "Maximum", rollout: "Rollout",
@@ -61,10 +63,11 @@ const STRINGS = {
     looksTip: "The stronger the colour, the more the model looked at the word.", lookedAt: "Where it looked",
   },
   zh: {
-    name: "简体中文", tag: "zh-CN",
+    name: "中文", tag: "zh-CN",
     words: "逐词对照", unit: "显示单位", unitWords: "词", unitPieces: "子词", across: "排列方式", lines: "横排", columns: "竖排",
     source: "原文", target: "译文", score: (value) => `把握 ${value}`,
     scoreTip: "模型有多大把握：它写出的各子词概率的平均值。未经校准，仅供参考",
+    scoreMeans: "（模型自己的估计，并非保证）", calibratedMeans: "（预计译对的词所占的比例）",
     calibratedTip: "经校准的把握：预计人工译文也会采用的词所占的比例",
     calibratedLabels: "已校准：标为 80% 的答案，十个中有八个正确", uncalibratedLabels: "模型自己的判断，未经校准（regard calibrate RUN）",
     unfinished: "因长度上限被截断",
@@ -74,6 +77,7 @@ const STRINGS = {
     looks: (word) => `“${word}”关注：`, seen: (word) => `关注“${word}”的有：`, nothing: "无",
     chance: (value) => `概率 ${value}`, unknown: "模型不认识此词",
     pair: (query, key, value) => `“${query}”对“${key}”的关注：${value}`,
+    why: "为什么这样译？", whyMore: "各种解释方法、搜索过程以及模型关注了哪里",
     map: "关注了哪里", kind: "注意力", layer: "层", head: "头", end: "结束符 </s>", join: "合并方式", share: "最强部分",
     alignment: "对齐", cross: "译文 → 原文", encoder: "原文内部", decoder: "译文内部",
     all: "全部", some: "部分", average: "平均", strongest: "最大值", rollout: "逐层累乘",
@@ -129,7 +133,7 @@ export const ALONE = {
     mostlyUnsure: "The model is unsure of most of this text: do not rely on it.",
   },
   zh: {
-    target: "文本", decoder: "文本内部", candidates: "可选续写", none: "此文本没有注意力数据。",
+    target: "文本", why: "为什么这样写？", decoder: "文本内部", candidates: "可选续写", none: "此文本没有注意力数据。",
     mostlyUnsure: "模型对这段文本大多没有把握，请勿依赖。",
   },
 };
@@ -142,7 +146,7 @@ export const ANSWERED = {
     mostlyUnread: "The model does not know most of these characters: do not rely on this answer.",
   },
   zh: {
-    source: "输入", target: "答案", alignment: "答案 → 输入", candidates: "可选答案", none: "此模型不关注单个词语。",
+    source: "输入", target: "答案", why: "为什么是这个答案？", alignment: "答案 → 输入", candidates: "可选答案", none: "此模型不关注单个词语。",
     mostlyUnread: "模型不认识其中大部分字符，请勿依赖此答案。",
     caption: (rows, columns) => `行：${rows}；列：${columns}，即行所关注的对象。颜色越鲜明，权重越大。`,
   },

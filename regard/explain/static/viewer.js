@@ -11,6 +11,7 @@ import { build } from "./parts.js";
 import { drawMethods, drawReasons } from "./reasons.js";
 import { ALONE, ANSWERED, speaker, WEIGHED } from "./strings.js";
 import { drawSearch } from "./search.js";
+import { keepInTab, keptInTab } from "./settings.js";
 import { drawTable } from "./table.js";
 import { drawTiles } from "./tiles.js";
 import { arrange, drawWords, moveInWords } from "./words.js";
@@ -20,10 +21,12 @@ const WORDINGS = { alone: ALONE, answered: ANSWERED };
 
 // `standalone` answers the text of an empty page, for files; `complete` brings a candidate its maps, `weigh` the reasons that
 // other methods give, `steps` what a search held. `methods` are those that may be asked, `grades` how far each can be trusted, as
-// a run keeps it; `model` is the name of what answered, where other models explain the same answer beside it.
+// a run keeps it; `model` is the name of what answered, where other models explain the same answer beside it. `open`: whether
+// "Why?" is open at first; later it is as it was left in this tab.
 export class Viewer {
-  constructor(host, { language = "en", name = "attention", standalone = null, complete = null, weigh = null, steps = null } = {}) {
+  constructor(host, { language = "en", name = "attention", standalone = null, complete = null, weigh = null, steps = null, open = false } = {}) {
     Object.assign(this, { host, name, standalone, complete, weigh, steps, methods: [], grades: null, model: "", prefix: `viewer${++count}-`, language, wording: "" });
+    this.opened = (keptInTab("why") ?? (open ? "open" : "closed")) === "open";
     this.t = this.speaker();
     Object.assign(this, { prediction: null, state: firstState(), pointed: null, across: false, view: null, map: null, places: null });
     this.whenPointed = () => {};
@@ -38,6 +41,7 @@ export class Viewer {
     connectFiles(this);
     this.parts.stage.addEventListener("keydown", (event) => moveInWords(this, event));
     this.parts.tableBox.addEventListener("toggle", () => drawTable(this));
+    this.parts.why.addEventListener("toggle", () => this.toggled());
   }
 
   // A prediction as `to_json` writes it; what was chosen of layers and heads stays unless `state` says otherwise.
@@ -53,6 +57,15 @@ export class Viewer {
     this.wantReasons();
   }
 
+  // The map fits into the room there is, which is known once it is seen.
+  toggled() {
+    if (this.parts.why.open === this.opened) return;
+    this.opened = this.parts.why.open;
+    keepInTab("why", this.opened ? "open" : "closed");
+    this.render({ same: true });
+    this.wantReasons();
+  }
+
   current() {
     return explainedBy(candidate(this.prediction, this.state.rank), this.state.by);
   }
@@ -60,7 +73,7 @@ export class Viewer {
   // Other methods are asked as soon as somebody wants to see them.
   wantReasons() {
     const { by, pinned, rank } = this.state;
-    if ((by || pinned?.line === "queries") && this.methods.length) this.weigh?.(this.prediction, rank);
+    if ((by || (this.opened && pinned?.line === "queries")) && this.methods.length) this.weigh?.(this.prediction, rank);
   }
 
   choose(changes) {
@@ -157,6 +170,7 @@ export class Viewer {
     drawWords(this);
     drawMap(this);
     drawTable(this);
+    parts.why.hidden = [parts.reasonsBox, parts.searchBox, parts.mapBox, parts.overviewBox].every(({ hidden }) => hidden);
     highlight(this);
   }
 

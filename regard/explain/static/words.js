@@ -13,6 +13,7 @@ export function drawWords(viewer) {
   const sure = certainty(prediction);
   parts.score.textContent = sure === null ? "" : t("score", percent(sure));
   parts.score.title = t(isCalibrated(prediction) ? "calibratedTip" : "scoreTip");
+  parts.means.textContent = sure === null ? "" : t(isCalibrated(prediction) ? "calibratedMeans" : "scoreMeans");
   parts.unfinished.hidden = prediction.finished;
   for (const name of ["stage", "readout", "across", "unit", "save"]) parts[name].hidden = !view;
   parts.plain.hidden = Boolean(view);

@@ -1,7 +1,7 @@
 """The contract of embedders: ids in, vectors out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,8 @@ class Embedder(nn.Module, ABC):
         """Return the vector (dim,) of a word that is not in the vocabulary; None where it has none."""
         return None
 
-    def take_words(self, words: Sequence[str], read: Callable[[Path], VectorTable]) -> str:
-        """Before the first update: start from vectors that `read` finds in a file or a run; return what to tell.
+    def take_words(self, words: Sequence[str], read: Callable[[Path, Collection[str]], VectorTable]) -> str:
+        """Before the first update: start from vectors of words that `read` finds in a file or a run; return a message.
 
         `words` are those of all ids, "" for an id that stands for none. Most start as they were drawn.
         """

@@ -1,6 +1,6 @@
 """Vectors of words that were learnt elsewhere: what https://arxiv.org/abs/1408.5882 starts a classifier from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +24,9 @@ BOUND = 0.25  # of the numbers of a word that has no vector
 class PretrainedEmbedder(Embedder):
     """E[id], times a matrix if `width` is not the model's dim; PE(place) is added. E starts from the vectors of a file.
 
-    Words that the file lacks, also in lower case, are drawn from U(-0.25, 0.25); padding is 0 and stays so. The file is
-    read before the first update of a run, whose checkpoints hold the table.
+    Words that the file lacks, also in lower case, are spelt by n-grams where it is a model of fastText's; others are
+    drawn from U(-0.25, 0.25). Padding is 0 and stays so. The file is read before the first update of a run, whose
+    checkpoints hold the table.
     """
 
     aliases = "word2vec_vectors, pretrained_words, 预训练词向量"
@@ -37,7 +38,8 @@ class PretrainedEmbedder(Embedder):
         position: Position | None = None,
         *,
         vectors: Annotated[
-            Path | None, Doc("File in word2vec's format, text or binary, or folder of a run whose vectors are taken.")
+            Path | None,
+            Doc("File of vectors (word2vec text or binary, GloVe, fastText .vec or .bin, or these as .gz), or a run."),
         ] = None,
         width: Annotated[
             Size | None, Doc("Numbers of a vector in that file; null: as many as the model's dim.")
@@ -74,11 +76,11 @@ class PretrainedEmbedder(Embedder):
         return self.table if self.projection is None and self.table.requires_grad else None
 
     @torch.no_grad()
-    def take_words(self, words: Sequence[str], read: Callable[[Path], VectorTable]) -> str:
+    def take_words(self, words: Sequence[str], read: Callable[[Path, Collection[str]], VectorTable]) -> str:
         """Fill the table; return what was found. Raises PartError without a file, and for vectors of another width."""
         if self.vectors is None:
             raise PartError("names no vectors to start from", "vectors: FILE, or a run's folder", setting="vectors")
-        known = read(self.vectors)
+        known = read(self.vectors, {*words, *map(str.lower, words)} - {""})
         width = known.vectors.shape[1]
         if width != self.table.shape[1]:
             problem = f"is {self.table.shape[1]}, and the vectors of {self.vectors} have {width} numbers"

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.config import Doc
-from regard.config.bounds import Size
+from regard.config.bounds import NotNegative, Size
 from regard.config.common_settings import DropoutShare
 from regard.layers.embedders.embedder import Embedder
 from regard.layers.positions.position import Position
@@ -35,6 +35,10 @@ class WordNgramEmbedder(Embedder):
         *,
         order: Annotated[Size, Doc("Length of the longest n-gram.")] = 2,
         buckets: Annotated[Size, Doc("Vectors that all n-grams of two words and more share by their hash.")] = 100_000,
+        ngram_std: Annotated[
+            NotNegative | None,
+            Doc("Spread of the vectors of n-grams at the start; 0: unseen ones say nothing; null: as words."),
+        ] = None,
         scale: Annotated[bool, Doc("Multiply the embeddings by sqrt(dim).")] = True,
         dropout: DropoutShare = 0.1,
     ) -> None:
@@ -43,8 +47,8 @@ class WordNgramEmbedder(Embedder):
         self.scale = math.sqrt(dim) if scale else 1.0
         self.table = nn.Parameter(torch.empty(vocab_size, dim))
         self.more = nn.Parameter(torch.empty(buckets if order > 1 else 0, dim))
-        for table in (self.table, self.more):
-            nn.init.normal_(table, std=dim**-0.5)
+        nn.init.normal_(self.table, std=dim**-0.5)
+        nn.init.normal_(self.more, std=dim**-0.5 if ngram_std is None else ngram_std)
         self.position, self.dropout = position, Dropout(dropout)
         self.max_length = None if position is None else position.max_length
 

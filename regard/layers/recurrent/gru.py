@@ -16,7 +16,7 @@ class GruLayer(Recurrent):
     in the paper.
     """
 
-    aliases = "gated_recurrent_unit"
+    aliases = "gated_recurrent_unit, 门控循环单元"
 
     def __init__(
         self,

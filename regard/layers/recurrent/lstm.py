@@ -15,7 +15,7 @@ class LstmLayer(Recurrent):
     The forget gate's bias starts at `forget_bias` (https://proceedings.mlr.press/v37/jozefowicz15.html).
     """
 
-    aliases = "long_short_term_memory"
+    aliases = "long_short_term_memory, 长短期记忆, 长短期记忆网络"
 
     def __init__(
         self,

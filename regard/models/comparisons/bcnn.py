@@ -46,7 +46,7 @@ class BcnnComparison(Comparison):
     aliases = (
         "bi_cnn, basic_bi_cnn",
         alias("abcnn_1, attention_based_bcnn_1", {"input_attention": MATCH}),
-        alias("abcnn_2", {"pooling_attention": MATCH}),
+        alias("abcnn_2, attention_based_bcnn_2", {"pooling_attention": MATCH}),
         alias(
             "abcnn_3, abcnn, attention_based_bcnn, attention_based_cnn",
             {"input_attention": MATCH, "pooling_attention": MATCH},

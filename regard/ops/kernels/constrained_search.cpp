@@ -22,6 +22,10 @@ struct Required {
   const int64_t *banks, *widths;        // (texts,)
 };
 
+LAYOUT(
+    Required, enough, terms, symbols, tried_count, longest, needed, sizes, totals, symbols_of, next, left, open,
+    whole, parts_words, nodes, met, tried, prefixes, banks, widths);
+
 // What a row has written of what is required of its text: a node of the automata, and what is to be written yet.
 struct Mark {
   int64_t text, node, remaining;
@@ -105,6 +109,7 @@ class Beams {
       last = marks.end_of(first);
       candidates.clear(), counts.clear();
       for (int64_t row = first; row < last; ++row) consider(row);
+      close(marks.rows[first].text);
       std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
         return a.bank != b.bank ? a.bank > b.bank : a.word.sum > b.word.sum;
       });
@@ -156,6 +161,13 @@ class Beams {
     return std::find(first, last, id) - first;
   }
 
+  // At the limit nothing goes on, if anything can end.
+  void close(int64_t text) {
+    const auto goes_on = [](const Candidate& one) { return !one.ends; };
+    if (rows.length < rules.limits[text] || std::all_of(candidates.begin(), candidates.end(), goes_on)) return;
+    candidates.erase(std::remove_if(candidates.begin(), candidates.end(), goes_on), candidates.end());
+  }
+
   // Words that are to be written yet, at most.
   int64_t remaining(int64_t text, int64_t node, const int64_t* counts) const {
     int64_t rest = 0, begun = 0;
@@ -178,7 +190,7 @@ class Beams {
       ended[text] += rank < rules.size;
       if (rank < rules.size || first) {
         const double score = one.word.sum / rules.norms[rows.length];
-        found.texts[text].push_back(rows.hypothesis(one.word, rows.length, score, true));
+        found.texts[text].push_back(rows.ended(one.word, score, rules.limits[text]));
       }
       first = false;
     }
@@ -213,7 +225,7 @@ class Beams {
       if (more < 0 || (more == 0 && last_words[row].sum > last_words[best].sum)) best = row;
     }
     const double score = last_words[best].sum / rules.norms[std::max<int64_t>(length, 1)];
-    known.push_back(rows.hypothesis(last_words[best], length, score, false));
+    known.push_back(rows.hypothesis(last_words[best], length, score));
   }
 
   // Texts that are done leave; the rest is written on.

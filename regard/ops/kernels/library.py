@@ -9,53 +9,107 @@ import platform
 import shlex
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 
 from regard.ops.processor import processor
-from regard.ops.user_cache import cache_folder
+from regard.ops.user_cache import CacheRefused, cache_folder, made_folder, read_own
 
 SECONDS = 120  # a compiler that takes longer is given up
+HEADERS = Path(__file__).parent
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math")
 TRIES = (("-march=native", "-fopenmp"), ("-march=native",), ())  # the first that compiles
 
 _log = logging.getLogger(__name__)
 
 
+class _Field(ctypes.Structure):
+    """`Field` of layout.h."""
+
+    _fields_ = (("name", ctypes.c_char_p), ("place", ctypes.c_int64), ("size", ctypes.c_int64))
+
+
 @functools.cache
-def library(source: Path) -> ctypes.CDLL | None:
+def library(source: Path, mirrors: tuple[type[ctypes.Structure], ...] = ()) -> ctypes.CDLL | None:
     """Return the compiled source; None where there is no compiler (the variable CXX, or c++) or no place to keep it.
 
+    `mirrors` are structs of the source as Python has them, named like them: `Past` is mirrored by `PastStruct` or
+    `_Past`. One of another size, or with other fields, is warned of, and the library is not used.
+
     Killed half-way, or compiled by several processes at once, the file in the cache is whole or not there. One that was
-    damaged later is known by its checksum, which stands beside it, and compiled again.
+    damaged later is known by its checksum, which stands beside it, and compiled again. A cache that another user may
+    write to is refused with a warning, as is a compiler whose library is none of this source.
     """
-    compiler = shlex.split(os.environ.get("CXX") or "c++")
     try:
+        compiler = shlex.split(os.environ.get("CXX") or "c++")
+    except ValueError as error:
+        warnings.warn(f"CXX: {error}, so slower code takes the place of compiled code", stacklevel=1)
+        return None
+    try:
+        made_folder()
         path = _file_of(source, compiler)
         if not _is_whole(path):
             _compile(source, compiler, path)
-        return ctypes.CDLL(str(path))
+            if not _is_whole(path):
+                raise CacheRefused(f"{shlex.join(compiler)} made a library of {source.name} that lacks its functions")
+        found = ctypes.CDLL(str(path))
+    except CacheRefused as error:
+        warnings.warn(f"{error}; slower code takes the place of compiled code", stacklevel=1)
+        return None
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:  # no home folder, no such words
         _log.info("%s is not compiled: %s; slower code takes its place", source.name, error)
         return None
+    for mirror in mirrors:
+        if fault := _layout_fault(found, mirror):
+            problem = f"{source.name} and its Python mirror {mirror.__name__} differ: {fault}"
+            warnings.warn(f"{problem}; slower code takes the place of compiled code", stacklevel=1)
+            return None
+    return found
+
+
+def _layout_fault(code: ctypes.CDLL, mirror: type[ctypes.Structure]) -> str:
+    """Say where a struct of compiled code and its mirror differ; "" where they are alike."""
+    name = mirror.__name__.strip("_").removesuffix("Struct")
+    try:
+        fields = ctypes.cast(ctypes.addressof(_Field.in_dll(code, f"layout_{name}")), ctypes.POINTER(_Field))
+    except ValueError:
+        return f"there is no layout of {name}"
+    known, place = dict[str, tuple[int, int]](), 0
+    while fields[place].name is not None:
+        known[fields[place].name.decode()] = fields[place].place, fields[place].size
+        place += 1
+    mirrored = {"": (0, ctypes.sizeof(mirror))}
+    for field, *_ in mirror._fields_:
+        mirrored[field] = getattr(mirror, field).offset, getattr(mirror, field).size
+    return "" if [*mirrored.items()] == [*known.items()] else f"places and sizes are {known}, not {mirrored}"
+
+
+def _mark_of(path: Path) -> str:
+    """The name of the function by which a library is known."""
+    return "regard_" + path.stem.replace("-", "_")
 
 
 def _file_of(source: Path, compiler: list[str]) -> Path:
-    """Return a file for each source with the headers beside it, compiler and processor.
+    """Return a file for each source with all headers, compiler and processor.
 
     A container keeps its name and its cache where it moves to a processor that lacks an instruction.
     """
     version = subprocess.run([*compiler, "--version"], capture_output=True, check=True, timeout=SECONDS).stdout
     known = processor()
     machine = f"{platform.node()} {platform.machine()} {known.model} {sorted(known.flags)} {FLAGS} {TRIES}"
-    read = b"".join(one.read_bytes() for one in [source, *sorted(source.parent.glob("*.h"))])
+    read = b"".join(one.read_bytes() for one in [source, *sorted(HEADERS.glob("*.h"))])
     key = hashlib.sha256(read + version + machine.encode()).hexdigest()[:16]
     return cache_folder() / f"{source.stem}-{key}.so"
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a library is there as it was compiled: who loads one that was cut off dies of a bus error."""
+    """Whether a library is there as it was compiled: who loads one that was cut off dies of a bus error.
+
+    It has the function of its name, which tells source, compiler and processor: else it was made of something else.
+    """
     try:
-        return _checksum_of(path).read_text(encoding="ascii") == hashlib.sha256(path.read_bytes()).hexdigest()
+        checksum, content = read_own(_checksum_of(path)).decode("ascii"), read_own(path)
+        return checksum == hashlib.sha256(content).hexdigest() and _mark_of(path).encode() in content
     except (OSError, ValueError):
         return False
 
@@ -65,15 +119,18 @@ def _checksum_of(path: Path) -> Path:
 
 
 def _compile(source: Path, compiler: list[str], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _log.info("compiling %s for this processor, once", source.name)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        made = Path(folder) / path.name
+        made, mark = Path(folder) / path.name, Path(folder) / "mark.cpp"
+        mark.write_text(f'extern "C" void {_mark_of(path)}() {{}}\n', encoding="ascii")
         for more in TRIES:
-            command = [*compiler, *FLAGS, *more, str(source), "-o", str(made)]
+            command = [*compiler, *FLAGS, *more, f"-I{HEADERS}", str(source), str(mark), "-o", str(made)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
             if done.returncode == 0:
                 checksum = Path(folder) / "checksum"
                 checksum.write_text(hashlib.sha256(made.read_bytes()).hexdigest(), encoding="ascii")
+                for one in (made, checksum):
+                    one.chmod(0o600)  # whatever the umask: what others may write is not loaded
                 os.replace(made, path)
                 os.replace(checksum, _checksum_of(path))
                 return

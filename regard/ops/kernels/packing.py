@@ -110,7 +110,7 @@ def _problem(model: nn.Module) -> str | None:
     """Say why there are no 8-bit products for a model; None where there are."""
     if devices := {one.device.type for one in model.parameters()} - {"cpu"}:
         return f"8-bit products are for a CPU, not for {min(devices)}"
-    kernel = library(Path(__file__).with_name("vocabulary.cpp"))
+    kernel = library(Path(__file__).with_name("vocabulary.cpp"), (ProductStruct,))
     if kernel is None:
         return "there is no compiled code (regard doctor says more)"
     return None if kernel.multiplies_eight() else "this processor has no 8-bit products (VNNI)"

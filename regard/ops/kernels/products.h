@@ -15,6 +15,8 @@
 #include <immintrin.h>
 #endif
 
+#include "layout.h"
+
 namespace {
 
 #if defined(__AVX512F__)
@@ -105,6 +107,8 @@ struct Product {
   const float* scales;  // of 8-bit weights (outputs, rounded up), else null
   int64_t inputs, outputs;
 };
+
+LAYOUT(Product, panels, bias, scales, inputs, outputs);
 
 template <int64_t rows>
 inline void multiply_tile(const float* x, int64_t stride, const float* panel, int64_t inputs, Vector (*sums)[2]) {

@@ -35,6 +35,8 @@ class Beams {
     each = rules.size + 1;  // one more than go on, since the end does not
     words.assign(count * each, writer.unknown);
     log_probs.resize(count * each);
+    ends.assign(count, writer.end);
+    end_log_probs.resize(count);
     if (!writer.shortlists) return find_words(writer.head, 0, count);
     const int64_t width = count / texts.size();
     for (int64_t place = 0; place < int64_t(texts.size()); ++place) {
@@ -49,7 +51,8 @@ class Beams {
     const int64_t forbidden[] = {writer.padding, writer.begin, writer.end}, dim = writer.stack->dim;
     find_best(
         head, count, rows.states.data() + first * dim, each, rows.length <= rules.least ? 3 : 2, forbidden,
-        words.data() + first * each, log_probs.data() + first * each);
+        words.data() + first * each, log_probs.data() + first * each,
+        {1, ends.data() + first, end_log_probs.data() + first});
   }
 
   // The best `size` words that go on, for each text; ends among the best `size` are finished.
@@ -59,9 +62,10 @@ class Beams {
     going.reserve(texts.size() * rules.size);
     for (int64_t place = 0; place < int64_t(texts.size()); ++place) {
       candidates.clear();
-      for (int64_t one = place * width * each; one < (place + 1) * width * each; ++one) {
-        const double log_prob = log_probs[one], sum = rows.written[one / each].sum + log_prob;
-        candidates.push_back({words[one], one, one / each, sum == sum ? sum : kNever, log_prob});
+      if (!close(texts[place], place * width, (place + 1) * width)) {
+        for (int64_t one = place * width * each; one < (place + 1) * width * each; ++one) {
+          consider(words[one], one, one / each, log_probs[one]);
+        }
       }
       const int64_t enough = std::min<int64_t>(candidates.size(), rules.size + width);  // a row ends once at most
       std::partial_sort(candidates.begin(), candidates.begin() + enough, candidates.end(), [](const Word& a, const Word& b) {
@@ -78,6 +82,21 @@ class Beams {
     return going;
   }
 
+  void consider(int64_t id, int64_t place, int64_t row, double log_prob) {
+    const double sum = rows.written[row].sum + log_prob;
+    candidates.push_back({id, place, row, sum == sum ? sum : kNever, log_prob});
+  }
+
+  // At the limit rows end, if any of them can; whether they do.
+  bool close(const Text& text, int64_t first, int64_t last) {
+    const auto can_end = [](float log_prob) { return log_prob > kNever; };
+    if (rows.length < rules.limits[text.number]) return false;
+    if (std::none_of(end_log_probs.begin() + first, end_log_probs.begin() + last, can_end)) return false;
+    for (int64_t row = first; row < last; ++row) consider(writer.end, row, row, end_log_probs[row]);
+    while (int64_t(candidates.size()) < rules.size) candidates.push_back({writer.end, last, first, kNever, kNever});
+    return true;
+  }
+
   void finish(Text& text) {
     const double bar = text.bar;
     auto& known = found.texts[text.number];
@@ -85,7 +104,7 @@ class Beams {
       const Word& word = candidates[one];
       const double score = word.sum / rules.norms[rows.length];
       if (word.id != writer.end || word.sum == kNever || (rules.exact && !(score > bar))) continue;
-      known.push_back(rows.hypothesis(word, rows.length, score, true));
+      known.push_back(rows.ended(word, score, rules.limits[text.number]));
       if (int64_t(known.size()) < rules.wanted) continue;
       std::vector<double> scores;
       for (const Hypothesis& each : known) scores.push_back(each.score);
@@ -119,12 +138,12 @@ class Beams {
     return std::max(going->sum / rules.norms[length + 1], going->sum / rules.norms[limit]) <= text.bar;  // no end between is better
   }
 
-  // A text whose limit came before an end is answered by what was written of it.
+  // A text that could not end is answered by what was written of it.
   void give_up(const Text& text, const Word* going) {
     auto& known = found.texts[text.number];
     for (int64_t one = 0; one < std::min(rules.wanted, rules.size); ++one) {
-      if (!known.empty() && (known[0].finished || going[one].sum == kNever)) break;
-      known.push_back(rows.hypothesis(going[one], rows.length, going[one].sum / rules.norms[rows.length], false));
+      if (!known.empty() && (known[0].has_end() || going[one].sum == kNever)) break;
+      known.push_back(rows.hypothesis(going[one], rows.length, going[one].sum / rules.norms[rows.length]));
     }
   }
 
@@ -135,8 +154,8 @@ class Beams {
   int64_t each = 0;              // words that are looked at behind each row
   std::vector<Text> texts;       // that are still being written
   std::vector<Word> candidates;  // what may follow in a text
-  std::vector<float> log_probs;
-  std::vector<int64_t> words;
+  std::vector<float> log_probs, end_log_probs;
+  std::vector<int64_t> words, ends;
 };
 
 }  // namespace

@@ -11,12 +11,15 @@
 namespace {
 
 constexpr double kNever = -INFINITY;
+const double kSureEnd = std::log(0.5);  // from which an end at the limit is the model's own: SURE_END of decoding/search.py
 
 // The words that may be written of a text, and the head's rows of them.
 struct Shortlist {
   Product head;
   const int64_t* words;  // (head.outputs,) ids, rising, so those of PAD, BOS, EOS and UNK are their places, too
 };
+
+LAYOUT(Shortlist, head, words);
 
 struct Writer {
   const Stack* stack;
@@ -27,12 +30,16 @@ struct Writer {
   int64_t padding, begin, end, unknown;  // ids
 };
 
+LAYOUT(Writer, stack, head, shortlists, table, places, scale, padding, begin, end, unknown);
+
 // Rows before the first step, one for each text.
 struct Start {
   int64_t texts;
   const int64_t* last;  // (texts,) the word that each reads first
   const Past* past;
 };
+
+LAYOUT(Start, texts, last, past);
 
 struct Rules {
   int64_t size, wanted, exact, least;  // hypotheses written, and answered; pieces before an end
@@ -42,11 +49,15 @@ struct Rules {
   const uint8_t* dropped;              // (texts,) which are written no further
 };
 
+LAYOUT(Rules, size, wanted, exact, least, limits, norms, stepped, dropped);
+
 struct Hypothesis {
   double score;
-  bool finished;
+  bool finished;  // false: cut off at the limit, so that its end, if it has one, was forced
   std::vector<int64_t> ids;
-  std::vector<double> log_probs;
+  std::vector<double> log_probs;  // of each id, and of the end if it has one
+
+  bool has_end() const { return log_probs.size() > ids.size(); }
 };
 
 struct Word {
@@ -102,12 +113,20 @@ class DecodedRows {
     slots = std::move(moved), read = std::move(texts_of), written = std::move(next);
   }
 
-  // What the last of `size` words ends, a word of this step or of the one before.
-  Hypothesis hypothesis(const Word& last, int64_t size, double score, bool finished) const {
-    Hypothesis made{score, finished, std::vector<int64_t>(size - finished), std::vector<double>(size)};
+  // What an end behind the last words ends at this step.
+  Hypothesis ended(const Word& end, double score, int64_t limit) const {
+    Hypothesis made = hypothesis(end, length, score);
+    made.ids.pop_back();
+    made.finished = length < limit || end.log_prob >= kSureEnd;
+    return made;
+  }
+
+  // `size` words without an end, the last of them a word of this step or of the one before.
+  Hypothesis hypothesis(const Word& last, int64_t size, double score) const {
+    Hypothesis made{score, false, std::vector<int64_t>(size), std::vector<double>(size)};
     const Word* word = &last;
     for (int64_t place = size - 1; place >= 0; --place) {
-      if (place < int64_t(made.ids.size())) made.ids[place] = word->id;
+      made.ids[place] = word->id;
       made.log_probs[place] = word->log_prob;
       word = place == length - 1 ? &written[word->before] : &history[place][word->before];
     }
@@ -177,7 +196,7 @@ void take(Found* found, int64_t end, int64_t* lengths, double* scores, uint8_t* 
     for (const Hypothesis& one : known) {
       *lengths++ = one.log_probs.size(), *scores++ = one.score, *finished++ = one.finished;
       ids = std::copy(one.ids.begin(), one.ids.end(), ids);
-      if (one.finished) *ids++ = end;
+      if (one.has_end()) *ids++ = end;
       log_probs = std::copy(one.log_probs.begin(), one.log_probs.end(), log_probs);
     }
   }

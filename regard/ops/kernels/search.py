@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.ops.kernels.library import library
 from regard.ops.kernels.packing import ProductStruct
+from regard.ops.kernels.transformer import MIRRORS as TRANSFORMER
 from regard.ops.kernels.transformer import PackedStack, PastStruct, StackStruct, StepMemory
 from regard.ops.kernels.vocabulary import MOST, PackedTable
 from regard.pieces import BOS, EOS, PAD, SPECIALS, UNK
@@ -53,10 +54,13 @@ class _Rules(ctypes.Structure):
 
 class _Required(ctypes.Structure):
     _fields_ = (
-        *((name, _LONG) for name in ("enough", "terms", "symbols", "tried", "longest")),
+        *((name, _LONG) for name in ("enough", "terms", "symbols", "tried_count", "longest")),
         *((name, _POINTER) for name in ("needed", "sizes", "totals", "symbols_of", "next", "left", "open", "whole")),
-        *((name, _POINTER) for name in ("parts_words", "nodes", "met", "tried_of", "prefixes", "banks", "widths")),
+        *((name, _POINTER) for name in ("parts_words", "nodes", "met", "tried", "prefixes", "banks", "widths")),
     )
+
+
+MIRRORS = (*TRANSFORMER, _Shortlist, _Writer, _Start, _Rules)
 
 
 class WordSum(NamedTuple):
@@ -131,7 +135,7 @@ class CompiledWriter(NamedTuple):
         step, and tells which rows (rows,) are written no further.
         Raises MemoryError, and what `unwanted` raises.
         """
-        kernel = library(SOURCE) if self._fits(rules.size) else None
+        kernel = library(SOURCE, MIRRORS) if self._fits(rules.size) else None
         return None if kernel is None else self._found(kernel, "beam_search", rules, unwanted)
 
     def constrained_beam(
@@ -139,7 +143,7 @@ class CompiledWriter(NamedTuple):
     ) -> list[list[CompiledHypothesis]] | None:
         """Return the hypotheses of each row that have what is required, as `beam` does; None for shortlists, too."""
         fits = self.shortlists is None and self._fits(int(required.widths.max(initial=0)))
-        kernel = library(CONSTRAINED) if fits else None
+        kernel = library(CONSTRAINED, (*MIRRORS, _Required)) if fits else None
         if kernel is None:
             return None
         arrays = [np.ascontiguousarray(one) for one in required[1:]]
@@ -214,7 +218,9 @@ def _read(kernel: ctypes.CDLL, found: int, texts: int) -> list[list[CompiledHypo
     all_ids, all_log_probs, hypotheses, start = ids.tolist(), log_probs.tolist(), list[CompiledHypothesis](), 0
     for length, score, ended in zip(lengths.tolist(), scores.tolist(), finished.tolist(), strict=True):
         end = start + length
-        written = all_ids[start : end - ended]
+        written = all_ids[start:end]
+        if written and written[-1] == EOS:
+            written.pop()
         hypotheses.append(CompiledHypothesis(written, score, all_log_probs[start:end], bool(ended)))
         start = end
     each = iter(hypotheses)

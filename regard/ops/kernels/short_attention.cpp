@@ -19,11 +19,15 @@ struct Rows {
   float* at(int64_t text, int64_t number) const { return data + text * batch + number * head; }
 };
 
+LAYOUT(Rows, data, batch, head, row);
+
 // What may be seen, (batch, head, query, key), each axis broadcast by a stride of 0; none: everything.
 struct Mask {
   const uint8_t* data;
   int64_t batch, head, query, key;
 };
+
+LAYOUT(Mask, data, batch, head, query, key);
 
 struct Sizes {
   int64_t batch, heads, queries, keys, dim, value_dim, threads;
@@ -31,6 +35,8 @@ struct Sizes {
 
   int64_t padded() const { return (keys + kLanes - 1) / kLanes * kLanes; }
 };
+
+LAYOUT(Sizes, batch, heads, queries, keys, dim, value_dim, threads, scale);
 
 template <int64_t rows, int64_t columns>
 inline void multiply_tile(

@@ -19,12 +19,16 @@ struct Norm {
   const float *weight, *bias;
 };
 
+LAYOUT(Norm, weight, bias);
+
 struct Block {
   Norm own_norm, cross_norm, forward_norm;
   Product own, own_out;      // queries, keys and values in one product; the scale of the scores is in the queries
   Product cross, cross_out;  // queries alone: the source's keys and values come from `project`
   Product hidden, forward_out;
 };
+
+LAYOUT(Block, own_norm, cross_norm, forward_norm, own, own_out, cross, cross_out, hidden, forward_out);
 
 struct Stack {
   const Block* blocks;
@@ -33,6 +37,8 @@ struct Stack {
   double epsilon;
   Norm norm;  // of the last states, where pre
 };
+
+LAYOUT(Stack, blocks, layers, dim, pre, own_heads, cross_heads, epsilon, norm);
 
 struct Scratch {
   std::unique_ptr<float[]> memory;
@@ -268,6 +274,8 @@ struct Past {
   const float* source;    // (layers, places of all texts, 2 · width)
   int64_t places, longest;
 };
+
+LAYOUT(Past, slots, stride, time, own, rows_then, texts, starts, source, places, longest);
 
 // One step: states (rows, dim) of the words read → those of the decoder, in place.
 void take_step(const Stack* stack, const Past* past, int64_t count, float* states) {

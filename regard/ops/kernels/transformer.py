@@ -49,6 +49,9 @@ class PastStruct(ctypes.Structure):
     )
 
 
+MIRRORS = (ProductStruct, _Norm, _Block, StackStruct, PastStruct)
+
+
 class StandardAttention(NamedTuple):
     """The layers of softmax(scale · q kᵀ) v of several heads."""
 
@@ -221,4 +224,4 @@ class PackedStack:
 
 def compiled_transformer() -> ctypes.CDLL | None:
     """Return the compiled code, None where it cannot be compiled."""
-    return library(SOURCE)
+    return library(SOURCE, MIRRORS)

@@ -32,9 +32,9 @@ class PackedTable:
             _POINTER,
             _LONG,
             _LONG,
-            _POINTER,
-            _POINTER,
-            _POINTER,
+            *[_POINTER] * 3,
+            _LONG,
+            *[_POINTER] * 2,
         ]
         self._best.restype = None
 
@@ -43,19 +43,29 @@ class PackedTable:
         bias = None if self._bias is None else self._bias.detach()[words]
         return PackedTable(self._kernel, self._weight[words], bias, self._precision)
 
-    def best(self, states: Tensor, count: int, forbidden: Sequence[int]) -> tuple[Tensor, Tensor]:
+    def best(
+        self, states: Tensor, count: int, forbidden: Sequence[int], asked: Sequence[int] = ()
+    ) -> tuple[Tensor, Tensor]:
         """states (rows, dim) → words and log-probabilities (rows, count), the likeliest first, of equals the first.
 
-        `forbidden` words, rising, count in the sum of all probabilities, and are never answered.
+        `forbidden` words, rising, count in the sum of all probabilities, and have -inf. Those that are `asked` for,
+        rising, stand behind the likeliest.
         """
         states, hidden = states.contiguous(), torch.tensor(forbidden, dtype=torch.int64)
         words = torch.full((len(states), count), UNK)
         log_probs = states.new_empty(len(states), count)
         given = (len(states), states.data_ptr(), count, len(hidden), hidden.data_ptr())
-        self._best(self.product.struct, *given, words.data_ptr(), log_probs.data_ptr())
-        return words, log_probs
+        wishes = torch.tensor([*asked], dtype=torch.int64).repeat(len(states), 1)
+        wished = states.new_empty(wishes.shape)
+        more = (len(asked), wishes.data_ptr(), wished.data_ptr())
+        self._best(self.product.struct, *given, words.data_ptr(), log_probs.data_ptr(), *more)
+        return (
+            (torch.cat([words, wishes], dim=-1), torch.cat([log_probs, wished], dim=-1))
+            if asked
+            else (words, log_probs)
+        )
 
 
 def compiled_vocabulary() -> ctypes.CDLL | None:
     """Return the compiled code, None where it cannot be compiled."""
-    return library(SOURCE)
+    return library(SOURCE, (ProductStruct,))

@@ -30,6 +30,7 @@ from regard.reports.timing import Rate, Spent, timed
 from regard.results import Prediction
 from regard.runs import RunFolder
 from regard.runs.folder import ENVIRONMENT
+from regard.runs.texts import warn_of_unknown
 from regard.tasks import Examples, Measure, Outcome, Wording
 from regard.tasks.examples import count_of
 from regard.text.word_groups import SPACES
@@ -152,6 +153,7 @@ def measure_run(run: PlannedRun, judge: Judge) -> Result:
 
 def _measure(run: PlannedRun, judge: Judge) -> Result:
     predictor = load(run.path)
+    warn_of_unknown(predictor.task, judge.test, run.name)
     texts, tables, spent = judge.answers(predictor)
     state = files.latest_valid(run.path, training=False)[0].state
     log = events(run.path)

@@ -39,6 +39,7 @@ def admit(service: Service, request: Request, values: Mapping[str, Any]) -> None
     keys, rates = service.settings.keys, service.rates
     holder = keys.holder(key) if keys and key else None
     client = holder or _address(request)
+    request.state.asked.key = holder or ""
     if rates.banned(client):
         raise _banned()
     wait = rates.wait(client)

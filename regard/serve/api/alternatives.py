@@ -28,7 +28,8 @@ def router(service: Service) -> APIRouter:
         """Other words in place of one of a translation, likeliest first; the rest is translated anew after each."""
         question = models.AlternativesQuestion.of(await admitted(service, request, read_values))
         engine = asked_engine(service, question)
-        request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
+        request.state.asked.pair = f"{inward(engine.source)}-{inward(engine.target)}"
+        request.state.asked.count([question.source_text], engine.name)
         wanted = Wanted(service.settings.max_maps, Options(explain=True))
         seconds = service.settings.request_timeout
         texts = (asked_line(engine, question), question.target_text)

@@ -14,7 +14,7 @@ from regard.serve.errors import ApiError, bad
 from regard.serve.languages import AUTO, inward, outward
 from regard.serve.service import Service
 from regard.serve.settings import MIB
-from regard.serve.translating import Sentence, Translated, check_pair
+from regard.serve.translating import Sentence, Translated, check_pair, sentences_of
 from regard.text.windows import TAB, with_window
 
 MAX_MAPPED = 1200  # bytes, as a measure of pieces in any script
@@ -56,7 +56,6 @@ def asked_engine(service: Service, question: models.ForcedQuestion) -> Predicts:
             raise missing(name)
     check_sizes([question.source_text, question.target_text], service.settings)
     check_sizes([question.document], service.settings)
-    check_maps(question.source_text, question.target_text)
     if question.source == AUTO and question.model is None:
         raise missing("source")
     source, target, chosen = asked_pair(service, question)
@@ -112,8 +111,7 @@ class Wanted(NamedTuple):
 
 def least_size(found: Sequence[Translated], n_best: int) -> int:
     """Bytes that an answer has at least: the source of a sentence stands beside each of its translations."""
-    texts = [text for one in found if one.document is not None for text in one.document.texts]
-    return n_best * sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return n_best * sum(len(text.encode("utf-8", "replace")) for text in sentences_of(found))
 
 
 def json_answer(answer: Any, wanted: Wanted | None = None) -> Response:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from regard.documents.glossary import Glossary
-from regard.errors import DataError
 from regard.serve.catalogue import Catalogue
 from regard.serve.errors import ApiError, bad, too_long
 from regard.serve.languages import AUTO
@@ -34,16 +32,6 @@ def check_sizes(texts: Sequence[str], settings: Settings) -> None:
         if NO_LIMIT != settings.char_limit < len(text):
             told = f"text {number} has {len(text)} characters, more than this server takes"
             raise bad(f"Invalid request: {told}: {settings.char_limit}")
-
-
-def glossary_lines(glossary: str) -> tuple[str, ...]:
-    """The lines of a glossary. Raises ApiError for one that cannot be used."""
-    if not glossary.strip():
-        return ()
-    try:
-        return tuple(Glossary.of_lines(glossary.split("\n")).lines())
-    except DataError as error:
-        raise bad(f"Invalid request: {error}") from error
 
 
 def check_libretranslate_sizes(texts: Sequence[str], settings: Settings) -> None:

@@ -12,6 +12,7 @@ from regard.serve.api.answers import Wanted, asked_engine, asked_line, json_answ
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.engine import Options, Predicts
+from regard.serve.engine.cost import MAX_METHODS
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
@@ -30,7 +31,8 @@ def router(service: Service) -> APIRouter:
         """Score a given translation, and tell what the model looks at as it writes it, or which words speak for it."""
         question = models.ExplainQuestion.of(await admitted(service, request, read_values))
         engine = asked_engine(service, question)
-        request.state.pair = f"{inward(engine.source)}-{inward(engine.target)}"
+        request.state.asked.pair = f"{inward(engine.source)}-{inward(engine.target)}"
+        request.state.asked.count([question.source_text], engine.name)
         wanted = Wanted(service.settings.max_maps, Options(explain=True, maps=True))
         methods = engine.info.get("methods", [])
         for field, method in (
@@ -39,6 +41,8 @@ def router(service: Service) -> APIRouter:
         ):
             if method not in methods:
                 raise bad(f"{field}: there is no method {method[:40]} here ({nearest(method, methods)})")
+        if len(question.reasons) > MAX_METHODS:
+            raise bad(f"Invalid request: reasons: {len(question.reasons):,} are more than {MAX_METHODS}")
         seconds = service.settings.request_timeout
         [prediction] = await engine.explain(
             [asked_line(engine, question)],

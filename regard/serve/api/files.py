@@ -10,14 +10,13 @@ from fastapi.responses import FileResponse, Response
 from regard.documents.files import SUFFIXES, FileError
 from regard.documents.size_budget import TooLarge
 from regard.serve.api.access import admitted
-from regard.serve.api.checking import check_languages, glossary_lines
+from regard.serve.api.checking import check_languages
 from regard.serve.api.documented import DOWNLOAD, asked
 from regard.serve.api.libretranslate import FileAnswer, FileQuestion
 from regard.serve.api.reading import MULTIPART
 from regard.serve.downloads import NAME
 from regard.serve.engine import TooLate
 from regard.serve.errors import ApiError, bad
-from regard.serve.in_thread import in_thread
 from regard.serve.languages import AUTO, outward
 from regard.serve.service import Service
 from regard.serve.translating import check_pair, translate_file
@@ -34,18 +33,19 @@ def router(service: Service) -> APIRouter:
         **asked(FileQuestion, MULTIPART),
     )
     async def translate_whole_file(request: Request) -> dict[str, Any]:
-        """Translate a file; the answer says where the translation is, and what became of the terms of a glossary."""
+        """Translate a file; the answer says where the translation is, and what became of numbers and terms."""
         values = await admitted(service, request)
         if not service.settings.files_translation:
             raise ApiError(403, "Files translation are disabled on this server.")
         question = FileQuestion.of(values)
         _check(service, question)
         file, source, target = question.file, question.source, question.target
-        request.state.pair = f"{source}-{target}"
-        terms = await in_thread(len(question.glossary), glossary_lines, question.glossary)
+        request.state.asked.pair = f"{source}-{target}"
+        terms = await service.glossaries.read(question.glossary, (source, target))
         path = PurePath(file.name)
         try:
-            found = await translate_file(service, file.data, path.suffix.lower(), source, target, terms)
+            asked_for = request.state.asked
+            found = await translate_file(service, file.data, path.suffix.lower(), source, target, terms, asked_for)
         except FileError as error:
             raise bad(f"Invalid request: {error}") from error
         except TooLarge as error:
@@ -53,8 +53,9 @@ def router(service: Service) -> APIRouter:
         except TooLate as error:  # of all the time that a file has, so another time would not do either
             raise ApiError(413, "the file takes longer to translate than a file may: send it in parts") from error
         name = service.downloads.keep(f"{path.stem}_{outward(target)}{path.suffix}", found.data)
-        answer = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
-        return {**answer, "terms": found.terms, "warnings": found.warnings} if terms else answer
+        answer: dict[str, Any] = {"translatedFileUrl": str(request.url_for("download_file", name=quote(name)))}
+        answer |= {"terms": found.terms} if terms else {}
+        return {**answer, "warnings": found.warnings} if terms or found.warnings else answer
 
     @routes.get("/download_file/{name}", **DOWNLOAD)
     async def download_file(request: Request) -> Response:

@@ -99,6 +99,7 @@ class LibreAnswer(BaseModel):
     translatedText: str | list[str]  # noqa: N815  as LibreTranslate spells it
     detectedLanguage: Link | list[Link] | None = None  # noqa: N815  as LibreTranslate spells it
     alternatives: list[str] | list[list[str]] | None = None
+    warnings: list[str] | list[list[str]] | None = None  # of sentences that lost a number, or went round in a loop
 
 
 class SuggestAnswer(BaseModel):
@@ -117,8 +118,8 @@ class TermCount(BaseModel):
 
 
 class FileAnswer(BaseModel):
-    """Where the translated file is for half an hour; with a glossary what became of its terms."""
+    """Where the translated file is for half an hour, and what became of its sentences and of terms of a glossary."""
 
     translatedFileUrl: str  # noqa: N815  as LibreTranslate spells it
     terms: list[TermCount] | None = None
-    warnings: list[str] | None = None  # of sentences that lack terms, or that they fit badly
+    warnings: list[str] | None = None  # of sentences that lack terms or numbers, or that terms fit badly

@@ -5,18 +5,20 @@ from collections.abc import Mapping, Sequence
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from regard.documents.numeral_faults import compared
 from regard.errors import nearest
 from regard.explain.page import to_json
-from regard.results import Prediction, as_line
+from regard.results import Prediction, as_line, empty_answer
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, check_maps, json_answer, named_engine
 from regard.serve.api.checking import MAX_TOLD, check_sizes, missing
 from regard.serve.api.documented import asked
 from regard.serve.api.reading import JSON, read_values
-from regard.serve.engine import Options, Predicts
+from regard.serve.engine import Options, OutOfMemory, Predicts, Unreadable
 from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
+from regard.serve.languages import inward
 from regard.serve.service import Service
 
 
@@ -33,14 +35,34 @@ def router(service: Service) -> APIRouter:
             raise bad(f"Invalid request: n_best: {engine.name} writes no texts to choose among")
         lines = _lines(engine, question)
         check_sizes(lines, service.settings)
+        request.state.asked.pair = f"{inward(engine.source)}-{inward(engine.target)}" if engine.translates else ""
+        request.state.asked.count(lines, engine.name)
         if question.maps:
             check_maps(*lines)
         options = Options(question.n_best, question.explain or question.maps, question.maps)
-        found = await engine.predict(lines, options, seconds=service.settings.request_timeout)
-        size = LARGE if options.explain else sum(map(len, lines)) * options.n_best
+        found = await _predictions(engine, lines, options, service.settings.request_timeout)
+        length = sum(map(len, lines))
+        found = await in_thread(length, compared, found) if engine.translates else found
+        size = LARGE if options.explain else length * options.n_best
         return await in_thread(size, _answer, engine, found, Wanted(service.settings.max_maps, options))
 
     return routes
+
+
+async def _predictions(
+    engine: Predicts, lines: Sequence[str], options: Options, seconds: float
+) -> Sequence[Prediction]:
+    """Answers to all lines; an empty one has an empty answer, and keeps no other from its own."""
+    found = _blank(engine, lines)
+    places = [place for place in range(len(lines)) if place not in found]
+    try:
+        told = await engine.predict([lines[place] for place in places], options, seconds=seconds) if places else []
+    except Unreadable as fault:
+        raise Unreadable(places[fault.index], fault.reason) from fault
+    except OutOfMemory as fault:
+        raise OutOfMemory(places[fault.index]) from fault
+    found |= dict(zip(places, told, strict=True))
+    return [found[place] for place in range(len(lines))]
 
 
 def _asked_engine(service: Service, name: str | None) -> Predicts:
@@ -52,7 +74,7 @@ def _asked_engine(service: Service, name: str | None) -> Predicts:
 
 
 def _lines(engine: Predicts, question: models.PredictQuestion) -> list[str]:
-    """What is asked as texts, with tabs between columns. Raises ApiError for other columns, and for empty ones."""
+    """What is asked as texts, with tabs between columns. Raises ApiError for other columns."""
     if question.texts and question.examples:
         raise bad("Invalid request: texts and examples: give one of them")
     if not question.texts and not question.examples:
@@ -64,23 +86,15 @@ def _lines(engine: Predicts, question: models.PredictQuestion) -> list[str]:
             told = f"text {number} has {count} {fields}, and {engine.name} reads {len(engine.given)}"
             raise bad(f"Invalid request: {told}: {', a tab, '.join(engine.given)}")
     lines = question.texts or [_line(engine, number, one) for number, one in enumerate(question.examples, start=1)]
-    _check_filled(engine, "text" if question.texts else "example", lines)
     return lines
 
 
-def _check_filled(engine: Predicts, kind: str, lines: Sequence[str]) -> None:
-    """Raises ApiError where there is nothing to judge; what writes may go on from nothing."""
+def _blank(engine: Predicts, lines: Sequence[str]) -> dict[int, Prediction]:
+    """Empty answers, by their numbers, to what has nothing to judge; what writes may go on from nothing."""
     if engine.info["answers"] == "text":
-        return
-    for number, line in enumerate(lines, start=1):
-        empty = next((name for name, value in zip(engine.given, _values(engine, line), strict=True) if not value), None)
-        if empty is not None:
-            raise bad(f"Invalid request: {kind} {number}: its {empty} is empty")
-
-
-def _values(engine: Predicts, line: str) -> list[str]:
-    """Of each column, without the spaces around it."""
-    return [value.strip() for value in (line.split("\t") if len(engine.given) > 1 else [line])]
+        return {}
+    told = {number: empty_answer(engine.given, line) for number, line in enumerate(lines)}
+    return {number: one for number, one in told.items() if one is not None}
 
 
 def _line(engine: Predicts, number: int, example: Mapping[str, str]) -> str:

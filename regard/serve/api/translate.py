@@ -31,8 +31,8 @@ def router(service: Service) -> APIRouter:
         """Translate a text, or a list of them."""
         question = TextQuestion.of(await admitted(service, request))
         whole = _checked(service, question)
-        request.state.pair = f"{question.source}-{question.target}"
-        found = await translate(service, whole)
+        request.state.asked.pair = f"{question.source}-{question.target}"
+        found = await translate(service, whole, request.state.asked)
         return JSONResponse(_answer(found, question))
 
     @routes.post("/detect", response_model=list[models.Link], **asked(DetectQuestion))
@@ -40,6 +40,7 @@ def router(service: Service) -> APIRouter:
         """Tell the language of a text, best guess first."""
         texts = asked_texts(DetectQuestion.of(await admitted(service, request)).q)
         check_libretranslate_sizes(texts, service.settings)
+        request.state.asked.count(texts)
         guesses = await in_thread(sum(map(len, texts)), detect, service, "\n".join(texts))
         return JSONResponse([told(guess) for guess in guesses[:MAX_GUESSES]])
 
@@ -74,6 +75,8 @@ def _answer(found: list[Translated], question: TextQuestion) -> dict[str, Any]:
     columns: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
     if question.source == AUTO:
         columns["detectedLanguage"] = [told(one.detected) for one in found if one.detected is not None]
+    if any(one.warnings for one in found):
+        columns["warnings"] = [one.warnings for one in found]
     if question.alternatives:
         columns["alternatives"] = [one.alternatives for one in found]
     return {name: column if isinstance(question.q, list) else column[0] for name, column in columns.items()}

@@ -1,6 +1,7 @@
 """POST /v1/translate and GET /v1/models: scores, words, alternatives and what a model looked at."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,7 +11,7 @@ from regard.documents.document import nth
 from regard.serve.api import models
 from regard.serve.api.access import admitted
 from regard.serve.api.answers import Wanted, asked_pair, check_maps, json_answer, least_size, written
-from regard.serve.api.checking import asked_texts, check_sizes, glossary_lines
+from regard.serve.api.checking import asked_texts, check_sizes
 from regard.serve.api.documented import asked, refusals
 from regard.serve.api.reading import JSON, read_values
 from regard.serve.api.translate import told
@@ -19,7 +20,17 @@ from regard.serve.errors import bad
 from regard.serve.in_thread import LARGE, in_thread
 from regard.serve.languages import inward, outward
 from regard.serve.service import Service
-from regard.serve.translating import SAMPLE, SURE, Detected, Question, Translated, answered, detect, prepared
+from regard.serve.translating import (
+    SAMPLE,
+    SURE,
+    Detected,
+    Question,
+    Translated,
+    answered,
+    detect,
+    prepared,
+    sentences_of,
+)
 
 SCORE_DIGITS = 3
 INFO = ("task", "predicted", "answers", "parameters", "attention", "layers", "heads", "vocabulary", "sha256")
@@ -45,15 +56,16 @@ def router(service: Service) -> APIRouter:
         if question.maps:
             check_maps(*texts)
         source, target, engine = asked_pair(service, question)
-        request.state.pair = f"{source}-{target}"
-        terms = await in_thread(len(question.glossary), glossary_lines, question.glossary)
-        options = Options(question.n_best, question.explain or question.maps, question.maps, glossary=terms)
+        request.state.asked.pair = f"{source}-{target}"
+        glossary = await service.glossaries.read(question.glossary, (source, target))
+        options = Options(question.n_best, question.explain or question.maps, question.maps)
         prefixes = _prefixes(question, len(texts))
         whole = Question(texts, source, target, question.format, options, engine, prefixes)
         wanted = Wanted(service.settings.max_maps, options)
-        found = await prepared(service, whole)
+        found = await prepared(service, whole, request.state.asked)
         wanted.check(least_size(found, options.n_best))
-        await answered(service, found, options)
+        terms = await service.glossaries.lines_within(glossary, sentences_of(found))
+        await answered(service, found, replace(options, glossary=terms))
         size = LARGE if options.explain else whole.size * options.n_best
         seem = [_seems(service, one, text) for one, text in zip(found, texts, strict=True)]
         return await in_thread(size, _translated, found, seem, (source, target), wanted)

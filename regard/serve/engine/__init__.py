@@ -5,7 +5,17 @@ Only `worker`, `answering` and `model_info`, which a model's process runs, need 
 
 from regard.serve.engine.engine import Engine
 from regard.serve.engine.engines import Engines, open_engines
-from regard.serve.engine.faults import Busy, Failed, NotReady, OutOfMemory, ServingError, TooLate, TooLong, Unreadable
+from regard.serve.engine.faults import (
+    Busy,
+    Failed,
+    NotReady,
+    OutOfMemory,
+    ServingError,
+    TooCostly,
+    TooLate,
+    TooLong,
+    Unreadable,
+)
 from regard.serve.engine.options import Batched, Limits, Options, Predicts, cores
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "OutOfMemory",
     "Predicts",
     "ServingError",
+    "TooCostly",
     "TooLate",
     "TooLong",
     "Unreadable",

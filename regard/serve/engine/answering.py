@@ -3,13 +3,15 @@
 import copy
 import functools
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 
+from regard.data.columns import TextColumn
 from regard.decoding import SEARCHES, Search, Unwanted
 from regard.documents.glossary import Glossary
 from regard.errors import ConfigError, DataError, RegardError
@@ -20,15 +22,16 @@ from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.results import Prediction
 from regard.runs import RunFolder
+from regard.serve.engine.cost import MAX_EXPLAINED, MAX_PREFIX, PIECE, cost
 from regard.serve.engine.looking import Looking
 from regard.serve.engine.model_info import info_of
 from regard.serve.engine.options import Options
 from regard.serve.engine.word_alternatives import TRIED, rewritten
-from regard.tasks import Task
 from regard.tasks.task import Ids
 from regard.text.clean import clean
 
 GLOSSARIES = 16  # of the last requests
+PLAIN = Options()
 KEPT = ("max_ratio", "max_extra", "min_length")  # settings that every search has
 
 _LOG = logging.getLogger("regard.serve")
@@ -39,8 +42,8 @@ T = TypeVar("T")
 class Refused(NamedTuple):
     """Why a text has no answer."""
 
-    kind: str  # "long", "pieces", "memory", "wrong" or "failed"
-    told: Any = None  # [pieces, limit], pieces, nothing, or the reason
+    kind: str  # "long", "costly", "pieces", "memory", "wrong" or "failed"
+    told: Any = None  # [pieces, limit], the arguments of TooCostly, pieces, nothing, or the reason
 
 
 class Answered(NamedTuple):
@@ -50,6 +53,17 @@ class Answered(NamedTuple):
     refused: dict[int, Refused]  # and those of the others
     out_of_memory: int  # times that there was not enough of it
     sizes: Sequence[int] = ()  # of the texts in pieces, their ends included, where they were counted
+
+
+class Kept(NamedTuple):
+    """What translations have to keep."""
+
+    glossary: Glossary | None
+    prefix: int  # pieces
+
+
+class _GivenUp(Exception):
+    """Nobody waits for an explanation any more."""
 
 
 class Answering:
@@ -85,12 +99,14 @@ class Answering:
         other.routes = {name: one.beside() for name, one in self.routes.items()}
         return other
 
-    def count(self, sources: Sequence[str], targets: Sequence[str] | None = None) -> list[int | Prediction | Refused]:
-        """Pieces of each text, of the longest of its columns; what has more than the model takes is refused.
+    def count(
+        self, sources: Sequence[str], targets: Sequence[str] | None = None, options: Options = PLAIN
+    ) -> list[int | Prediction | Refused]:
+        """What each text costs, in pieces; what has more than the model takes, or may be explained, is refused.
 
         What is only copied is answered, and nothing explains it: it was not read.
         """
-        most, task = self.predictor.max_source - 1, self.predictor.task
+        task = self.predictor.task
 
         def read(rows: list[int]) -> list[int | Prediction | Refused]:
             if targets is None:
@@ -98,11 +114,40 @@ class Answering:
             else:
                 examples = [task.scored(clean(sources[row]), clean(targets[row])) for row in rows]
             copied = [None if targets else task.unanswerable(one) for one in examples]
-            return [answer or _size(task, ids, most) for answer, ids in zip(copied, task.encode(examples), strict=True)]
+            kept = self._kept(options)
+            rows_of_ids = zip(rows, copied, task.encode(examples), strict=True)
+            return [answer or self._cost(sources[row], ids, options, kept, targets) for row, answer, ids in rows_of_ids]
 
         found, refused, _ = _one_by_one(list(range(len(sources))), read)
         told: dict[int, int | Prediction | Refused] = {**found, **refused}
         return [told[row] for row in range(len(sources))]
+
+    def _kept(self, options: Options) -> "Kept":
+        """What translations have to keep. Raises DataError for a prefix that is too long."""
+        glossary = _glossary_of(tuple(options.glossary))
+        if glossary is None and not options.prefix:
+            return Kept(None, 0)
+        column = cast(TextColumn, self.predictor.task.vocabularies[self.predictor.task.last])
+        prefix = len(column.encode(clean(options.prefix)))
+        if prefix > MAX_PREFIX:
+            raise DataError(
+                "target_prefix", f"{prefix:,} pieces are more than {MAX_PREFIX:,}", hint="give a shorter one"
+            )
+        return Kept(glossary, prefix)
+
+    def _cost(
+        self, source: str, ids: Ids, options: Options, kept: "Kept", targets: Sequence[str] | None
+    ) -> int | Refused:
+        task, most = self.predictor.task, self.predictor.max_source - 1
+        longest, lengths = task.longest(ids), [*map(len, ids.values())]
+        if longest > most:
+            return Refused("long", [longest, most])
+        if options.explain and targets is not None and sum(lengths) > MAX_EXPLAINED:
+            hint = "explain one sentence at a time"
+            return Refused("costly", ["source and target have", sum(lengths), MAX_EXPLAINED, hint])
+        found = kept.glossary.found(source) if kept.glossary is not None else []
+        terms = [math.ceil(len(one.entry.targets[0].encode()) / PIECE) for one in found]
+        return cost(options, lengths, prefix=kept.prefix, terms=terms, given=targets is not None)
 
     def predict(self, texts: Sequence[str], options: Options, unwanted: Unwanted = frozenset) -> Answered:
         """What the search of the run finds; with n_best > 1 the rest of the n best as alternatives.
@@ -117,7 +162,7 @@ class Answering:
         self, texts: Sequence[str], most: float, options: Options, unwanted: Unwanted = frozenset
     ) -> Answered:
         """As `predict`, of texts that nobody has counted: what has more than `most` pieces is refused."""
-        counted = self.count(texts)
+        counted = self.count(texts, options=options)
         sizes = [one if isinstance(one, int) else 0 for one in counted]
         copied = {row: one for row, one in enumerate(counted) if isinstance(one, Prediction)}
         refused = {row: one for row, one in enumerate(counted) if isinstance(one, Refused)}
@@ -153,27 +198,45 @@ class Answering:
         self,
         sources: Sequence[str],
         targets: Sequence[str],
-        by: str = "",
-        reasons: Sequence[str] = (),
-        steps: bool = False,
+        options: Options = PLAIN,
+        unwanted: Unwanted = frozenset,
     ) -> Answered:
         """The given targets, scored and explained: by what they looked at, or by a method; by others beside that.
 
         `sources` are lines, as `predict` takes them. With `steps` each has the steps of a search of its source.
+        Between two passes through the model `unwanted` is asked; texts that are, then, have no further explanation.
         """
         if len(sources) != len(targets):
             raise ValueError("a target for each source")
         task = self.predictor.task
 
-        def ask(rows: list[int]) -> Sequence[Prediction]:
-            scored = self.predictor.score([sources[row] for row in rows], [targets[row] for row in rows])
-            texts = [task.given(sources[row])[task.first] for row in rows]
-            given = [replace(one, source=text) for text, one in zip(texts, scored, strict=True)]
-            found = self.predictor.pictured(given, by) if by else self.looking.explained(given, maps=True)
-            told = with_reasons(self.predictor, found, reasons)
-            return with_search(self.predictor, told) if steps else told
+        def one(row: int) -> Prediction:
+            def progress() -> None:
+                if row in unwanted():
+                    raise _GivenUp
 
-        return Answered(*_one_by_one(list(range(len(sources))), ask))
+            (scored,) = self.predictor.score([sources[row]], [targets[row]])
+            given = replace(scored, source=task.given(sources[row])[task.first])
+            try:
+                return self._explained(given, options, progress)
+            except _GivenUp:
+                return given
+
+        return Answered(*_one_by_one(list(range(len(sources))), lambda rows: [one(row) for row in rows]))
+
+    def _explained(self, given: Prediction, options: Options, progress: Callable[[], None]) -> Prediction:
+        """`progress` is called between two passes through the model."""
+
+        def unwanted() -> frozenset[int]:
+            progress()
+            return frozenset()
+
+        if options.by:
+            found: Sequence[Prediction] = self.predictor.pictured([given], options.by, progress)
+        else:
+            found = self.looking.explained([given], maps=True, unwanted=unwanted)
+        (told,) = with_reasons(self.predictor, found, options.reasons, progress)
+        return with_search(self.predictor, [told], unwanted)[0] if options.steps else told
 
     def rewrite(
         self, sources: Sequence[str], targets: Sequence[str], word: int, count: int, unwanted: Unwanted = frozenset
@@ -203,12 +266,6 @@ class Answering:
             kept = {name: search.settings[name] for name in KEPT if name in search.settings}
             search = Choice("beam", {**kept, "size": n_best})
         return SEARCHES.build(Choice(search.name, {**search.settings, "n_best": n_best}))
-
-
-def _size(task: Task, ids: Ids, most: int) -> int | Refused:
-    """Pieces of the longest column; refused where more than `most` of them would be read as one sequence."""
-    longest = task.longest(ids)
-    return Refused("long", [longest, most]) if longest > most else max(map(len, ids.values()))
 
 
 @functools.lru_cache(GLOSSARIES)

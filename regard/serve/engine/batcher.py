@@ -120,8 +120,12 @@ class Batcher:
         if whole or seconds > self.limits.max_batch_seconds:  # what was given up early says nothing of its size
             self.pace.note(items[0].request.kind, len(items), len(items) * max(sizes), seconds, full=full)
         waited = sum(began - item.request.arrived for item in items) / len(items)
+        found = [one["prediction"] for one in said.get("answers") or () if "prediction" in one]
+        sure = [one.confidence for one in found if one.confidence is not None]
+        withheld = sum(one.withheld is not None for one in found)
+        told = Batched(len(items), sum(sizes), seconds, waited, said.get("out_of_memory", 0), sure, withheld)
         for watcher in self.watchers:
-            watcher(Batched(len(items), sum(sizes), seconds, waited, said.get("out_of_memory", 0)))
+            watcher(told)
 
 
 def _message(batch: Batch, lane: int) -> dict[str, Any]:

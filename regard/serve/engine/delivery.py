@@ -1,10 +1,10 @@
 """What a model's process said of a batch → those who wait for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from regard.results import Prediction
-from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooLong, Unreadable
+from regard.serve.engine.faults import Failed, OutOfMemory, ServingError, TooCostly, TooLong, Unreadable
 from regard.serve.engine.waiting import Item, Texts
 
 
@@ -26,12 +26,12 @@ def deliver(items: Sequence[Item], said: Mapping[str, Any]) -> None:
             request.answer.set_result(cast(list[Prediction], request.found))
 
 
-def counted(texts: Texts, said: Mapping[str, Any]) -> tuple[dict[int, int], dict[int, Prediction]]:
+def counted(texts: Texts, said: Iterable[Mapping[str, Any]]) -> tuple[dict[int, int], dict[int, Prediction]]:
     """The pieces of texts, as a model's process has counted them, and the answers of those that are only copied.
 
     Both by the places of the texts. Raises the fault of the first that has one.
     """
-    found = said.get("counted") or [{"failed": said.get("fault", "no answer")}] * len(texts.sources)
+    found = [answer for one in said for answer in one.get("counted") or [{"failed": one.get("fault", "no answer")}]]
     sizes, answers = dict[int, int](), dict[int, Prediction]()
     for place, one in enumerate(found):
         if "pieces" in one:
@@ -49,6 +49,8 @@ def _fault(index: int, answer: Mapping[str, Any]) -> ServingError | Miscounted:
     if "long" in answer:
         pieces, limit = answer["long"]
         return TooLong(index, pieces, limit)
+    if "costly" in answer:
+        return TooCostly(*answer["costly"])
     if "wrong" in answer:
         return Unreadable(index, answer["wrong"])
     return OutOfMemory(index) if "memory" in answer else Failed(index, answer["failed"])

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from regard.errors import RegardError
 from regard.results import Prediction
 from regard.serve.engine.delivery import Miscounted, counted
-from regard.serve.engine.faults import Busy, NotReady, TooLate
+from regard.serve.engine.faults import Busy, NotReady, TooCostly, TooLate
 from regard.serve.engine.lanes import Lanes, guessed
 from regard.serve.engine.options import Limits, Options, Predicts, Watcher, cores, shared
 from regard.serve.engine.pipe import Gone, Pipe
@@ -19,8 +20,13 @@ from regard.serve.engine.waiting import Texts
 
 PORTION = 4  # what a request waits with at once is no more than this part of the queue: a fourth
 LARGE = 3  # requests at once of more than a portion; what they leave of the queue is for small ones
+COUNTED = 10_000  # characters whose pieces are counted at a time
 SOON = 2  # seconds after which to ask again while a model is loaded
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a process that ended is started again
+
+UNREAD, UNREAD_FOLDER = (".lock", "metrics.jsonl"), "data"  # of a run: what no answer depends on
+
+Fingerprint = frozenset[tuple[str, int, int, int]]
 
 log = logging.getLogger("regard.serve")
 
@@ -42,6 +48,7 @@ class Engine:
         self._life: asyncio.Task[None] | None = None
         self._large = 0  # requests of several portions, accepted and not answered
         self._warm = False
+        self._loaded: Fingerprint = frozenset()  # of the run's files, just before the model was loaded
 
     def __repr__(self) -> str:
         return f"Engine({self.name}, {self.source}-{self.target}, {'ready' if self.ready else 'not ready'})"
@@ -111,19 +118,25 @@ class Engine:
         `steps` what the search of each source held and dropped.
         """
         options = Options(explain=True, maps=True, by=by, reasons=tuple(reasons), steps=steps, route=route)
-        return await self._accept(sources, targets, options, seconds)
+        return await self._within(seconds, sources, targets, options)
 
     async def rewrite(
         self, source: str, target: str, word: int, count: int, *, seconds: float = 30.0, route: str = ""
     ) -> Prediction:
         """The target with alternatives, explained, that have another word in its place; faults as of `predict`."""
         options = Options(n_best=count, explain=True, word=word, route=route)
-        [found] = await self._accept([source], [target], options, seconds)
+        [found] = await self._within(seconds, [source], [target], options)
         return found
 
     def pairs(self) -> Sequence[Predicts]:
         """Itself, and one for each further pair of languages of its model."""
         return [self, *(EngineRoute(self, name, told) for name, told in self.routes.items())]
+
+    def renewed(self) -> "Engine | None":
+        """Return an engine of the same run and name, not yet started; None where no file of the run has changed."""
+        if fingerprint(self.run) == self._loaded:
+            return None
+        return Engine(self.run, name=self.name, limits=self.limits)
 
     async def stop(self) -> None:
         """Ends the process; who still waits is told NotReady."""
@@ -133,6 +146,16 @@ class Engine:
             await asyncio.wait([self._life])
         self._lanes.fail(_not_ready)
         await self._close()
+
+    async def _within(
+        self, seconds: float, sources: Sequence[str], targets: Sequence[str], options: Options
+    ) -> list[Prediction]:
+        """As `_accept`; what is not answered by then is given up, although the model has begun with it."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._accept(sources, targets, options, seconds)
+        except TimeoutError:
+            raise TooLate("the explanation took longer than a request may") from None
 
     async def _accept(
         self, sources: Sequence[str], targets: Sequence[str] | None, options: Options, seconds: float
@@ -146,26 +169,31 @@ class Engine:
             raise Busy(later or self._lanes.seconds())
         until = asyncio.get_running_loop().time() + seconds
         self._large += large
-        found: list[Prediction] = []
+        places = [slice(first, first + portion) for first in range(0, len(sources), portion)]
+        portions = [
+            Texts(sources[some], None if targets is None else targets[some], options, some.start) for some in places
+        ]
         try:
-            for first in range(0, len(sources), portion):
-                some = slice(first, first + portion)
-                texts = Texts(sources[some], None if targets is None else targets[some], options, first)
-                answers = await self._answers(texts, until)
-                found += [answers[place] for place in range(len(texts.sources))]
-            return found
+            return await self._answers(portions, until)
         finally:
             self._large -= large
 
-    async def _answers(self, texts: Texts, until: float) -> dict[int, Prediction]:
-        """By place. A short text that comes alone is not counted first, which would be half a millisecond more."""
-        if (size := guessed(texts)) is not None:
+    async def _answers(self, portions: Sequence[Texts], until: float) -> list[Prediction]:
+        """In order. A short text that comes alone is not counted first, which would be half a millisecond more."""
+        if len(portions) == 1 and (size := guessed(portions[0])) is not None:
             with suppress(Miscounted):
-                return await self._lanes.answer(texts, {0: size}, until, guessed=True)
-        sizes, answers = await self._count(texts, until)
-        if texts.before == 0 and (lane := self._lanes.crowded(sizes.values())) is not None:
+                return [*(await self._lanes.answer(portions[0], {0: size}, until, guessed=True)).values()]
+        counts = [await self._count(texts, until) for texts in portions]
+        total, most = sum(sum(sizes.values()) for sizes, _ in counts), self.limits.max_cost
+        if total > most:
+            raise TooCostly("the request costs", total, most, "ask for less text, n_best or prefix at a time")
+        if counts and (lane := self._lanes.crowded(counts[0][0].values())) is not None:
             raise Busy(self._lanes.seconds(lane))
-        return answers | await self._lanes.answer(texts, sizes, until)
+        found = list[Prediction]()
+        for texts, (sizes, copied) in zip(portions, counts, strict=True):
+            answers = copied | await self._lanes.answer(texts, sizes, until)
+            found += [answers[place] for place in range(len(texts.sources))]
+        return found
 
     def _busy(self, texts: int) -> int:
         """As `busy`, of so many texts."""
@@ -177,9 +205,12 @@ class Engine:
         if not self.ready or pipe is None:  # no longer: between two portions
             raise _not_ready()
         self._counted += len(texts.sources)
+        said, options = list[dict[str, Any]](), vars(texts.options)
         try:
             async with asyncio.timeout_at(until):
-                said = await pipe.ask({"count": texts.sources, "targets": texts.targets})
+                for some in _countable(texts.sources):
+                    targets = None if texts.targets is None else texts.targets[some]
+                    said.append(await pipe.ask({"count": texts.sources[some], "targets": targets, "options": options}))
         except TimeoutError:
             raise TooLate from None
         except Gone:
@@ -192,7 +223,9 @@ class Engine:
         limits = self.limits
         job: dict[str, Any] = {"run": str(self.run), "threads": self.threads}
         job |= {"batch_tokens": limits.max_batch_tokens, "changes": limits.changes}
+        loaded = await asyncio.to_thread(fingerprint, self.run)
         self._pipe, self.info = await Pipe.open(job, self.limits)
+        self._loaded = loaded
         self.source, self.target = self.info["source"] or "", self.info["target"] or ""
         self.translates, self.given = self.info["translates"], self.info["given"]
         self.alphabet = frozenset(self.info.pop("alphabet", ""))
@@ -283,8 +316,39 @@ class EngineRoute:
         """Itself."""
         return [self]
 
+    def renewed(self) -> None:
+        """None: the engine is renewed."""
+
     async def stop(self) -> None:
         """Nothing: the engine has its own end."""
+
+
+def fingerprint(run: Path) -> Fingerprint:
+    """Return what identifies the contents of a run's files without reading them: path, inode, size, time of change.
+
+    Of files that come and go in a training that goes on, only the checkpoints count.
+    """
+    found = set[tuple[str, int, int, int]]()
+    for folder, folders, names in os.walk(run.resolve()):
+        folders[:] = [name for name in folders if name != UNREAD_FOLDER]
+        for name in names:
+            if name not in UNREAD:
+                path = os.path.join(folder, name)
+                with suppress(OSError):  # gone meanwhile
+                    told = os.stat(path)
+                    found.add((path, told.st_ino, told.st_size, told.st_mtime_ns))
+    return frozenset(found)
+
+
+def _countable(texts: Sequence[str]) -> Iterator[slice]:
+    """Portions of few characters: while a model's process counts it hears nobody else."""
+    first, characters = 0, 0
+    for place, text in enumerate(texts):
+        if place > first and characters + len(text) > COUNTED:
+            yield slice(first, place)
+            first, characters = place, 0
+        characters += len(text)
+    yield slice(first, len(texts))
 
 
 def name_of(run: Path) -> str:

@@ -24,6 +24,10 @@ class Engines(Mapping[str, Predicts]):
     def __len__(self) -> int:
         return len(self._engines)
 
+    def with_renewed(self, fresh: Predicts) -> "Engines":
+        """Return the same engines with this one in the place of its name."""
+        return Engines([fresh if engine.name == fresh.name else engine for engine in self.values()])
+
     async def start(self) -> None:
         """Loads all at once. Raises the first RegardError; then none runs."""
         starting = [asyncio.ensure_future(engine.start()) for engine in self.values()]

@@ -3,8 +3,9 @@
 ServingError
 ├── Busy         the queue has no room for it now
 ├── NotReady     the model is being loaded, or the server is about to end
-├── TooLate      its time was over before the model came to it
+├── TooLate      its time was over
 ├── TooLong      a text has more pieces than the model takes
+├── TooCostly    a request, or a text of it, asks for more work than one may
 ├── Unreadable   a text is nothing that the model reads
 ├── OutOfMemory  a text does not fit into memory even alone
 └── Failed       the model could not answer a text
@@ -34,10 +35,10 @@ class NotReady(ServingError):
 
 
 class TooLate(ServingError):
-    """The request has waited as long as it may."""
+    """The request has waited as long as it may, or its explanation has taken as long."""
 
-    def __init__(self) -> None:
-        super().__init__("request timed out before the model came to it")
+    def __init__(self, problem: str = "request timed out before the model came to it") -> None:
+        super().__init__(problem)
 
 
 class TooLong(ServingError):
@@ -46,6 +47,13 @@ class TooLong(ServingError):
     def __init__(self, index: int, pieces: int, limit: int) -> None:
         self.index, self.pieces, self.limit = index, pieces, limit
         super().__init__(f"text {index + 1} has {pieces:,} pieces, this model takes {limit:,}")
+
+
+class TooCostly(ServingError):
+    """A request costs `pieces`, more than `limit`; `what` has so many, and `hint` says what to do."""
+
+    def __init__(self, what: str, pieces: int, limit: int, hint: str) -> None:
+        super().__init__(f"{what} {pieces:,} pieces, more than this server takes ({limit:,}): {hint}")
 
 
 class Unreadable(ServingError):

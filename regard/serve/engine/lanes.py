@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from regard.results import Prediction
 from regard.serve.engine.batcher import Batcher
+from regard.serve.engine.cost import PIECE, cost
 from regard.serve.engine.faults import ServingError, TooLate
 from regard.serve.engine.options import LANES, Limits, Watcher
 from regard.serve.engine.pipe import Pipe
 from regard.serve.engine.waiting import Request, Texts
-
-PIECE = 3  # bytes: pieces of European words have more, a Chinese character has as many
 
 
 class Lanes:
@@ -103,18 +102,19 @@ class Lanes:
 
 
 def lane_of(size: int) -> int:
-    """Which of LANES is for a text of so many pieces."""
+    """Which of LANES is for a text that costs so many pieces."""
     return next(lane for lane, each in enumerate(LANES) if size <= each.pieces)
 
 
 def guessed(texts: Texts) -> int | None:
-    """About how many pieces a short text has that comes alone; None for any other.
+    """About how many pieces a short text costs that comes alone; None for any other.
 
     The model's process counts again: a text of more than the shortest lane takes comes back.
     """
-    if len(texts.sources) > 1 or texts.targets is not None:
+    options = texts.options
+    if len(texts.sources) > 1 or texts.targets is not None or options.prefix or options.glossary:
         return None
-    size = math.ceil(len(texts.sources[0].encode(errors="replace")) / PIECE)
+    size = cost(options, [math.ceil(len(texts.sources[0].encode(errors="replace")) / PIECE)], given=False)
     return size if size <= LANES[0].pieces else None
 
 

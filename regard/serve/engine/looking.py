@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from regard.decoding import Unwanted
 from regard.predictor import Predictor
-from regard.results import Prediction
+from regard.results import AttentionMap, Prediction
 from regard.text.clean import clean
 
-MOST, MOST_SHOWN = 4_000_000, 500_000  # weights that are held at once; those of a text that go out as maps
+MOST, MOST_SHOWN = 4_000_000, 500_000  # weights of a text that is explained; those that go out as maps
+AT_ONCE = 500_000  # of several texts that are explained together, while nobody else has the core
+TOO_LONG = "the texts are too long for maps of what they look at"
 
 
 class Looking:
@@ -36,6 +38,8 @@ class Looking:
     ) -> list[Prediction]:
         """The same predictions, each with its explanation; without maps where those are not wanted, or too large.
 
+        Maps are told in any case where they alone tell something, as of a pair of texts that attend to each other.
+
         A text that alone has more weights than may be held has no explanation, nor has one that is `unwanted` by then.
         """
         found, weights = list(predictions), [self.weights(one) for one in predictions]
@@ -43,7 +47,10 @@ class Looking:
             gone = unwanted()
             rows = [row for row in portion if row not in gone]
             for row, one in zip(rows, self.predictor.explained([predictions[row] for row in rows]), strict=True):
-                found[row] = one if maps and weights[row] <= MOST_SHOWN else _without_maps(one)
+                alone = _has_maps_alone(one)
+                keeps = weights[row] <= MOST_SHOWN and (maps or alone)
+                shown = one if keeps else _without_maps(one)
+                found[row] = shown.warned(TOO_LONG) if alone and not keeps and _maps_of(one) else shown
         return found
 
     def weights(self, prediction: Prediction) -> int:
@@ -64,18 +71,28 @@ class Looking:
 
 
 def _portions(weights: Sequence[int]) -> Iterator[list[int]]:
-    """Numbers of predictions whose weights together may be held; those that may not even alone are left out."""
+    """Numbers of predictions that are explained together; those of more than MOST weights are left out."""
     portion, held = list[int](), 0
     for row, count in enumerate(weights):
         if count > MOST:
             continue
-        if portion and held + count > MOST:
+        if portion and held + count > AT_ONCE:
             yield portion
             portion, held = [], 0
         portion.append(row)
         held += count
     if portion:
         yield portion
+
+
+def _has_maps_alone(prediction: Prediction) -> bool:
+    """Whether an explanation would be empty without the maps that are as large as two texts."""
+    found = prediction.explanation
+    return found is not None and not (found.weights or found.alignment or any(not each.queries for each in found.maps))
+
+
+def _maps_of(prediction: Prediction) -> Sequence[AttentionMap]:
+    return () if prediction.explanation is None else prediction.explanation.maps
 
 
 def _without_maps(prediction: Prediction) -> Prediction:

@@ -1,13 +1,16 @@
 """What a model has learnt: from how many examples, how well, and texts to try it with."""
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
-from regard.data.sealed import SEAL
+from regard.data.manifest import verify_file
+from regard.data.sealed import SEAL, unseal
 from regard.data.toy import pairs
-from regard.errors import RegardError
+from regard.errors import CheckpointError, RegardError
 from regard.experiment import Experiment
 from regard.results import as_line
 from regard.runs import RunFolder
@@ -62,13 +65,18 @@ def _dev(experiment: Experiment, task: Task) -> list[str]:
 
 def _pairs(folder: RunFolder) -> int | None:
     """Of all corpora that lie in the run; None where they lie elsewhere."""
-    counts = [json.loads(seal.read_text("utf-8"))["content"]["kept"] for seal in folder.data.glob(f"*/{SEAL}")]
-    return sum(counts) or None
+    contents = [unseal(seal.parent, only=()) for seal in folder.data.glob(f"*/{SEAL}")]
+    return sum(content["kept"] for content in contents if content is not None) or None
 
 
 def _scores(folder: RunFolder, task: Task, route: str) -> dict[str, float]:
     """As they were measured when the checkpoint that answers was made; of several pairs of languages those of one."""
     update = folder.checkpoint().state["update"]
+    try:
+        verify_file(folder.path / METRICS, f"regard evaluate {quote(str(folder))} measures the scores")
+    except CheckpointError as error:
+        warnings.warn(f"{error}; its scores are not shown", stacklevel=2)
+        return {}
     try:
         lines = (folder.path / METRICS).read_text("utf-8").splitlines()
         told = [json.loads(line) for line in lines if line.startswith('{"event": "validation"')]

@@ -56,6 +56,7 @@ class Limits:
     max_batch_seconds: float = 0.5  # batches are as small as to take about so long, if the model's speed allows
     batch_wait: float = 0.005  # seconds that the first of a batch waits for others
     max_queue: int = 256  # texts that wait; of longer ones, which wait apart, half as many
+    max_cost: int = 1_000_000  # pieces of a request, as `cost` counts them
     silent_after: float = 10.0
     idle_after: float = 30.0
     stuck_after: float = 120.0
@@ -71,6 +72,8 @@ class Batched(NamedTuple):
     seconds: float  # in the model's process
     waited: float  # seconds in the queue, the mean of its items
     out_of_memory: int  # times that it had to be split
+    confidences: Sequence[float] = ()  # of the answers that have one, 0 to 1
+    withheld: int = 0  # answers that were not sure enough to be given
 
 
 Watcher = Callable[[Batched], None]
@@ -137,6 +140,10 @@ class Predicts(Protocol):
 
     def pairs(self) -> "Sequence[Predicts]":
         """Itself, and what its model translates besides: one for each further pair of languages."""
+        ...
+
+    def renewed(self) -> "Predicts | None":
+        """Return an engine to load in its place, not yet started; None where the run has not changed since."""
         ...
 
     async def stop(self) -> None:

@@ -1,20 +1,18 @@
 """The server's end of a model's process."""
 
 import asyncio
-import os
-import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
-from typing import Any, cast
+from multiprocessing.process import BaseProcess
+from typing import Any
 
 from regard.errors import RegardError
+from regard.serve.engine import process as processes
 from regard.serve.engine.options import BEAT, Limits
 from regard.serve.engine.pulse import Pulse
 from regard.serve.engine.wire import HEAD, heard, packed
 
-COMMAND = (sys.executable, "-P", "-m", "regard.serve.engine.worker")
 PATIENCE = 2.0  # seconds that a process gets to end by itself
 LARGE = 100_000  # bytes of a message that is read in a thread of its own, so that nobody else waits meanwhile
 
@@ -26,8 +24,10 @@ class Gone(Exception):  # as StopIteration, it tells of an end
 class Pipe:
     """A process that answers several messages at a time, each by its number. One that hangs is killed."""
 
-    def __init__(self, process: Process, limits: Limits) -> None:
-        self.process, self._pulse = process, Pulse(limits)
+    def __init__(
+        self, process: BaseProcess, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limits: Limits
+    ) -> None:
+        self.process, self._reader, self._writer, self._pulse = process, reader, writer, Pulse(limits)
         self._end = "it ended"
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = count()
@@ -37,14 +37,8 @@ class Pipe:
     @classmethod
     async def open(cls, job: Mapping[str, Any], limits: Limits) -> "tuple[Pipe, dict[str, Any]]":
         """Starts a process, which loads the run → what it tells of the model. Raises RegardError if it cannot."""
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            stdin=PIPE,
-            stdout=PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C on the terminal reaches the server alone
-        )
-        pipe = cls(process, limits)
+        process, ours = await processes.start()
+        pipe = cls(process, *await asyncio.open_connection(sock=ours), limits)
         try:
             async with asyncio.timeout(limits.load_within):
                 found = await pipe.ask(job)
@@ -53,7 +47,7 @@ class Pipe:
             raise RegardError(f"{job['run']}: was not loaded within {limits.load_within:g} seconds") from None
         except Gone:
             await pipe.close()
-            raise RegardError(f"{job['run']}: the process of the model ended with code {process.returncode}") from None
+            raise RegardError(f"{job['run']}: the process of the model ended with code {process.exitcode}") from None
         except asyncio.CancelledError:
             await pipe.close(0.0)
             raise
@@ -66,7 +60,7 @@ class Pipe:
     @property
     def alive(self) -> bool:
         """Whether an answer can still come: false as soon as anything has shown that the process ended."""
-        return not (self._reading.done() or cast(asyncio.StreamWriter, self.process.stdin).is_closing())
+        return not (self._reading.done() or self._writer.is_closing())
 
     async def warm(self) -> float:
         """Lets the process do what it does only once → pieces per second. Raises Gone if it ends."""
@@ -74,13 +68,13 @@ class Pipe:
 
     async def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Raises Gone if the process ends before it has answered."""
-        number, stdin = next(self._numbers), cast(asyncio.StreamWriter, self.process.stdin)
+        number = next(self._numbers)
         if self._reading.done():
             raise Gone(self._end)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         try:
-            stdin.write(packed({**message, "number": number}))
-            await stdin.drain()
+            self._writer.write(packed({**message, "number": number}))
+            await self._writer.drain()
             return await answer
         except ConnectionError as error:
             raise Gone(str(error)) from error
@@ -90,7 +84,7 @@ class Pipe:
     def tell(self, message: Mapping[str, Any]) -> None:
         """What has no answer."""
         if not self._reading.done():
-            cast(asyncio.StreamWriter, self.process.stdin).write(packed(message))
+            self._writer.write(packed(message))
 
     async def ended(self) -> None:
         """Raises Gone when the process says nothing more."""
@@ -99,34 +93,30 @@ class Pipe:
         raise Gone(self._end if fault is None else f"what it says cannot be read: {fault!r}") from fault
 
     async def close(self, patience: float = PATIENCE) -> None:
-        """Ends the process: it hears the end of its stdin, or is killed."""
-        stdin = cast(asyncio.StreamWriter, self.process.stdin)
-        stdin.close()
+        """Ends the process: it hears that the connection ends, or is killed."""
+        self._writer.close()
         try:
-            await asyncio.wait_for(self.process.wait(), patience)
+            await asyncio.wait_for(processes.wait(self.process), patience)
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                self.process.kill()
-            await self.process.wait()
+            processes.kill(self.process)
+            await processes.wait(self.process)
         self._watching.cancel()
         await asyncio.wait([self._reading, self._watching])
         with suppress(ConnectionError):
-            await stdin.wait_closed()
+            await self._writer.wait_closed()
 
     async def _watch(self) -> None:
         while (fault := self._pulse.fault()) is None:
             await asyncio.sleep(BEAT)
         self._end = fault
-        with suppress(ProcessLookupError):
-            self.process.kill()
+        processes.kill(self.process)
 
     async def _read(self) -> None:
         """Until the process ends; then those who wait for an answer are told."""
-        stdout = cast(asyncio.StreamReader, self.process.stdout)
         try:
             while True:
-                size = int.from_bytes(await stdout.readexactly(HEAD), "big")
-                body = await stdout.readexactly(size)
+                size = int.from_bytes(await self._reader.readexactly(HEAD), "big")
+                body = await self._reader.readexactly(size)
                 said = heard(body) if size < LARGE else await asyncio.to_thread(heard, body)
                 if "steps" in said:
                     self._pulse.hear(said)

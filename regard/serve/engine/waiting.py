@@ -29,7 +29,7 @@ class Request:
 
     texts: Texts
     places: Sequence[int]  # of those that wait here, among the texts
-    sizes: Sequence[int]  # their pieces, or those of a target that has more
+    sizes: Sequence[int]  # what each costs, in pieces
     answer: "asyncio.Future[list[Prediction]]"
     arrived: float = 0.0  # seconds, as the event loop counts them
     guessed: bool = field(default=False, kw_only=True)  # whether nobody has counted the pieces yet

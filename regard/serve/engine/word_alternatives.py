@@ -19,6 +19,7 @@ from regard.predictor import Predictor
 from regard.records import Batch, Step
 from regard.results import TextPrediction
 from regard.tasks.task import Ids
+from regard.tasks.text_predictions import own_log_probs
 from regard.text.clean import clean
 
 TRIED = 2  # first pieces that are tried for each word that is wanted: several may begin one word
@@ -84,7 +85,7 @@ def rewritten(predictor: Predictor, search: Search, line: str, target: str, word
             given,
             text=column.decode(one.ids),
             score=one.score,
-            log_probs=list(one.log_probs),
+            log_probs=own_log_probs(one),
             finished=one.finished,
             ids=list(one.ids),
         )
@@ -98,7 +99,7 @@ def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int
     task, model = predictor.task, cast(Generator, predictor.model)
     column = cast(TextColumn, task.vocabularies["target"])
     with torch.inference_mode():
-        likely = _next(model, task.batch([row]).to(model.device), beginning)
+        likely = _next(model, task.batch([row]).to(model.device), beginning, search)
         pieces = list(islice((one for one in likely if _begins(column, beginning, one)), count))
         rows = [[*beginning, piece] for piece in pieces]
         if not rows:
@@ -110,10 +111,12 @@ def _written(predictor: Predictor, search: Search, row: Ids, beginning: list[int
     return [one for one, wanted in zip(found, rows, strict=True) if one.ids[: len(wanted)] == wanted]
 
 
-def _next(writer: Generator, batch: Batch, beginning: Sequence[int]) -> list[int]:
-    """The likeliest pieces that may follow, best first."""
+def _next(writer: Generator, batch: Batch, beginning: Sequence[int], search: Search) -> list[int]:
+    """The likeliest pieces that may follow, best first; none where nobody wants them any more."""
     state = writer.start(batch)
     for token in [BOS, *beginning]:
+        if search.dropped(batch.lines) is not None:
+            return []
         step, state = writer.step(torch.tensor([[token]], device=batch.lines.device), state)
     likely = step.log_probs[0].topk(min(READ, step.log_probs.shape[-1])).indices.tolist()
     return [piece for piece in likely if piece not in (PAD, BOS, EOS, UNK)]
@@ -125,9 +128,11 @@ def _begins(column: TextColumn, beginning: list[int], piece: int) -> bool:
 
 
 def _word(column: TextColumn, hypothesis: Hypothesis, number: int, begin: int) -> tuple[str, float]:
-    """The word of that number and its probability; "" where it does not begin there, as spaces may part others."""
+    """The word of that number and its probability; "" where none begins there, as spaces may part others."""
     words = words_of([*column.pieces(hypothesis.ids), END])
     if number >= len(words) - 1 or words[number].pieces[0] != begin:
         return "", 0.0
     word = words[number]
+    if not column.decode([hypothesis.ids[piece] for piece in word.pieces]).strip():
+        return "", 0.0  # bytes that are spaces
     return word.text, math.exp(sum(hypothesis.log_probs[piece] for piece in word.pieces))

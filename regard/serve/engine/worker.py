@@ -1,10 +1,10 @@
-"""The process of a model: messages come in on stdin, answers go out on what was stdout, both as `wire` has them.
+"""The process of a model: messages come in and answers go out on a socket, as `wire` has them.
 
 Several batches at a time, a thread each: small products gain less from a second thread than a second batch does, and
 on a busy machine threads that wait for each other are many times slower. Long texts and short ones have threads of
 their own and take turns. The thread that hears the server counts pieces, notes who has left, and never decodes; another
-one tells twice a second how far every batch is. The process ends with its stdin, so it never outlives the server.
-Ctrl-C and SIGTERM are the server's business: it drains first.
+one tells twice a second how far every batch is. The process ends with its socket, so it never outlives the server.
+Ctrl-C, SIGTERM and SIGHUP are the server's business: it drains first.
 """
 
 import logging
@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from queue import SimpleQueue
+from socket import socket
 from threading import Event, Lock, Thread
 from typing import Any, BinaryIO
 
@@ -24,6 +25,7 @@ import torch
 
 from regard.decoding import Unwanted
 from regard.errors import RegardError
+from regard.ops.memory import release_memory
 from regard.results import Prediction, as_line
 from regard.serve.engine.answering import Answered, Answering, Refused, line_of
 from regard.serve.engine.core_scheduler import CoreScheduler, CoreTime
@@ -31,8 +33,10 @@ from regard.serve.engine.options import BEAT, LANES, Options
 from regard.serve.engine.wire import HEAD, packed, to_plain, unpacked
 from regard.serve.engine.work import Work
 
+SWITCH = 0.001  # seconds that a thread of Python goes on while others wait
 FAULT = 2  # exit code of a run that cannot be served
 WARM_TEXTS, WARM_PIECES, WARM_SECONDS = (1, 8, 32), (4, 12, 40), 5.0  # what is translated before requests come
+IDLE_BEATS = 10  # without a batch: then memory is given back
 
 _LOG = logging.getLogger("regard.serve")
 
@@ -40,12 +44,12 @@ Message = dict[str, Any]
 Say = Callable[[Mapping[str, Any]], None]
 
 
-def main() -> int:
-    """Loads, then answers until stdin ends."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+def main(server: socket) -> int:
+    """Loads, then answers until the server closes its end."""
+    for number in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
         signal.signal(number, signal.SIG_IGN)
-    out, lock = os.fdopen(os.dup(sys.stdout.fileno()), "wb"), Lock()
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
+    out, lock = server.makefile("wb"), Lock()
+    os.dup2(2, 1)  # what a library prints belongs to the log, not on the server's stdout
 
     def say(message: Mapping[str, Any]) -> None:
         with lock:
@@ -53,14 +57,16 @@ def main() -> int:
             out.flush()
 
     try:
-        return serve(sys.stdin.buffer, say)
-    except BrokenPipeError:  # the server is gone
+        return serve(server.makefile("rb"), say)
+    except ConnectionError:  # the server is gone
         return 0
 
 
 def serve(given: BinaryIO, say: Say) -> int:
     """A conversation, from the job at its beginning to its end → the exit code."""
     torch.set_num_threads(1)
+    _tell_of_compiling()
+    sys.setswitchinterval(SWITCH)
     job = _next(given)
     if job is None:
         return 0
@@ -74,6 +80,7 @@ def serve(given: BinaryIO, say: Say) -> int:
         fault = f"{error.filename or job['run']}: {error.strerror or error}"
         say({"number": job["number"], "fault": fault})
         return FAULT
+    rehearse(answering)
     say({**info, "number": job["number"]})
     with Desk(answering, job["threads"], say) as desk:
         while (message := _next(given)) is not None:
@@ -128,19 +135,24 @@ class Desk:
         self.say({**told, "number": message.get("number"), "seconds": work.core_time.seconds})
 
     def _beat(self) -> None:
-        """Until the end, or until the server is gone."""
+        """Until the end, or until the server is gone. What batches have left in memory is returned after a while."""
+        idle = 0
         while not self._ended.wait(BEAT):
             steps = {name: work.steps for name, work in list(self._works.items())}
+            idle = 0 if steps else idle + 1
+            if idle == IDLE_BEATS:
+                release_memory()
             try:
                 self.say({"steps": steps, "cpu": time.process_time()})
-            except BrokenPipeError:
+            except ConnectionError:
                 return
 
 
 def count(answering: Answering, message: Message) -> Message:
-    """A message → how many pieces each of its texts has, or its answer where it is only copied."""
+    """A message → how many pieces each of its texts costs, or its answer where it is only copied."""
     try:
-        found = answering.count(message["count"], message["targets"])
+        options = Options(**message.get("options", {}))
+        found = answering.along(options.route).count(message["count"], message["targets"], options)
     except Exception as error:
         _LOG.exception("texts could not be counted")
         return {"fault": line_of(error)}
@@ -166,13 +178,32 @@ def answer(answering: Answering, message: Message, unwanted: Unwanted = frozense
         elif targets is None:
             done = answering.predict(sources, options, unwanted)
         elif options.word is None:
-            done = answering.force(sources, targets, options.by, options.reasons, options.steps)
+            done = answering.force(sources, targets, options, unwanted)
         else:
             done = answering.rewrite(sources, targets, options.word, options.n_best, unwanted)
     except Exception as error:  # a fault in one request must not take the others' model away
         _LOG.exception("a batch could not be answered")
         return {"fault": line_of(error)}
     return _told(done)
+
+
+def _tell_of_compiling() -> None:
+    """On stderr, which is the server's."""
+    kernels, handler = logging.getLogger("regard.ops.kernels.library"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("regard: %(message)s"))
+    kernels.addHandler(handler)
+    kernels.setLevel(logging.INFO)
+    kernels.propagate = False
+
+
+def rehearse(answering: Answering) -> None:
+    """Ask once for all that takes compiled code of its own, which is compiled now and never inside a request."""
+    task = answering.predictor.task
+    few = as_line(task.vocabularies[name].spread(1) for name in task.inputs)
+    answering.predict([few], Options())
+    if task.answers == "text":
+        answering.predict([few], Options(n_best=2))
+        answering.predict([few], Options(prefix=task.vocabularies[task.last].spread(1)))
 
 
 def warm(answering: Answering) -> dict[str, float]:
@@ -214,7 +245,3 @@ def _next(given: BinaryIO) -> Message | None:
         return unpacked(body)
     except (ValueError, RecursionError):
         return {}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

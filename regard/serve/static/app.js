@@ -5,7 +5,7 @@ import { percent } from "./explain/text.js";
 import { ask, patiently, Refused, rest } from "./api.js";
 import { explained, tell } from "./faults.js";
 import { FileTab } from "./filetab.js";
-import { keepKey, keptKey } from "./keys.js";
+import { Key } from "./key.js";
 import { copy, link, linked } from "./links.js";
 import { ModelTab } from "./modeltab.js";
 import { Output } from "./output.js";
@@ -33,8 +33,9 @@ let refused = null; // what stands in the line of faults
 let keyless = null; // how the server refuses those without a key
 
 const suggesting = new Suggesting({ t, explained: (fault) => explained(fault, about), thanked: () => toast(t("thanks")) });
+const key = new Key(() => { models.ask(); return pairs ? translate() : start(); });
 const tabs = new Tabs(["text", "file", "model"], switched);
-const others = { t, tabs, explained: (fault) => explained(fault, about), key: () => byId("key").value };
+const others = { t, tabs, explained: (fault) => explained(fault, about), key: () => key.value };
 const files = new FileTab({ ...others, pair: () => ({ source: pairs.source, target: pairs.target }) });
 const models = new ModelTab({ ...others, limit: () => about.limit });
 const outputs = [0, 1].map((which) => new Output({
@@ -69,20 +70,19 @@ async function translate({ pause = 0 } = {}) {
     await rest(pause, signal);
     for (const output of compared()) output.busy(true);
     const start = performance.now();
-    const key = byId("key").value;
     const models = pairs.other ? [pairs.model, pairs.other] : [pairs.model];
     const glossary = terms(byId("terms"));
     const answers = await Promise.all(models.map((model) => patiently(() => ask("v1/translate", { signal, body: {
       q: asked, source: pairs.source, target: pairs.target, n_best: BEST, explain: true,
-      ...(model ? { model } : {}), ...(glossary ? { glossary } : {}), ...(key ? { api_key: key } : {}) } }), signal, (seconds) => tellFault(waiting(seconds)))));
+      ...(model ? { model } : {}), ...(glossary ? { glossary } : {}), ...(key.value ? { api_key: key.value } : {}) } }), signal, (seconds) => tellFault(waiting(seconds)))));
     if (signal.aborted) return undefined;
     tellFault(null);
-    show(answers, { asked, took: t("ready", ((performance.now() - start) / 1000).toFixed(2)), key });
+    show(answers, { asked, took: t("ready", ((performance.now() - start) / 1000).toFixed(2)), key: key.value });
   } catch (error) {
     if (error.name === "AbortError" || signal.aborted) return undefined;
     for (const output of outputs) output.busy(false);
     if (!(error instanceof Refused)) throw error;
-    if (!byId("key").value && /to get an API key/.test(error.told)) keyless = error;
+    if (!key.value && /to get an API key/.test(error.told)) keyless = error;
     refuse(error);
   }
   return undefined;
@@ -92,7 +92,7 @@ async function translate({ pause = 0 } = {}) {
 function wrong(asked) {
   const size = [...asked].length;
   if (about.limit > 0 && size > about.limit) return new Refused("tooLong", { values: () => [size, about.limit] });
-  return byId("key").value ? null : keyless;
+  return key.value ? null : keyless;
 }
 
 // A translation of an earlier text must not stand beside this one.
@@ -225,8 +225,7 @@ async function start() {
     const [languages, { models: all }, settings] = await patiently(asked, signal, (seconds) => tellFault(waiting(seconds)));
     if (signal.aborted) return;
     about.limit = settings.charLimit ?? -1;
-    byId("key-label").hidden = settings.keyRequired !== true;
-    if (settings.keyRequired === true) byId("key").value ||= keptKey();
+    key.offer(settings.keyRequired === true);
     files.offer(settings);
     for (const output of outputs) output.offer(settings.suggestions === true);
     const translators = all.filter((model) => model.target);
@@ -254,7 +253,6 @@ for (const [field, other] of [["terms", "file-terms"], ["file-terms", "terms"]])
   byId(field).addEventListener("compositionend", () => translate({ pause: PAUSE }));
 }
 text.addEventListener("compositionend", () => translate({ pause: PAUSE }));
-byId("key").addEventListener("change", () => { keepKey(byId("key").value); models.ask(); return pairs ? translate() : start(); });
 byId("clear").addEventListener("click", clear);
 byId("again").addEventListener("click", () => (pairs ? translate() : start()));
 globalThis.addEventListener("hashchange", () => { if (pairs) choose(null); });

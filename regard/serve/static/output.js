@@ -36,7 +36,7 @@ export class Output {
     this.pane = element("div", { class: "translation" }, this.title, this.note, this.text, this.report,
       element("div", { class: "foot" }, this.status, element("span", { class: "buttons" }, ...Object.values(this.buttons))));
     this.alternatives = new Alternatives(this.pane, { t, chosen: (found) => this.replace(found), refused });
-    this.heading = element("h2", { class: "why" });
+    this.heading = element("h2", { class: "looked-at" });
     this.steps = [-1, 1].map((by) => button({ class: "round" }, () => this.step(by), by < 0 ? "‹" : "›"));
     this.bar = element("div", { class: "walk" }, this.steps[0], this.heading, this.steps[1]);
     this.place = element("section", { class: "place", hidden: "" });
@@ -176,7 +176,7 @@ export class Output {
     this.bar.hidden = !this.heading.textContent;
     this.steps.forEach((each, at) => { each.hidden = !several; each.disabled = !this.sentences()[this.at + (at ? 1 : -1)]; });
     this.drawNote();
-    drawReport(this.report, t, this.shown(this.at) ?? {});
+    drawReport(this.report, t, this.sentences().map((_, at) => this.shown(at)), this.at);
     for (const each of Object.values(this.buttons)) each.hidden = !answer;
     this.buttons.suggest.hidden = !this.offered || !this.sentences().length;
     const drawn = JSON.stringify(answer && [this.at, t("tag"), answer.texts[0].translatedText, this.sentences().map((_, at) => this.cut(at))]);

@@ -1,11 +1,18 @@
 // What a visitor reads before anything is translated: what the model knows, and sentences to try.
 import { button, element } from "./explain/elements.js";
 
+// Sentences for models that tell none of their own, as on a server that asks for keys.
+const SIMPLE = {
+  ar: "الرجل العجوز يقرأ كتابا.", cs: "Starý muž čte knihu.", de: "Der alte Mann liest ein Buch.", en: "The old man reads a book.",
+  es: "El hombre mayor lee un libro.", fr: "Le vieil homme lit un livre.", it: "Il vecchio legge un libro.", ja: "老人は本を読んでいます。",
+  ko: "노인이 책을 읽고 있습니다.", nl: "De oude man leest een boek.", pl: "Stary człowiek czyta książkę.", pt: "O velho lê um livro.",
+  ru: "Старик читает книгу.", tr: "Yaşlı adam kitap okuyor.", uk: "Старий читає книгу.", zh: "老人在看书。",
+};
 const byId = (id) => document.getElementById(id);
 
 // `model` is one of /v1/models, or undefined; `tried` hears a sentence. A demo says what it is as long as it is looked at.
 export function drawStart(t, { model, name, written, tried }) {
-  const examples = model?.examples ?? [];
+  const examples = model?.examples?.length ? model.examples : [SIMPLE[model?.source?.split("-")[0]]].filter(Boolean);
   byId("start").hidden = written && !model?.demo;
   byId("intro").hidden = written;
   byId("intro").textContent = t("intro");

@@ -1,12 +1,12 @@
 // Terms to keep: the field for them, what became of each, and what the score of a translation is made of.
 import { element } from "./explain/elements.js";
 
-const PART = /\s*(?:\t|=|→|⇒)\s*/u; // between a term and its translations
 const POINT = 2; // digits of a share
+const MUCH = 0.5; // nats a word from which a translation is much less likely
 
-// The terms that are written in a field, as the server reads them: a tab between term and translation.
+// The terms that are written in a field: the server reads all formats of glossaries.
 export function terms(field) {
-  return field.value.split("\n").map((line) => line.trim().replace(PART, "\t")).filter(Boolean).join("\n");
+  return field.value.trim();
 }
 
 // Fills a place with how often each term of a whole file was used, and what is told of single sentences.
@@ -19,20 +19,29 @@ export function drawCounts(place, t, { terms: counts = [], warnings = [] }) {
   place.hidden = !place.childElementCount;
 }
 
-// Fills a place with what is told of a sentence besides its text.
-export function drawReport(place, t, { details = {}, score }) {
-  const { terms: uses = [], term_cost: cost = 0, warning = "", shares = {} } = details;
+// Fills a place with what is told of all sentences besides their texts, and what the score of one of them is made of.
+export function drawReport(place, t, sentences, at = 0) {
+  const told = sentences.map(({ details = {} }, number) => ({ details, number: sentences.length > 1 ? number + 1 : null }));
+  const uses = told.flatMap(({ details, number }) => (details.terms ?? []).map((use) => term({ ...use, number }, t)));
+  const { score, details: { shares = {} } = {} } = sentences[at] ?? {};
   place.replaceChildren(...[
-    uses.length > 0 && element("ul", { class: "terms", "aria-label": t("glossary") }, ...uses.map((use) => term(use, t))),
-    cost > 0 && element("p", { class: "quiet" }, t("termCost", cost.toFixed(POINT))),
-    warning !== "" && element("p", { class: "told" }, warning),
+    uses.length > 0 && element("ul", { class: "terms", "aria-label": t("glossary") }, ...uses),
+    ...told.flatMap(({ details, number }) => remarks(details, t).map(([kind, text]) =>
+      element("p", { class: kind }, number === null ? text : t("inSentence", number, text)))),
     Object.keys(shares).length > 0 && made(shares, score, t),
   ].filter(Boolean));
   place.hidden = !place.childElementCount;
 }
 
-function term({ source, targets, used, told = "" }, t) {
-  const more = told || (used ? "" : t("unused"));
+// The warning of a sentence; without one, that its terms make it less likely.
+function remarks({ term_cost: cost = 0, warning = "" }, t) {
+  if (warning) return [["told", warning]];
+  return cost > 0 ? [["quiet", t("termCost", cost >= MUCH)]] : [];
+}
+
+function term({ source, targets, used, told = "", number = null }, t) {
+  const fate = told || (used ? "" : t("unused"));
+  const more = fate && number !== null ? t("inSentence", number, fate) : fate;
   return element("li", { class: used ? "kept" : "lost" },
     element("bdi", {}, source), " → ", element("bdi", {}, targets.join(" | ")), more && ` (${more})`);
 }

@@ -2,7 +2,8 @@
 export const TEXTS = {
   en: {
     tagline: "translates, and shows what it looked at", translator: "Translator", from: "Translate from", to: "Translate to",
-    swap: "Swap the languages", recent: "Recent languages", model: "Model", compare: "Compare", with: "with", key: "API key",
+    swap: "Swap the languages", recent: "Recent languages", model: "Model", compare: "Compare", with: "with", key: "API key", keyButton: "Key", keyUse: "Use this key",
+    keyKept: "The administrator of this server gives out keys. Yours is kept until you close this tab.",
     irreversible: "No model translates in the other direction.",
     text: "Text to translate", write: "Write or paste a text …", clear: "Clear", copy: "Copy", copied: "Copied.", uncopied: "This browser does not allow the page to copy.",
     share: "Share", shared: "The link has been copied. It contains the text and the languages.",
@@ -14,7 +15,7 @@ export const TEXTS = {
     same: (name) => `This is ${name} already.`, seems: (name) => `This looks like ${name} already. Is the language to translate from right?`,
     intro: "The translation appears as you type. Below it you see where the model looked, word by word. Click a word of the translation to replace it.",
     glossary: "Glossary", glossaryTerms: "Terms of the glossary", oneTerm: "A term a line: dog = Hund", unused: "not used", usedOf: (used, found) => `used ${used} of ${found} times`,
-    termCost: (nats) => `The terms make the translation less likely, by ${nats} nats a word.`, score: (score) => `Score ${score}, made of`,
+    termCost: (much) => `With these terms the model finds the translation ${much ? "much" : "somewhat"} less likely.`, inSentence: (number, text) => `Sentence ${number}: ${text}`, score: (score) => `Score ${score}, made of`,
     features: { model: "translator", ngram_model: "n-gram language model", language_model: "language model", lexicon: "lexicon", phrases: "phrase table",
       missing_words: "missing words", coverage: "coverage", repetition: "repetition", length: "length" },
     start: "Start", try: "Try:",
@@ -60,7 +61,8 @@ export const TEXTS = {
   },
   zh: {
     tagline: "翻译，并展示模型关注了哪里", translator: "翻译器", from: "源语言", to: "目标语言",
-    swap: "交换语言", recent: "最近使用的语言", model: "模型", compare: "比较", with: "对比", key: "API 密钥",
+    swap: "交换语言", recent: "最近使用的语言", model: "模型", compare: "比较", with: "对比", key: "API 密钥", keyButton: "密钥", keyUse: "使用此密钥",
+    keyKept: "密钥由此服务器的管理员发放；关闭此标签页后即不再保留。",
     irreversible: "没有反方向的模型。",
     text: "要翻译的文字", write: "输入或粘贴文字……", clear: "清空", copy: "复制", copied: "已复制。", uncopied: "浏览器不允许本页复制。",
     share: "分享", shared: "链接已复制，其中包含文字和语言。",
@@ -72,7 +74,7 @@ export const TEXTS = {
     same: (name) => `这段文字已经是${name}。`, seems: (name) => `这段文字看起来已经是${name}。源语言选对了吗？`,
     intro: "输入时即显示译文，下方逐词展示模型关注了哪里。点击译文中的词可换成其他词。",
     glossary: "术语表", glossaryTerms: "术语表的条目", oneTerm: "每行一个术语：dog = Hund", unused: "未采用", usedOf: (used, found) => `出现 ${found} 次，采用 ${used} 次`,
-    termCost: (nats) => `采用这些术语使译文的可能性降低，每个词 ${nats} 奈特。`, score: (score) => `得分 ${score}，其组成`,
+    termCost: (much) => `采用这些术语后，模型认为该译文的可能性${much ? "低得多" : "略低"}。`, inSentence: (number, text) => `第 ${number} 句：${text}`, score: (score) => `得分 ${score}，其组成`,
     features: { model: "翻译模型", ngram_model: "n 元语言模型", language_model: "语言模型", lexicon: "词典", phrases: "短语表",
       missing_words: "漏译的词", coverage: "覆盖度", repetition: "重复", length: "长度" },
     start: "开始", try: "试一试：",

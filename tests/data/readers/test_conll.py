@@ -123,3 +123,10 @@ def test_missing_and_empty_files_are_told(tmp_path):
         read(tmp_path, [])
     with pytest.raises(DataError, match="there is no such file"):
         list(READERS.build(Choice("conll", {"file": str(tmp_path / "none")}), COLUMNS))
+
+
+def test_conllu_without_fields_has_its_words_and_universal_tags(tmp_path):
+    rows = [conllu("1-2", "don't", "_"), conllu("1", "do", "AUX"), conllu("2", "n't", "PART")]
+    assert read(tmp_path, rows) == [(2, "do n't", "AUX PART")]
+    assert read(tmp_path, rows[1:], fields={"text": 2, "tags": 3}) == [(1, "do n't", "_ _")]
+    assert read(tmp_path, ["\t".join("abcdefghij")]) == [(1, "a", "b")]  # ten fields, and no number

@@ -96,7 +96,7 @@ def test_a_small_table_is_read_as_the_one_beside_it(tmp_path):
     assert label_layout(path, "tsv", ("text", "label"), {"text": 1, "label": 2}).fields == {"text": 1, "label": 2}
 
 
-@pytest.mark.parametrize("rows", [[("one",), ("two",)], [("a", "b"), ("c", "d")], [("pos", "good"), ("pos", "fine")]])
+@pytest.mark.parametrize("rows", [[("one",), ("two",)], [("a", "b"), ("c", "d")]])
 def test_a_table_without_labels_is_told(rows, tmp_path):
     with pytest.raises(DataError, match="no field looks like a label"):
         label_layout(saved(tmp_path / "a.tsv", rows), "tsv", ("text", "label"))
@@ -144,3 +144,22 @@ def test_a_rare_delimiter_is_offered(tmp_path):
     (tmp_path / "a.csv").write_text('"a film"#good\n"a book"#bad\n')
     with pytest.raises(DataError, match=r"a\.csv:1: not CSV with the delimiter ','.*delimiter: '#'"):
         label_layout(tmp_path / "a.csv", "csv", ("text", "label"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            [("positive", f"a film number {place} indeed") for place in range(9)],
+            "all 9 rows have one label, 'positive'",
+        ),
+        (
+            [("pos", "the same film"), ("neg", "the same film")] * 5,
+            "the texts of all 10 rows are equal: 'the same film'",
+        ),
+    ],
+)
+def test_one_label_and_equal_texts_are_named(tmp_path, rows, told):
+    (tmp_path / "a.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=told):
+        label_layout(tmp_path / "a.tsv", "tsv", ("text", "label"))

@@ -62,9 +62,11 @@ def test_a_bad_byte_is_named_with_line_and_offset(write, data, line, byte, offse
     ("name", "data", "command"),
     [
         ("a.txt", "gut\nschön\n".encode("latin1"), "iconv -f latin1 -t utf-8 {}"),
-        ("a.txt", "a “word”\n".encode("windows-1252"), "iconv -f windows-1252 -t utf-8 {}"),
+        ("a.txt", "a “word”\n".encode("windows-1252"), "iconv -f cp1252 -t utf-8 {}"),
+        ("a.txt", "schön\nun œuf\n".encode("cp1252"), "iconv -f cp1252 -t utf-8 {}"),  # told by a later line
         ("a.gz", gzip.compress("schön\n".encode("latin1"), mtime=0), "gzip -dc {} | iconv -f latin1 -t utf-8"),
         ("a.txt", "cut ö".encode()[:-1], None),
+        ("a.txt", b"sch\xf6n\n" + "schön\n".encode(), None),  # other lines are UTF-8
         ("a.txt", b"\xed\xa0\x80\n", None),
     ],
 )

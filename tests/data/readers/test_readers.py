@@ -90,6 +90,8 @@ ELSEWHERE = {
     "next_sentence",
     "numbered",
     "sentence_order",
+    "squad",
+    "suggestions",
 }  # with tests of their own
 
 
@@ -325,6 +327,25 @@ def test_csv_finds_the_delimiter_that_cuts_lines_alike(lines, delimiter, tmp_pat
     assert readers[0].key() == readers[1].key()
 
 
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (["a,b", 'c,"d', 'e,"f"'], 2),
+        (["a,b", 'c,"d ""e"" ', "f,g"], 2),  # up to the end of the file
+        (['a,"b', 'c","d', "e,f"], 2),  # the first quote of the row is closed
+        (["a;b", '"c;d', "e;f", '"g;h'], 2),
+    ],
+)
+def test_the_line_of_a_quote_that_is_not_closed_is_named(tmp_path, lines, line):
+    with pytest.raises(DataError, match=rf"pairs\.csv:{line}: the quote that opens in this line is not closed"):
+        read("csv", file=save(tmp_path / "pairs.csv", lines))
+
+
+def test_half_a_surrogate_pair_in_json_becomes_the_sign_for_nothing(tmp_path):
+    path = save(tmp_path / "t.jsonl", ['{"source": "\\ud800 a", "target": "\\udc00"}'])
+    assert read("jsonl", file=path) == [(1, "\ufffd a", "\ufffd")]
+
+
 def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
     german = '<tuv xml:lang="DE"><seg>ein <bpt i="1">&lt;b&gt;</bpt><hi>Hund</hi></seg></tuv>'
     unit = f'<tu>{german}<tuv lang="en-US"><seg>a\n   dog</seg></tuv></tu>'
@@ -340,6 +361,12 @@ def test_tmx_languages_may_be_named_and_markup_is_left_out(tmp_path):
         (['<?xml version="1.0" encoding="gb2312"?><tmx></tmx>'], "save it as UTF-8"),
         (["<tmx><body></body></tmx>"], "there is no unit"),
         (["<tmx><tu><tuv xml:lang='en'><seg>a</seg></tuv></tu></tmx>"], "the first unit has 1 languages, 2 are needed"),
+        (["<tu><tuv xml:lang='en'><seg>a</seg></tuv></tu>"], "the first unit has 1 languages"),  # of a root <tu>
+        (["<tmx><tu>", "<hi>" * 1500], ":2: more than 200 elements in one another"),
+        (["<!DOCTYPE tmx [", '<!ENTITY a "aaaa">', "]><tmx/>"], ":2: declares the entity 'a'"),
+        (["<tmx>", "<tu><seg>" + "a " * 2**21], ":2: more than 4,194,304 characters in the unit"),
+        (["<tmx>", "<tu>" + "<a/>" * 2**19], ":2: more than 4,194,304 characters in the unit"),
+        (["<tmx><!-- " + "a" * 2**23], "bytes in one tag, comment"),
     ],
 )
 def test_tmx_faults_are_told(tmp_path, lines, told):

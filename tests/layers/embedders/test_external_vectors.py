@@ -7,7 +7,7 @@ from torch import tensor
 from torch.testing import assert_close
 
 import regard
-from regard.errors import ConfigError, PartError
+from regard.errors import ConfigError, DataError, PartError
 from regard.experiment import read_experiment
 from regard.layers.embedders.external_vectors import PretrainedEmbedder
 from regard.runs import train_run
@@ -21,7 +21,7 @@ KNOWN = VectorTable(["bad", "good", "other"], np.arange(9, dtype=np.float32).res
 def filled(dim: int = 3, **settings) -> tuple[PretrainedEmbedder, str]:
     torch.manual_seed(1)
     embedder = PretrainedEmbedder(len(WORDS), dim, None, vectors="some", dropout=0.0, **settings)
-    return embedder, embedder.take_words(WORDS, lambda path: KNOWN)
+    return embedder, embedder.take_words(WORDS, lambda path, words: KNOWN)
 
 
 def test_rows_are_those_of_the_file_also_in_lower_case(assert_agrees):
@@ -56,7 +56,7 @@ def test_vectors_of_another_width_and_none_at_all_are_refused():
     with pytest.raises(PartError, match="is 4, and the vectors of some have 3 numbers"):
         filled(dim=4)
     with pytest.raises(PartError, match="names no vectors"):
-        PretrainedEmbedder(3, 3, None).take_words(["", "", "a"], lambda path: KNOWN)
+        PretrainedEmbedder(3, 3, None).take_words(["", "", "a"], lambda path, words: KNOWN)
 
 
 def settings(folder, **more):
@@ -85,4 +85,13 @@ def test_a_run_is_used_without_the_file(tmp_path, capsys):
 def test_a_wrong_width_leaves_no_folder_behind(tmp_path):
     with pytest.raises(ConfigError, match=r"model\.embedder\.width: is 7, and the vectors of .* have 6 numbers"):
         train_run(settings(tmp_path, width=7), quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_vectors_are_checked_before_anything_is_learnt(tmp_path, capsys):
+    experiment = settings(tmp_path)
+    (tmp_path / "vectors.txt").write_text("fine 1 2 3 4 5 6\nfilm 1 2 3 4 5 x\n")
+    with pytest.raises(DataError, match=r"vectors\.txt:2: 'x' is not a number"):
+        train_run(experiment)
+    assert "learning" not in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

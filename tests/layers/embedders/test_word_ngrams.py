@@ -35,6 +35,11 @@ def test_a_word_is_its_vector_and_that_of_its_bigram():
     assert_close(vectors[0, 1], expected)
 
 
+def test_ngrams_without_spread_say_nothing_before_they_have_learnt():
+    embedder = WordNgramEmbedder(9, 4, buckets=7, ngram_std=0.0, dropout=0.0)
+    assert_close(embedder(tensor([[5, 8]]))[0][0], 2 * embedder.table[[5, 8]])
+
+
 def test_order_matters_from_bigrams_on():
     here, there = tensor([[4, 5, 6, 7]]), tensor([[4, 6, 5, 7]])
     for order, same in ((1, True), (2, False)):

@@ -95,6 +95,7 @@ def test_checks_in_their_order(client):
 BATCHES = [
     ({**HELLO, "q": ["Hello", "World"]}, {"translatedText": ["Hallo", "Welt"]}),
     ({**HELLO, "q": ["Hello"]}, {"translatedText": ["Hallo"]}),
+    ({**HELLO, "q": ["Hello", "", "  "]}, {"translatedText": ["Hallo", "", "  "]}),
     ({**HELLO, "q": ["Hello", "", " 5 "]}, {"translatedText": ["Hallo", "", " 5 "]}),
     (
         {"q": ["Hello", "bonjour"], "source": "auto", "target": "en"},

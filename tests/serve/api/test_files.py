@@ -66,7 +66,22 @@ def test_what_became_of_the_terms_of_a_file(client):
     ]
     assert found["warnings"] == ["World: lacks World"]
     [*_, (_, options)] = client.app.service.engines["en-de"].asked
-    assert options.glossary == ("World\tErde", "Hello\tHallo|Servus", "IBM\tIBM")
+    assert options.glossary == ("World\tErde", "Hello\tHallo|Servus")
+
+
+def test_numbers_of_a_file_are_kept_and_invented_ones_told(client, monkeypatch):
+    engine = client.app.service.engines["en-de"]
+    monkeypatch.setattr(engine, "say", lambda text: f"{text} x77")
+    found = ask(client, data="It is -5 °C\n".encode()).json()
+    assert client.get(found["translatedFileUrl"]).text.startswith("It is -5 °C x77")
+    assert len(found["warnings"]) == 1 and "'x77'" in found["warnings"][0]
+    answer = client.post("/translate", json={"q": ["It is $5", "World"], **PAIR}).json()
+    assert answer["translatedText"] == ["It is $5 x77", "World x77"]
+    assert ["'x77'" in one[0] for one in answer["warnings"]] == [True, True]
+    found = client.post("/v1/translate", json={"q": "It is $5", **PAIR}).json()
+    assert "'x77'" in found["texts"][0]["sentences"][0]["details"]["warning"]
+    found = client.post("/v1/predict", json={"texts": ["It is -6 °C"], "model": "en-de"}).json()
+    assert "'x77'" in found["predictions"][0]["details"]["warning"]
 
 
 def test_of_a_file_without_terms_only_its_place_is_told(client):
@@ -90,8 +105,8 @@ REFUSED = [
     ({"data": b""}, "Invalid request: empty file"),
     (
         {"glossary": "Hello\t"},
-        "Invalid request: glossary:1: the target is empty (source TAB target, or source TAB target|other target; a "
-        "source alone is copied)",
+        "Invalid request: glossary:1: the target is empty (source TAB target, or source = target, or CSV; "
+        "source TAB target|other target; a source alone is copied)",
     ),
     ({"source": ""}, "Invalid request: missing source parameter"),
     ({"target": ""}, "Invalid request: missing target parameter"),

@@ -258,10 +258,10 @@ def test_metrics():
         client.post("/translate", data=HELLO)
         client.app.service.engines["en-de"].queue_size = 7
         found = measures(client)
-    assert found['regard_requests_total{pair="en-de",route="/translate",status="200"}'] == "2.0"
-    assert found['regard_requests_total{pair="",route="/translate",status="400"}'] == "1.0"
-    assert found['regard_requests_total{pair="",route="other",status="404"}'] == "1.0"
-    assert found['regard_requests_total{pair="",route="/translate",status="429"}'] == "1.0"
+    assert found['regard_requests_total{model="en-de",pair="en-de",route="/translate",status="200"}'] == "2.0"
+    assert found['regard_requests_total{model="",pair="",route="/translate",status="400"}'] == "1.0"
+    assert found['regard_requests_total{model="",pair="",route="other",status="404"}'] == "1.0"
+    assert found['regard_requests_total{model="",pair="",route="/translate",status="429"}'] == "1.0"
     assert found['regard_request_seconds_count{route="/translate"}'] == "4.0"
     assert found['regard_queue_size{model="en-de",pair="en-de"}'] == "7.0"
     assert found['regard_model_info{attention="dot",model="en-de",pair="en-de",sha="abc"}'] == "1.0"

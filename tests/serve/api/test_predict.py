@@ -100,9 +100,6 @@ def test_a_translator_is_asked_by_its_name(client):
         ({"texts": ["a"], "model": "review"}, "review is no model here (did you mean 'reviews'?)"),
         ({"texts": ["a"] * 4}, "Invalid request: 4 texts are more than this server takes at once: 3"),
         ({"texts": ["a", "b" * 41]}, "Invalid request: text 2 has 41 characters, more than this server takes: 40"),
-        ({"texts": ["a", " "]}, "Invalid request: text 2: its text is empty"),
-        ({"model": "entailment", "texts": ["a\t"]}, "Invalid request: text 1: its second is empty"),
-        ({"examples": [{"text": "\n"}]}, "Invalid request: example 1: its text is empty"),
         ({"texts": ["a"], "n_best": 11}, "Invalid request: n_best: Input should be less than or equal to 10"),
         ({"texts": ["a"], "n_best": 2}, "Invalid request: n_best: reviews writes no texts to choose among"),
         ({"text": ["a"]}, "Invalid request: text: there is no such field (did you mean 'texts'?)"),
@@ -111,6 +108,30 @@ def test_a_translator_is_asked_by_its_name(client):
 def test_refusals(client, fields, error):
     found = ask(client, **fields)
     assert (found.status_code, found.json()) == (400, {"error": error})
+
+
+@pytest.mark.parametrize(
+    ("fields", "empty"),
+    [
+        ({"texts": ["a fine film", " ", "dull"]}, {1: "text"}),
+        ({"examples": [{"text": "\n"}, {"text": "dull"}]}, {0: "text"}),
+        ({"model": "entailment", "texts": ["a\t", "a\tb", "\tb"]}, {0: "second", 2: "first"}),
+        ({"texts": [""]}, {0: "text"}),
+    ],
+)
+def test_an_empty_text_keeps_no_other_from_its_answer(client, fields, empty):
+    found = ask(client, **fields)
+    assert found.status_code == 200
+    for place, one in enumerate(found.json()["predictions"]):
+        assert bool(one["text"]) is (place not in empty)
+        assert (f"its {empty.get(place)} is empty" in one.get("details", {}).get("warning", "")) is (place in empty)
+
+
+def test_faults_name_the_place_among_all_texts(client, engine):
+    engine.fault = Unreadable(0, "is odd")
+    found = ask(client, texts=["", "dull"])
+    engine.fault = None
+    assert found.status_code == 400 and "text 2" in found.json()["error"]
 
 
 def test_maps_of_long_texts_are_refused():

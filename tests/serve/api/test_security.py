@@ -116,10 +116,26 @@ def test_nobody_is_a_friend_if_nothing_is_said():
 def test_keys_are_forgotten_and_told_apart():
     keys = Keys(["one", "two", "one"])
     holders = [keys.holder(key) for key in ("one", "two", "three", "", "\ud800")]
-    assert (len({*holders[:2]}), holders[2:]) == (2, [None, None, None])
+    assert holders == ["key 1", "key 2", None, None, None]
     told = repr(vars(keys)) + repr(keys)
     assert not any(key in told for key in ("one'", "two'"))
     assert (bool(keys), bool(Keys())) == (True, False)
+
+
+def test_keys_of_a_file_have_names_and_are_read_anew(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("# ours\nold\tmastodon\nnew \t mastodon \nplain words\n", encoding="utf-8")
+    keys = Keys(["typed"], file)
+    assert [keys.holder(key) for key in ("typed", "old", "new", "plain words", "mastodon")] == [
+        "key 1", "mastodon", "mastodon", "key 4", None,
+    ]  # fmt: skip
+    file.write_text("new\tmastodon\n", encoding="utf-8")
+    keys.reread()
+    assert [keys.holder(key) for key in ("typed", "old", "new")] == ["key 1", None, "mastodon"]
+    file.write_text("# none\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="there is no key"):
+        keys.reread()
+    assert (len(keys), keys.holder("new")) == (2, "mastodon")
 
 
 def test_every_key_is_compared(monkeypatch):

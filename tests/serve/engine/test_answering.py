@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from regard.predictor import load
 from regard.predictor.search_tree import with_search
 from regard.registry import Choice
 from regard.serve.engine.answering import Answering, Refused
+from regard.serve.engine.lanes import lane_of
 from regard.serve.engine.options import Options
 from regard.serve.engine.wire import HEAD, from_plain, packed, unpacked
 from regard.serve.engine.worker import answer, count, serve, warm
@@ -109,7 +111,7 @@ def test_given_targets_are_scored_and_explained(tiny_run, answering):
 
 
 def test_given_targets_are_explained_by_a_method(answering):
-    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], "lrp"))
+    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], Options(by="lrp")))
     (wanted,) = answering.predictor.pictured(answering.predictor.score(["a dog runs"], ["ein Hund"]), "lrp")
     assert found.explanation == wanted.explanation
     assert found.explanation.by == "lrp"
@@ -117,11 +119,35 @@ def test_given_targets_are_explained_by_a_method(answering):
 
 def test_given_targets_have_the_steps_of_a_search(answering):
     (plain,) = predictions(answering.force(["a dog runs"], ["ein Hund"]))
-    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], steps=True))
+    (found,) = predictions(answering.force(["a dog runs"], ["ein Hund"], Options(steps=True)))
     assert plain.search is None
     assert replace(found, search=None) == plain
     (alone,) = with_search(answering.predictor, [plain])
     assert found.search == alone.search
+
+
+def test_an_explanation_goes_on_step_by_step_and_is_given_up(answering):
+    """Between two passes through the model `unwanted` is asked; who has gone gets no more than the score."""
+    asked, options = [], Options(by="lrp", reasons=("saliency", "gradient_times_input"), steps=True)
+    texts = ["a dog runs"], ["ein Hund"]
+    (whole,) = predictions(answering.force(*texts, options, lambda: asked.append(1) or frozenset()))
+    assert len(asked) >= 6
+    assert {*whole.explanation.reasons} == {"saliency", "gradient_times_input"}
+    for steps in (0, 2, 4):
+        unwanted = [frozenset[int]()] * steps
+        (gone,) = predictions(answering.force(*texts, options, partial(next, iter(unwanted), frozenset({0}))))
+        assert gone.explanation is None
+        assert gone.log_probs == whole.log_probs
+
+
+def test_what_has_to_be_kept_and_explained_is_counted(answering):
+    plain, prefix, target = answering.count(["yes"])[0], "ein Hund", answering.predictor.task.target
+    assert answering.count(["yes"], options=Options(prefix=prefix)) == [plain + len(target.encode(prefix))]
+    (costly,) = answering.count(["yes"], options=Options(prefix=prefix * 600))
+    assert (costly.kind, "target_prefix" in costly.told) == ("wrong", True)
+    explained = Options(explain=True, by="lrp")
+    assert answering.count(["yes"], ["ja"], explained) == [5 * (plain + len(target.encode("ja")))]
+    assert lane_of(answering.count(["a dog"], options=Options(glossary=("dog\t" + "Hund " * 40,)))[0]) > 0
 
 
 def test_pieces_are_counted_by_the_tokenizer(answering):

@@ -250,8 +250,15 @@ def test_whoever_watches_is_told_of_every_batch(engine, models, run):
     seen: list[Batched] = []
     engine.watchers.append(seen.append)
     run(engine.predict(["a", "b"], PLAIN))
-    ((items, tokens, seconds, waited, short),) = seen
-    assert (items, tokens, seconds, short) == (2, 4, 0.01, 0)  # a piece and an end for each
+    ((items, tokens, seconds, waited, short, confidences, withheld),) = seen
+    assert (items, tokens, seconds, short, confidences, withheld) == (
+        2,
+        4,
+        0.01,
+        0,
+        [],
+        0,
+    )  # a piece and an end for each
     assert waited >= 0
 
 

@@ -1,11 +1,12 @@
 """Texts of different lengths wait apart, and the model is told what nobody waits for."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from engines import PLAIN, asking, texts_of, until
 
-from regard.serve.engine import Busy, Failed, TooLong
+from regard.serve.engine import Busy, Failed, TooCostly, TooLate, TooLong
 from regard.serve.engine.lanes import lane_of
 
 
@@ -29,6 +30,28 @@ def test_a_text_of_more_pieces_than_was_guessed_waits_with_those_of_its_length(e
     assert models[0].counted == [text]
     assert [message["lane"] for message in models[0].messages] == [0, 1]
     assert [message["most"] for message in models[0].messages] == [40, None]
+
+
+def test_a_request_that_costs_too_much_is_refused_before_any_of_it_is_worked_on(engine, models, run):
+    engine.limits = replace(engine.limits, max_cost=30)
+    with pytest.raises(TooCostly, match="33 pieces"):
+        run(engine.predict(["x" * 10] * 3 + ["abc"], PLAIN))
+    assert models[0].messages == []
+    assert len(run(engine.predict(["x" * 10] * 3, PLAIN))) == 3
+
+
+def test_an_explanation_is_given_up_after_its_time(engine, models, run):
+    """Although the model has begun with it."""
+
+    async def case():
+        models[0].gate.clear()
+        with pytest.raises(TooLate):
+            await engine.explain(["abc"], ["ABC"], seconds=0.05)
+        await until(lambda: models[0].told)
+        models[0].gate.set()
+
+    run(case())
+    assert models[0].told[0]["leave"] == [0]
 
 
 def test_a_short_text_that_is_too_long_for_the_model_is_refused(engine, models, run):

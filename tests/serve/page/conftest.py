@@ -7,6 +7,7 @@ import pytest
 from browsing import Visit, chromium
 from fake_api import FakeServer
 
+WHY = "sessionStorage['regard.why'] ??= 'open'"  # most tests look behind it
 SENTENCE = "das alte Haus ist klein"
 
 
@@ -65,6 +66,12 @@ class Page(Visit):
     def button(self, name: str, at: int = 0) -> Any:
         return self.tab.get_by_role("button", name=name, exact=True).nth(at)
 
+    def give_key(self, key: str) -> None:
+        """Writes a key into the dialog for it."""
+        self.button("Key").click()
+        self.tab.get_by_label("API key").and_(self.tab.locator("input")).fill(key)
+        self.tab.keyboard.press("Enter")
+
     def word(self, side: str, word: str) -> Any:
         """A word of the lines below: of the group Source or Translation."""
         return self.view.get_by_role("group", name=side, exact=True).first.get_by_role("button", name=word, exact=True)
@@ -79,12 +86,16 @@ def visit(browser: Any, server: FakeServer) -> Iterator[Any]:
     """Opens the page; at the end nothing may have been asked for outside, and the console must be silent.
 
     A browser tells of every refusal on its console; `refused` says that a test makes some. A page is ready when it
-    knows what the server has.
+    knows what the server has. `closed` leaves "Why?" as a visitor finds it.
     """
     visits: list[tuple[Page, bool]] = []
 
-    def open_page(fragment: str = "", *, refused: bool = False, ready: bool = True, **settings: Any) -> Page:
-        visits.append((Page(browser, server.address + fragment, allowed=(server.address,), **settings), refused))
+    def open_page(
+        fragment: str = "", *, refused: bool = False, ready: bool = True, closed: bool = False, **settings: Any
+    ) -> Page:
+        before = "" if closed else WHY
+        opened = Page(browser, server.address + fragment, allowed=(server.address,), before=before, **settings)
+        visits.append((opened, refused))
         if ready:
             visits[-1][0].tab.locator("#target option").first.wait_for(state="attached")
         return visits[-1][0]

@@ -32,7 +32,7 @@ def test_only_one_sentence_changes(visit):
     page = visit()
     page.write("das Haus ist klein. Guten Morgen!")
     page.output.get_by_text("Good", exact=True).click()
-    expect(page.tab.locator(".why").first).to_have_text("Sentence 2 of 2")
+    expect(page.tab.locator(".looked-at").first).to_have_text("Sentence 2 of 2")
     page.button("first 30%").click()
     expect(page.output).to_have_text("the house is small. first then")
 
@@ -59,7 +59,7 @@ def test_beside_placeholders_there_is_nothing_to_choose(visit, server):
 def test_arrows_and_keys_lead_from_sentence_to_sentence(visit):
     page = visit()
     page.write("das Haus ist klein. Guten Morgen!")
-    told = page.tab.locator(".why").first
+    told = page.tab.locator(".looked-at").first
     expect(page.button("Previous sentence")).to_be_disabled()
     page.button("Next sentence").click()
     expect(told).to_have_text("Sentence 2 of 2")

@@ -19,16 +19,15 @@ def opened(page):
 
 
 def test_terms_go_along_with_the_text(visit, server):
-    """However term and translation are parted; empty lines are none."""
+    """As they are written: the server reads every format of glossaries."""
     page = visit()
     page.write("das Haus")
     assert "glossary" not in server.asked[-1][1]
-    opened(page).fill("Haus = house\n\n klein→tiny|little\nalte\told\nRegard")
-    page.tab.wait_for_function("() => !document.querySelector('.busy')")
-    page.field.press("Control+Enter")
-    expect(page.output).to_have_text("the house")
-    asked = [body for path, body in server.asked if path == "/v1/translate"]
-    assert asked[-1]["glossary"] == "Haus\thouse\nklein\ttiny|little\nalte\told\nRegard"
+    field = opened(page)
+    with page.tab.expect_request(lambda asked: "glossary" in (asked.post_data or "")) as waited:
+        field.fill("Haus = house\n\nklein=tiny|little\nalte\told\nRegard\n")
+        page.field.press("Control+Enter")
+    assert waited.value.post_data_json["glossary"] == "Haus = house\n\nklein=tiny|little\nalte\told\nRegard"
 
 
 def test_what_became_of_each_term_is_told(visit, server):
@@ -42,9 +41,17 @@ def test_what_became_of_each_term_is_told(visit, server):
     ]
     report = page.tab.locator(".report").first
     expect(report).to_contain_text("'klein' is not translated as 'tiny' or 'little'")
-    expect(report).to_contain_text("by 0.25 nats a word")
+    expect(report).not_to_contain_text("less likely")  # the warning is enough
     page.field.fill("")
     expect(report).to_be_hidden()
+
+
+@pytest.mark.parametrize(("cost", "much"), [(0.254, "somewhat"), (0.6, "much")])
+def test_what_terms_cost_is_told_in_words(visit, server, cost, much):
+    server.details = {"terms": USES[:1], "term_cost": cost}
+    page = visit()
+    page.write("das Haus")
+    expect(page.tab.locator(".report").first).to_contain_text(f"{much} less likely")
 
 
 def test_the_shares_of_a_score_are_told(visit, server):

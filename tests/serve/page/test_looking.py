@@ -1,5 +1,7 @@
 """What belongs to what: words, curves, maps, heads, candidates; every number is known."""
 
+import itertools
+
 import pytest
 from fake_api import PEAK
 from playwright.sync_api import expect
@@ -63,15 +65,14 @@ def test_arrows_walk_over_the_words(visit):
     expect(page.tab.get_by_role("group", name="Translation", exact=True).locator(":focus")).to_have_count(1)
 
 
-def test_the_confidence_of_words_has_a_pattern_too(visit):
+def test_only_unsure_words_have_a_mark(visit):
     page = visit()
     page.write()
     words = page.view.locator(".queries bdi")
     assert words.evaluate_all("words => words.map(word => word.className)") == ["sure", "sure", "poor", "sure", "poor"]
-    styles = page.view.locator(".legend span").evaluate_all(
-        "all => all.map(one => getComputedStyle(one).textDecorationStyle)"
-    )
-    assert styles == ["solid", "dashed", "wavy"]
+    lines = "all => all.map(one => getComputedStyle(one).textDecorationLine)"
+    assert words.evaluate_all(lines) == ["none", "none", "underline", "none", "underline"]
+    assert page.view.locator(".legend span").evaluate_all(lines) == ["underline"]
     assert page.word("Translation", "house").get_attribute("title") == "probability 30%"
 
 
@@ -208,7 +209,7 @@ def test_badges_lead_to_their_words(visit):
 def test_sentences_are_looked_at_one_by_one(visit):
     page = visit()
     page.write("das Haus ist klein. Guten Morgen!")
-    expect(page.tab.locator(".why")).to_have_text(["Sentence 1 of 2", ""])
+    expect(page.tab.locator(".looked-at")).to_have_text(["Sentence 1 of 2", ""])
     second = page.output.get_by_role("button", name="Good morning!")
     second.press("Enter")
     expect(second).to_be_focused()
@@ -268,6 +269,7 @@ def test_how_sure_the_model_is_in_plain_words(visit):
     page = visit()
     page.write()
     expect(page.view.get_by_text("69% sure", exact=True)).to_be_visible()
+    expect(page.view.get_by_text("the model’s own estimate")).to_be_visible()
 
 
 def test_what_is_true_of_most_words_is_told_once(visit):
@@ -312,3 +314,16 @@ def test_tiles_fill_their_card(visit, width):
     assert [box["y"] for box in boxes] == [boxes[0]["y"]] * (3 if width == 320 else 2) + [boxes[2]["y"]] * (
         width == 1280
     )
+
+
+def test_the_two_columns_of_a_wide_page_have_no_holes(visit):
+    """Each card begins where the one above it in its column ends."""
+    page = visit(viewport={"width": 1280, "height": 800})
+    page.write()
+    page.explained()
+    for row, counts in ((".view > .row", (1, 1)), (".why > .row", (2, 1))):
+        for column, count in zip((".column", ".beside"), counts, strict=True):
+            cards = page.view.locator(f"{row} > {column} > .card")
+            boxes = [box for at in range(cards.count()) if (box := cards.nth(at).bounding_box()) is not None]
+            gaps = [after["y"] - before["y"] - before["height"] for before, after in itertools.pairwise(boxes)]
+            assert len(boxes) >= count and all(0 < gap < 30 for gap in gaps)

@@ -129,7 +129,7 @@ def test_hostile_words_and_methods_run_nothing(visit, weighing):
 def test_axe_finds_nothing_serious(visit, weighing, serious, settings):
     page = visit("#source=de&target=en&q=das+alte+Haus", **settings)
     page.tab.locator(".tile").first.wait_for()
-    page.view.locator(".method select").select_option("saliency")
+    page.view.locator(".map-card .controls select").last.select_option("saliency")
     page.view.locator(".queries .token").nth(1).click()
     page.view.locator(".reasons-card table").wait_for()
     assert serious(page) == []

@@ -295,7 +295,7 @@ def test_a_key_goes_with_the_file(visit):
     taken(page)
     page.button("Translate the file").click()
     expect(fault(page)).to_contain_text("This server needs an API key.")
-    page.tab.get_by_label("API key").fill("secret")
+    page.give_key("secret")
     page.button("Translate the file").click()
     assert fetched(page, result(page).click)[1] == b"Hallo\nWelt\n"
 

@@ -1,0 +1,93 @@
+"""SQuAD's JSON, versions 1.1 and 2.0 (https://arxiv.org/abs/1606.05250, https://arxiv.org/abs/1806.03822)."""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.data.examples import Example
+from regard.data.readers.fields import FileName
+from regard.data.readers.lines import encoding_hint, told
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+from regard.text.clean import without_surrogates
+
+LARGEST = 2**28  # bytes of a file, unpacked: it is held as a whole
+COLUMNS = ("passage", "question", "answer")
+BETWEEN = "\n"  # two gold answers
+READ = "SQuAD is {data: [{paragraphs: [{context, qas: [{question, answers: [{text}]}]}]}]}; rows of objects are .jsonl"
+
+
+class SquadReader(Reader):
+    """Passages, questions and their gold answers, which are lines of the answer: `regard evaluate` takes the nearest.
+
+    A question without an answer (`is_impossible`) has an empty one. Examples are numbered by the questions, from 1.
+    Line ends in texts become spaces.
+    """
+
+    aliases = "json, squad_v2"
+    tells = "span"
+
+    def __init__(self, columns: tuple[str, ...], *, file: FileName) -> None:
+        if tuple(columns) != COLUMNS:
+            problem = f"reads {', '.join(COLUMNS)}, not {', '.join(columns)}"
+            raise PartError(problem, "task=reading; rows of other tasks: .jsonl, .csv or .tsv", setting="name")
+        self.columns, self.files = tuple(columns), (Path(file).expanduser(),)
+
+    def key(self) -> str:
+        return "squad"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        number = 0
+        for article in _listed(path, _content(path), "data"):
+            for paragraph in _listed(path, article, "paragraphs"):
+                passage = _text(path, paragraph, "context", number + 1)
+                for question in _listed(path, paragraph, "qas"):
+                    number += 1
+                    answers = [] if question.get("is_impossible") is True else _listed(path, question, "answers")
+                    golds = dict.fromkeys(_text(path, one, "text", number) for one in answers)
+                    texts = (passage, _text(path, question, "question", number), BETWEEN.join(filter(None, golds)))
+                    yield Example(number, dict(zip(COLUMNS, texts, strict=True)))
+        if not number:
+            raise DataError(path, "there is no question in it", hint=READ)
+
+
+def _content(path: Path) -> Mapping[str, Any]:
+    with told(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        problem = f"more than {LARGEST >> 20} MiB of JSON in one piece"
+        raise DataError(path, problem, hint="JSON lines (.jsonl) have no limit")
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        hint = encoding_hint(path, data[error.start : error.start + 2], error.reason, data)
+        raise DataError(path, f"not UTF-8: byte 0x{data[error.start]:02x}", line=line, hint=hint) from error
+    except json.JSONDecodeError as error:
+        several = error.msg == "Extra data" and error.lineno > 1
+        hint = "one object a line is JSON lines: name the file .jsonl" if several else READ
+        raise DataError(path, f"not JSON: {error.msg}", line=error.lineno, hint=hint) from error
+    except RecursionError as error:
+        raise DataError(path, "not SQuAD: nested too deep", hint=READ) from error
+    if not isinstance(content, dict) or "data" not in content:
+        hint = "jq -c '.[]' FILE > rows.jsonl makes JSON lines of a list" if isinstance(content, list) else READ
+        kind = "a list" if isinstance(content, list) else "not an object with 'data'"
+        raise DataError(path, f"this JSON is {kind}, and what is read of .json is SQuAD", hint=hint)
+    return content
+
+
+def _listed(path: Path, value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    found = value.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise DataError(path, f"not SQuAD: '{name}' must be a list of objects", hint=READ)
+    return found
+
+
+def _text(path: Path, value: Mapping[str, Any], name: str, number: int) -> str:
+    found = value.get(name)
+    if not isinstance(found, str):
+        raise DataError(path, f"question {number:,}: '{name}' must be a string", hint=READ)
+    return " ".join(without_surrogates(found).split())

@@ -1,0 +1,106 @@
+"""Better translations as `regard serve --suggestions FILE` writes them: JSON lines of q, s, source and target."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from regard.config import Doc
+from regard.data.examples import Example
+from regard.data.readers.fields import FileName
+from regard.data.readers.jsonl import JsonlReader
+from regard.data.readers.lines import read_lines
+from regard.data.readers.reader import Reader
+from regard.errors import DataError, PartError
+
+FIELDS = ("q", "s", "source", "target")  # text, better translation, and the codes of their languages
+TRIED = 10  # lines that tell the format
+Languages = tuple[str, str]
+
+
+def holds_suggestions(path: Path) -> bool:
+    """Return whether a file has the fields that `regard serve --suggestions` writes, by its first lines."""
+    try:
+        lines = [line for line in islice(read_lines(path), TRIED) if line.strip()]
+        rows = [json.loads(line) for line in lines]
+    except (DataError, ValueError, RecursionError):
+        return False
+    return bool(rows) and all(
+        isinstance(row, dict) and all(isinstance(row.get(name), str) for name in FIELDS) for row in rows
+    )
+
+
+class SuggestionsReader(Reader):
+    """Corrections of one pair of languages. Of several corrections of one text the last one counts.
+
+    Lines of other languages, in the other direction too, are left out. Where text and correction have equally many
+    lines, each is an example.
+    """
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        *,
+        file: FileName,
+        languages: Annotated[
+            Languages | None, Doc("Codes of the languages of source and target; null: those of the first line.")
+        ] = None,
+    ) -> None:
+        if len(columns) != 2:
+            raise PartError(f"has a text and its translation, not {', '.join(columns)}", "for a task of two texts")
+        self.columns, self.files, self._languages = tuple(columns), (Path(file).expanduser(),), languages
+
+    def key(self) -> str:
+        return f"suggestions {self._languages}"
+
+    def __iter__(self) -> Iterator[Example]:
+        (path,) = self.files
+        kept = dict[str, tuple[int, str]]()
+        languages, others, _ = self._sorted(kept)
+        if not kept:
+            found = ", ".join(f"{source}-{target}" for source, target in others) or "nothing"
+            problem = f"has no correction from {' to '.join(languages)}" if languages else "has no correction"
+            raise DataError(path, f"{problem}; it has {found}")
+        for source, (number, target) in sorted(kept.items(), key=lambda one: one[1][0]):
+            yield Example(number, dict(zip(self.columns, (source, target), strict=True)))
+
+    def summary(self) -> str:
+        """Return how many corrections are read, and how many lines are not, in words."""
+        kept = dict[str, tuple[int, str]]()
+        languages, others, repeated = self._sorted(kept)
+        pair = " → ".join(languages) if languages else ""
+        left = [f"{count} of {' → '.join(other)}" for other, count in others.items()]
+        left += [f"{repeated} corrected again later"] if repeated else []
+        return f"{len(kept):,} correction{'' if len(kept) == 1 else 's'} {pair}" + (
+            f"; left out: {', '.join(left)}" if left else ""
+        )
+
+    def _sorted(self, kept: dict[str, tuple[int, str]]) -> tuple[Languages | None, Counter[Languages], int]:
+        """Fill `kept`: text → line and last correction.
+
+        Return the languages, how many lines have others, and how many corrections gave way to a later one.
+        """
+        languages, others, repeated = self._languages, Counter[Languages](), 0
+        for number, texts in JsonlReader(FIELDS, file=str(self.files[0])):
+            if not any(texts.values()):
+                continue
+            q, s, *codes = (texts[name] for name in FIELDS)
+            pair = codes[0], codes[1]
+            languages = languages or pair
+            if pair != tuple(languages):
+                others[pair] += 1
+                continue
+            for source, target in _lines(q, s):
+                repeated += kept.pop(source, None) is not None
+                kept[source] = number, target
+        return languages, others, repeated
+
+
+def _lines(source: str, target: str) -> Iterator[tuple[str, str]]:
+    """The lines of a text and of its translation in pairs, or both as one line each."""
+    sides = [[line.strip() for line in text.splitlines() if line.strip()] for text in (source, target)]
+    if len(sides[0]) != len(sides[1]):
+        sides = [[" ".join(lines)] for lines in sides]
+    return zip(*sides, strict=True)

@@ -1,0 +1,75 @@
+"""The n best translations ranked anew by another translator: https://aclanthology.org/N04-1021."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import fsum
+
+from regard.decoding import Search
+from regard.documents.words import word_spans
+from regard.errors import TooLongError
+from regard.results import Prediction, TextPrediction
+
+MODEL, NETWORK, WORDS = "model", "network", "words"  # shares of a score
+Scores = Callable[[Sequence[str], Sequence[str]], Sequence[Prediction]]  # given targets of sources
+
+
+class Reranker:
+    """score + weight · log p(target | source) + words · length, p by another run."""
+
+    def __init__(self, scores: Scores, weight: float, words: float, n_best: int) -> None:
+        self.scores, self.weight, self.words, self.n_best = scores, weight, words, n_best
+
+    def widened(self, search: Search, width: int) -> Search:
+        """Return a search for as many translations as are ranked; one of `width` hypotheses finds no more of them."""
+        wide = copy.copy(search)
+        wide.n_best = max(search.n_best, self.n_best if width == 1 else min(self.n_best, search.width))
+        return wide
+
+    def reranked(self, predictions: Sequence[Prediction], n_best: int) -> list[Prediction]:
+        """Return the best `n_best` of each text, with the shares of their scores."""
+        rows = [candidates(one) for one in predictions]
+        values = self.values(rows)
+        weights = (1.0, self.weight, self.words)
+        found = list[Prediction]()
+        for prediction, some, mine in zip(predictions, rows, values, strict=True):
+            shares = [dict(zip((MODEL, NETWORK, WORDS), map(float.__mul__, weights, one), strict=True)) for one in mine]
+            ranked = sorted(
+                (
+                    replace(one, score=fsum(share.values()), shares=share)
+                    for one, share in zip(some, shares, strict=True)
+                ),
+                key=lambda one: -one.score,
+            )[:n_best]
+            found.append(replace(ranked[0], alternatives=[*ranked[1:]]) if ranked else prediction)
+        return found
+
+    def values(self, rows: Sequence[Sequence[TextPrediction]]) -> list[list[tuple[float, float, float]]]:
+        """Return what the weights 1, `weight` and `words` are multiplied by, for each candidate of each text.
+
+        Raises TooLongError, with the number of the text, for one that is too long for the other run.
+        """
+        flat = [one for some in rows for one in some]
+        numbers = [number for number, some in enumerate(rows, start=1) for _ in some]
+        try:
+            scored = self.scores([one.source for one in flat], [one.text for one in flat])
+        except TooLongError as error:
+            line = None if error.line is None else numbers[error.line - 1]
+            raise TooLongError(error.path, error.problem, line=line, hint=error.hint) from error
+        told = iter(
+            (one.score, fsum(other.log_probs), float(len(word_spans(one.text))))
+            for one, other in zip(flat, scored, strict=True)
+        )
+        return [[next(told) for _ in some] for some in rows]
+
+
+def candidates(prediction: Prediction) -> list[TextPrediction]:
+    """Return the translations of a text; none of an answer that is no translation."""
+    if not isinstance(prediction, TextPrediction):
+        return []
+    return [replace(prediction, alternatives=[]), *map(_plain, prediction.alternatives)]
+
+
+def _plain(one: Prediction) -> TextPrediction:
+    assert isinstance(one, TextPrediction)  # alternatives of a text are texts
+    return one

@@ -1,0 +1,108 @@
+"""`regard tune` of weights by which another run ranks the n best anew; without one, of the features of a beam."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from regard.config import as_values
+from regard.predictor import load
+from regard.predictor.reranking import NETWORK, WORDS, Reranker, candidates
+from regard.recipes.tuning import (
+    METHODS,
+    PIECE,
+    DevPart,
+    Say,
+    Tuning,
+    bleu_of,
+    check_method,
+    dev_part,
+    keep_choice,
+    tune,
+)
+from regard.results import TextPrediction
+from regard.runs import RunFolder
+from regard.runs.folder import DECODING, TUNING
+from regard.statistical.mert import Candidates, Floats, bleu_values
+
+SHARE = 0.5  # of the spread of a text's scores that the other run has at first
+GAIN = 0.01  # BLEU that makes weights worth it
+
+
+def tune_weights(
+    run: Path,
+    changes: Sequence[str],
+    *,
+    method: str = "mert",
+    rounds: int = 4,
+    n_best: int = 30,
+    lines: int = 1000,
+    minutes: float = 10.0,
+    say: Say = lambda line: None,
+) -> Tuning:
+    """Tune `decoding.rerank` where the changes name a run for it, else features; keep what is better than neither.
+
+    The n best stay the same, so each round searches around the weights of the last one. Raises as `tune` does.
+    """
+    check_method(method)
+    folder = RunFolder(run)
+    experiment = folder.experiment([*changes, "decoding.tuned=false"])
+    settings = experiment.decoding.rerank
+    if settings is None:
+        return tune(run, changes, method=method, rounds=rounds, n_best=n_best, lines=lines, minutes=minutes, say=say)
+    part = DevPart(dev_part(experiment, folder, lines))
+    settings = replace(settings, run=settings.run.absolute(), n_best=n_best)
+    predictor = load(run, [*changes, "decoding.tuned=false", f"decoding.rerank.n_best={n_best}"])
+    reranker = predictor.reranker
+    assert reranker is not None  # the settings name one
+    predictor.reranker = None
+    wide = reranker.widened(predictor.search, predictor.engine.width)
+
+    def translated(sources: Sequence[str]) -> list[list[TextPrediction]]:
+        return [candidates(one) for one in predictor.predict(sources, search=wide, safeguards=False)]
+
+    start = time.monotonic()
+    reranker.values(translated(part.sources[:PIECE]))
+    most = max(PIECE, int(minutes * 60 / (time.monotonic() - start) * PIECE))
+    part = part.first(min(most, len(part.sources)))
+    say(f"translating {len(part.sources):,} dev sentences, {n_best} ways each, and scoring them by {settings.run}")
+    pool = pooled(part, translated(part.sources), reranker)
+    before = pool.chosen(np.array([1.0, 0.0, 0.0]))
+    best = best_weights(pool, method, rounds, settings.weight, say)
+    after = pool.chosen(best)
+    weight, words = (best[1:] / best[0]).tolist()
+    better = bleu_of(after) > bleu_of(before) + GAIN
+    path = folder.path / TUNING / DECODING if better else None
+    if path is not None:
+        path.parent.mkdir(exist_ok=True)
+        chosen = replace(settings, weight=round(weight, 6), words=round(words, 6))
+        keep_choice(path, {"search": experiment.decoding.search, "rerank": as_values(chosen)})
+    lengths = float(before[0] / before[1]), float(after[0] / after[1])
+    return Tuning(bleu_of(before), bleu_of(after), lengths, {NETWORK: weight, WORDS: words}, path)
+
+
+def pooled(part: DevPart, rows: Sequence[Sequence[TextPrediction]], reranker: Reranker) -> Candidates:
+    """Return the candidates of each sentence with what is weighted, and BLEU's statistics."""
+    values = reranker.values(rows)
+    places = [place for place, some in enumerate(rows) for _ in some]
+    statistics = iter(part.statistics(places, [one.text for some in rows for one in some]))
+    return Candidates.of(
+        [np.array(some, np.float64) for some in values], [np.stack([next(statistics) for _ in some]) for some in rows]
+    )
+
+
+def best_weights(pool: Candidates, method: str, rounds: int, weight: float, say: Say) -> Floats:
+    """Return the best weights (3,) of all rounds, those of the start, and of equal spreads among them."""
+    spreads = np.stack([one[:, :2].std(axis=0) for one in pool.features]).mean(axis=0)
+    equal = SHARE / (1 - SHARE) * float(spreads[0] / max(spreads[1], 1e-9))
+    starts = [np.array([1.0, one, 0.0]) for one in dict.fromkeys((weight, equal, 0.0))]
+    best = max(starts, key=lambda one: bleu_of(pool.chosen(one)))
+    for number in range(rounds):
+        found = METHODS[method](pool, best, bleu_values).weights
+        if found[0] <= 0 or bleu_of(pool.chosen(found)) <= bleu_of(pool.chosen(best)) + GAIN:
+            break
+        best = found / found[0]
+        say(f"round {number + 1}: BLEU {bleu_of(pool.chosen(best)):.2f}")
+    return best

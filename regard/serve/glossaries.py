@@ -1,0 +1,74 @@
+"""Glossaries of requests, read beside other requests, one at a time; the last ones are kept."""
+
+from collections import OrderedDict
+
+from regard.documents.glossary import Glossary
+from regard.documents.glossary_formats import is_tbx
+from regard.errors import DataError
+from regard.serve.errors import ApiError, bad
+from regard.serve.in_thread import LARGE, ThreadSlots, in_thread
+from regard.serve.languages import AUTO
+
+KEPT = 100_000  # terms of glossaries that are kept, all together
+KEPT_CHARACTERS = 2**23  # of their texts, which may have few terms
+
+
+class Glossaries:
+    """Reads glossaries of at most `most` terms, each with at most `alternatives` translations."""
+
+    def __init__(self, most: int, alternatives: int) -> None:
+        self.most, self.alternatives = most, alternatives
+        self._slots, self._kept = ThreadSlots(1), OrderedDict[tuple[str, tuple[str, str]], Glossary]()
+
+    async def read(self, text: str, languages: tuple[str, str]) -> Glossary:
+        """The terms between two languages. Raises ApiError for a glossary that cannot be used, or is too large."""
+        if (found := self._kept.get((text, languages))) is None:
+            large = len(text) >= LARGE
+            work = self._slots.work(self._read, text, languages) if large else in_thread(0, self._read, text, languages)
+            found = self._kept[text, languages] = await work
+        self._kept.move_to_end((text, languages))
+        while self._kept and self._too_large():
+            self._kept.popitem(last=False)
+        return found
+
+    def _too_large(self) -> bool:
+        """Whether more is kept than may be; a text costs its end, too, so that empty ones are few."""
+        characters = sum(len(text) + 1 for text, _ in self._kept)
+        return characters > KEPT_CHARACTERS or sum(map(len, self._kept.values())) > KEPT
+
+    async def lines_within(self, glossary: Glossary, texts: list[str]) -> tuple[str, ...]:
+        """The lines of the terms that stand in these texts; others cost a model nothing."""
+        if not len(glossary):
+            return ()
+        return tuple((await in_thread(sum(map(len, texts)), glossary.within, texts)).lines())
+
+    def _read(self, text: str, languages: tuple[str, str]) -> Glossary:
+        if not is_tbx(text):
+            self._check_lines(text.split("\n"))
+        try:
+            found = Glossary.of_text(text, languages=languages if AUTO not in languages else (None, None))
+        except DataError as error:
+            raise bad(f"Invalid request: {error}") from error
+        self._check_terms(len(found))
+        if (count := max((len(one.targets) for one in found.entries), default=0)) > self.alternatives:
+            raise _large(f"{count:,} translations of a term, {self._hint()}")
+        return found
+
+    def _check_lines(self, lines: list[str]) -> None:
+        """Raise ApiError for more than is read, before it is."""
+        if len(lines) > self.most:
+            self._check_terms(sum(1 for line in lines if line.strip()))
+        for number, line in enumerate(lines, start=1):
+            if (count := line.count("|") + 1) > self.alternatives:
+                raise _large(f"{count:,} translations in line {number}, {self._hint()}")
+
+    def _check_terms(self, count: int) -> None:
+        if count > self.most:
+            raise _large(f"{count:,} terms, more than the {self.most:,} that are read: give those that the texts need")
+
+    def _hint(self) -> str:
+        return f"more than the {self.alternatives:,} that a term may have: give the likeliest"
+
+
+def _large(problem: str) -> ApiError:
+    return ApiError(413, f"the glossary has {problem}")

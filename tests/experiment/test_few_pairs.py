@@ -1,0 +1,34 @@
+"""Advice for few pairs is given between the sizes that were measured, for translators from scratch alone."""
+
+import pytest
+
+from regard.experiment import read_experiment
+from regard.experiment.few_pairs import FEW, phrases_advice
+
+
+def experiment(folder, pairs, *changes):
+    file = folder / "few pairs.tsv"
+    file.write_text("a\tb\n" * pairs, encoding="utf-8")
+    return read_experiment(file, changes)
+
+
+@pytest.mark.parametrize(("pairs", "given"), [(FEW[0] - 1, False), (FEW[0], True), (FEW[1], True), (FEW[1] + 1, False)])
+def test_advice_between_the_measured_sizes(tmp_path, pairs, given):
+    said = phrases_advice(experiment(tmp_path, pairs))
+    assert bool(said) is given
+    if given:
+        assert f"{pairs:,} pairs" in said
+        assert said.endswith(f"regard train '{tmp_path}/few pairs.tsv' task=phrases")
+
+
+def test_advice_names_a_file_for_each_column(tmp_path):
+    for name in ("a.en", "a.de", "dev.en", "dev.de"):
+        (tmp_path / name).write_text("x\n" * 1000, encoding="utf-8")
+    files = {"train.source": "a.en", "train.target": "a.de", "dev.source": "dev.en", "dev.target": "dev.de"}
+    said = phrases_advice(read_experiment(None, [f"data.{key}={tmp_path / name}" for key, name in files.items()]))
+    options = {key.replace("train.", "").replace(".", "-"): name for key, name in files.items()}
+    assert all(f"--{option} {tmp_path / name}" in said for option, name in options.items())
+
+
+def test_phrases_need_no_advice(tmp_path):
+    assert not phrases_advice(experiment(tmp_path, 1000, "task=phrases"))

@@ -1,0 +1,188 @@
+"""SIGHUP: changed runs are loaded beside the old ones, and no request is lost."""
+
+import asyncio
+import json
+import os
+import pty
+import shutil
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from engines import tiny_run_in
+from known_engine import KnownEngine, made, pairs
+from serving import Process
+from small_runs import SMALL, regard, write_texts
+
+from regard.errors import CheckpointError
+from regard.serve.engine import Engine, Options
+from regard.serve.engine.engine import fingerprint
+from regard.serve.security.keys import Keys
+from regard.serve.settings import Settings
+
+
+class Broken(KnownEngine):
+    """Cannot be loaded."""
+
+    async def start(self):
+        raise CheckpointError("runs/en-de", "is damaged")
+
+
+def reloading(engines, settings=None, *, waiting=False):
+    """A service after a reload; `waiting`: with a request under way that the old engine holds."""
+
+    async def case():
+        service = made(engines, settings)
+        service.start()
+        await service.started()
+        there = asyncio.timeout(None)
+        if waiting:
+            service.unanswered.add(there)
+        await service.reload()
+        await asyncio.sleep(0)
+        held = [engine.stopped for engine in engines]
+        service.unanswered.discard(there)
+        await asyncio.gather(*service._replaced)
+        found = await service.catalogue.engines[0].predict(["x"], Options(), seconds=1)
+        metrics = service.metrics.text().decode()
+        await service.stop()
+        return service, held, found, metrics
+
+    return asyncio.run(case())
+
+
+def test_a_changed_run_answers_once_it_is_ready_and_the_old_one_ends_with_its_last_request():
+    old, other = pairs("en-de", "de-en")
+    old.next = fresh = KnownEngine("en", "de")
+    fresh.info = {**fresh.info, "sha256": "new"}
+    service, held, _, metrics = reloading([old, other], waiting=True)
+    assert (held, old.stopped, other.asked) == ([False, False], True, [])
+    assert (fresh.asked[0][0], list(service.engines)) == (["x"], ["en-de", "de-en"])
+    assert (len(fresh.watchers), len(other.watchers)) == (1, 1)  # no batch is counted twice
+    assert 'regard_reloads_total{model="en-de",result="loaded"} 1.0' in metrics
+    assert ('sha="new"' in metrics, metrics.count('regard_model_info{attention="dot",model="en-de"')) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("fresh", "words"),
+    [(Broken("en", "de"), "is damaged"), (KnownEngine("", "", "en-de"), "which languages")],
+)
+def test_what_cannot_be_loaded_leaves_the_old_one_serving(fresh, words, caplog):
+    [old] = pairs("en-de")
+    old.next = fresh
+    _, held, _, metrics = reloading([old])
+    [line] = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+    assert (words in line, line.count("\n")) == (True, 0)
+    assert (held, old.asked[0][0], fresh.stopped) == ([False], ["x"], True)
+    assert 'regard_reloads_total{model="en-de",result="failed"} 1.0' in metrics
+
+
+def test_a_run_that_is_another_pair_now_stays_out_where_only_some_languages_are_served():
+    [old] = pairs("en-de")
+    old.next = KnownEngine("fr", "de", "en-de")
+    service, *_ = reloading([old], Settings(load_only=("en", "de")))
+    assert service.catalogue.languages == ["de", "en"]
+
+
+def test_keys_are_read_anew(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("old", encoding="utf-8")
+    keys = Keys(file=file)
+    file.write_text("new", encoding="utf-8")
+    service, *_ = reloading(pairs("en-de"), Settings(keys=keys))
+    assert [service.settings.keys.holder(key) for key in ("old", "new")] == [None, "key 1"]
+
+
+def test_only_files_that_an_answer_depends_on_are_looked_at(tmp_path):
+    for name in ("experiment.yaml", "metrics.jsonl", "data/train", "checkpoints/1/model"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1", encoding="utf-8")
+    before = fingerprint(tmp_path)
+    for name in ("metrics.jsonl", "data/train"):
+        (tmp_path / name).write_text("22", encoding="utf-8")
+    assert fingerprint(tmp_path) == before
+    (tmp_path / "checkpoints/1/model").write_text("22", encoding="utf-8")
+    assert fingerprint(tmp_path) != before
+    assert Engine(tmp_path, name="a").renewed().name == "a"
+
+
+def asking(address, stop, status):
+    """Requests one after the other until it is time → the statuses, and the different translations in turn."""
+    said, body = [], json.dumps({"q": "a dog runs", "source": "en", "target": "de"}).encode()
+    while not stop:
+        ask = Request(f"{address}translate", body, {"Content-Type": "application/json"})
+        try:
+            with urlopen(ask, timeout=60) as answer:
+                text = json.load(answer)["translatedText"]
+                status.append(answer.status)
+        except HTTPError as error:
+            status.append(error.code)
+            continue
+        if not said or said[-1] != text:
+            said.append(text)
+    return said
+
+
+def until(true, process):
+    begin = time.monotonic()
+    while not true():
+        assert process.process.poll() is None, process.said
+        assert time.monotonic() - begin < 120, process.said
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_reload_under_load_loses_no_request(tmp_path):
+    """New weights answer afterwards; a damaged run leaves them; keys and log are those of now."""
+    second, run, log = tmp_path / "second", tmp_path / "en-de", tmp_path / "requests"
+    first = tiny_run_in(tmp_path)
+    search = "decoding.search={name: beam, size: 2, max_ratio: 1.0, max_extra: 3}"
+    done = regard("train", *write_texts(tmp_path), "--run", second, "--quiet", *SMALL, search, "training.seed=7")
+    assert done.code == 0, done.said
+    shutil.copytree(first, run)
+    process = Process(tmp_path, run, "--port", 0, "--access-log", log)
+    address, stop, status = process.ready(), [], []
+    with ThreadPoolExecutor() as pool:
+        clients = [pool.submit(asking, address, stop, status) for _ in range(4)]
+        try:
+            until(lambda: len(status) > 20, process)
+            shutil.rmtree(run)
+            shutil.copytree(second, run)
+            log.rename(tmp_path / "requests.1")
+            process.process.send_signal(signal.SIGHUP)
+            until(lambda: "the old model has ended" in process.said, process)
+            before = len(status)
+            until(lambda: len(status) > before + 20, process)
+            for file in run.rglob("model.safetensors"):
+                file.write_bytes(file.read_bytes()[:-1])
+            process.process.send_signal(signal.SIGHUP)
+            until(lambda: "goes on as it was" in process.said, process)
+            before = len(status)
+            until(lambda: len(status) > before + 20, process)
+        finally:
+            stop.append(True)
+        said = [client.result() for client in clients]
+    assert set(status) == {200}, process.said
+    from regard.predictor import load
+
+    wanted = [load(folder).predict(["a dog runs"])[0].text for folder in (first, second)]
+    assert wanted[0] != wanted[1]
+    assert said == [wanted] * 4
+    assert process.end() == 0, process.said
+    assert process.said.rstrip().endswith("ended")
+    assert min(len(file.read_text("utf-8").splitlines()) for file in (tmp_path / "requests.1", log)) > 20
+
+
+@pytest.mark.slow
+def test_where_the_terminal_is_gone_it_ends(tmp_path):
+    """As every program in a window that is closed."""
+    run = tiny_run_in(tmp_path)
+    ours, theirs = pty.openpty()
+    process = Process(tmp_path, run, "--port", 0, stdin=theirs)
+    os.close(theirs)
+    process.ready()
+    os.close(ours)
+    assert process.end(signal.SIGHUP) == 0, process.said
